@@ -1,0 +1,297 @@
+//! The manifest, resolved once: every name looked up, every identifier quoted, nothing left to find at run time.
+
+mod naming;
+mod resolve;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::manifest::{Manifest, ManifestError};
+use crate::statement::Statement;
+use crate::types::{Scalar, Type};
+
+pub use naming::{kebab, snake};
+
+/// A resource's place in the catalog.
+pub type ResourceId = usize;
+/// A field's place in its resource.
+pub type FieldId = usize;
+
+/// All declared resources. Immutable once the process runs.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    pub(crate) resources: Vec<Resource>,
+    by_name: HashMap<String, ResourceId>,
+    by_path: HashMap<(String, String), ResourceId>,
+}
+
+/// A name of the database, quoted. Made from the manifest only, never from a request.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Identifier {
+    plain: Box<str>,
+    quoted: Box<str>,
+}
+
+impl Identifier {
+    fn new(name: &str) -> Self {
+        Identifier { plain: name.into(), quoted: format!("\"{}\"", name.replace('"', "\"\"")).into() }
+    }
+
+    /// The name as the database knows it.
+    pub fn plain(&self) -> &str {
+        &self.plain
+    }
+
+    /// The name as SQL wants it.
+    pub(crate) fn quoted(&self) -> &str {
+        &self.quoted
+    }
+}
+
+impl std::fmt::Debug for Identifier {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.quoted)
+    }
+}
+
+/// A table or view, perhaps in a schema.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TableName {
+    /// The schema, when the manifest names one.
+    pub schema: Option<Identifier>,
+    /// The table.
+    pub name: Identifier,
+}
+
+impl TableName {
+    fn new(text: &str) -> Self {
+        match text.split_once('.') {
+            Some((schema, name)) if !schema.is_empty() && !name.is_empty() => {
+                TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) }
+            }
+            _ => TableName { schema: None, name: Identifier::new(text) },
+        }
+    }
+}
+
+impl std::fmt::Display for TableName {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(schema) = &self.schema {
+            write!(out, "{}.", schema.plain())?;
+        }
+        out.write_str(self.name.plain())
+    }
+}
+
+/// A declared resource.
+#[derive(Debug)]
+pub struct Resource {
+    /// `shop` of `shop.customer`
+    pub context: String,
+    /// `customer` of `shop.customer`
+    pub name: String,
+    /// `customers`
+    pub plural: String,
+    /// `shop.customer`
+    pub full_name: String,
+    /// Where it was declared.
+    pub line: usize,
+    /// The table or view behind it.
+    pub table: TableName,
+    /// The permission one needs to read it; none means public.
+    pub permission: Option<String>,
+    /// The fields, in the order of the manifest.
+    pub fields: Vec<Field>,
+    /// The relations, in the order of the manifest.
+    pub relations: Vec<Relation>,
+    /// The fields of the primary key.
+    pub key: Vec<FieldId>,
+    pub(crate) soft_delete: Option<FieldId>,
+    pub(crate) constraint: Option<Statement>,
+    field_index: HashMap<String, FieldId>,
+    relation_index: HashMap<String, usize>,
+}
+
+/// A declared field.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name on the wire.
+    pub name: String,
+    /// Where it was declared.
+    pub line: usize,
+    /// Its column.
+    pub column: Identifier,
+    /// Its type.
+    pub kind: Type,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Never in an answer, never usable.
+    pub hidden: bool,
+    /// Shown masked, with the permission that lifts the mask.
+    pub mask: Option<(Mask, Option<String>)>,
+    /// How a SQLite file keeps it.
+    pub stored: Stored,
+    /// What the column is on PostgreSQL; learned from the database at boot.
+    pub native: Native,
+    /// `"name":`, ready to be written.
+    pub(crate) json_key: Arc<[u8]>,
+}
+
+/// How a masked text is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// The first letter and the domain.
+    Email,
+    /// The last four characters.
+    Last4,
+    /// Nothing that depends on the value.
+    Redact,
+}
+
+/// How a SQLite file keeps a timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// As the type's own form.
+    Standard,
+    /// `YYYY-MM-DD HH:MM:SS`
+    Datetime,
+    /// Seconds since 1970.
+    Unix,
+}
+
+/// What a column is on PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Native {
+    /// The type that a field's type maps to by itself: `int4`, `timestamptz`, `jsonb`, …
+    Standard,
+    /// An integer of another width; compares with any other.
+    OtherInteger,
+    /// `float4`
+    Real,
+    /// `varchar`: behaves as text.
+    Varchar,
+    /// Texts that are compared as text only after a cast: `bpchar`, `citext`, `name`.
+    TextByCast,
+    /// `timestamp` without time zone, read as UTC.
+    TimestampWithoutZone,
+    /// `json` rather than `jsonb`.
+    JsonText,
+    /// A native enum, with its type's name as SQL.
+    Enum(EnumName),
+    /// An array whose elements need a cast to the standard type.
+    ArrayByCast,
+}
+
+/// The name of a native enum type, quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumName(TableName);
+
+impl EnumName {
+    /// From the database's catalog: schema and type.
+    pub fn new(schema: &str, name: &str) -> Self {
+        EnumName(TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) })
+    }
+
+    pub(crate) fn table_name(&self) -> &TableName {
+        &self.0
+    }
+}
+
+/// A declared relation.
+#[derive(Debug)]
+pub struct Relation {
+    /// Its name on the wire.
+    pub name: String,
+    /// Where it was declared.
+    pub line: usize,
+    /// The resource it leads to.
+    pub target: ResourceId,
+    /// Whether it leads to many rows or at most one.
+    pub many: bool,
+    /// How the rows are connected.
+    pub link: Link,
+    pub(crate) json_key: Arc<[u8]>,
+}
+
+/// How two tables are connected.
+#[derive(Debug)]
+pub enum Link {
+    /// Own field = field of the other.
+    Direct(Vec<(FieldId, FieldId)>),
+    /// By a pivot table that is never visible.
+    Through {
+        /// The pivot.
+        pivot: TableName,
+        /// Own field = column of the pivot.
+        own: Vec<(FieldId, Identifier)>,
+        /// Column of the pivot = field of the other.
+        other: Vec<(Identifier, FieldId)>,
+    },
+}
+
+impl Link {
+    /// The own fields that lead to the other side.
+    pub fn own_fields(&self) -> Vec<FieldId> {
+        match self {
+            Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
+            Link::Through { own, .. } => own.iter().map(|(own, _)| *own).collect(),
+        }
+    }
+}
+
+impl Resource {
+    /// The field of this name, hidden ones included.
+    pub fn field(&self, name: &str) -> Option<(FieldId, &Field)> {
+        self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
+    }
+
+    /// The relation of this name.
+    pub fn relation(&self, name: &str) -> Option<&Relation> {
+        self.relation_index.get(name).map(|index| &self.relations[*index])
+    }
+
+    /// Whether rows that were marked as deleted are out of reach.
+    pub fn soft_delete(&self) -> Option<&Field> {
+        self.soft_delete.map(|id| &self.fields[id])
+    }
+}
+
+impl Catalog {
+    /// Resolves a manifest; all its faults are reported.
+    pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
+        resolve::resolve(manifest)
+    }
+
+    /// Every resource, in the order of the manifest.
+    pub fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    /// The resource of this number.
+    pub fn resource(&self, id: ResourceId) -> &Resource {
+        &self.resources[id]
+    }
+
+    /// The resource called `context.name`.
+    pub fn by_name(&self, full_name: &str) -> Option<ResourceId> {
+        self.by_name.get(full_name).copied()
+    }
+
+    /// The resource at `/api/{context}/{plural}`, both in kebab-case.
+    pub fn by_path(&self, context: &str, plural: &str) -> Option<ResourceId> {
+        // A tuple of borrowed texts cannot look up a tuple of owned ones without a copy; two short texts are cheap.
+        self.by_path.get(&(context.to_owned(), plural.to_owned())).copied()
+    }
+
+    /// Tells what a column is on the live PostgreSQL. Called at boot, before the catalog is shared.
+    pub fn set_native(&mut self, resource: ResourceId, field: FieldId, native: Native) {
+        self.resources[resource].fields[field].native = native;
+    }
+}
+
+impl Field {
+    /// Whether values of this type are texts in an answer, so that a mask can show something.
+    pub(crate) fn masks_to_text(&self) -> bool {
+        matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))
+    }
+}

@@ -1,0 +1,296 @@
+//! Manifest → catalog: looks up every reference and refuses what could not be served safely.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Error;
+use crate::json::{self, Json};
+use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+use crate::parse::{self, RESERVED, near, words};
+use crate::plan;
+use crate::pointer::Layer;
+use crate::types::{Scalar, TYPE_NAMES, Type};
+
+use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
+
+const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
+const CONNECTORS: [&str; 3] = ["and", "or", "not"];
+const STORED: [&str; 2] = ["datetime", "unix"];
+const MASKS: [&str; 3] = ["email", "last4", "redact"];
+
+pub(super) fn resolve(manifest: &Manifest) -> Result<Catalog, ManifestError> {
+    let mut resolver = Resolver { faults: Vec::new() };
+    let mut catalog = Catalog::default();
+    for declaration in &manifest.resources {
+        let resource = resolver.resource(declaration);
+        let id = catalog.resources.len();
+        let path = (kebab(&resource.context), kebab(&resource.plural));
+        let at = format!("/api/{}/{}", path.0, path.1);
+        if catalog.by_name.insert(resource.full_name.clone(), id).is_some() {
+            resolver.fault(declaration.line, format!("resource `{}` is declared twice", resource.full_name));
+        }
+        if catalog.by_path.insert(path, id).is_some() {
+            resolver.fault(declaration.line, format!("two resources would answer at {at}; give one of them another `plural`"));
+        }
+        catalog.resources.push(resource);
+    }
+    for (id, declaration) in manifest.resources.iter().enumerate() {
+        resolver.relations(&mut catalog, id, declaration);
+    }
+    if !resolver.faults.is_empty() {
+        return Err(ManifestError(resolver.faults));
+    }
+    // Constraints come last: they may name any field or relation.
+    for (id, declaration) in manifest.resources.iter().enumerate() {
+        resolver.constraint(&mut catalog, id, declaration);
+    }
+    if resolver.faults.is_empty() {
+        resolver.constraint_cycles(&catalog);
+    }
+    if resolver.faults.is_empty() { Ok(catalog) } else { Err(ManifestError(resolver.faults)) }
+}
+
+struct Resolver {
+    faults: Vec<ManifestFault>,
+}
+
+impl Resolver {
+    fn fault(&mut self, line: usize, message: impl Into<String>) {
+        self.faults.push(ManifestFault { line, message: message.into() });
+    }
+
+    fn resource(&mut self, declaration: &ResourceDeclaration) -> Resource {
+        let ResourceDeclaration { line, context, name, .. } = declaration;
+        if OWN_CONTEXTS.contains(&context.as_str()) {
+            self.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
+        }
+        let plural = declaration.plural.clone().unwrap_or_else(|| format!("{name}s"));
+        let mut fields: Vec<Field> = Vec::new();
+        let mut field_index = HashMap::new();
+        for field in &declaration.fields {
+            if field_index.insert(field.name.clone(), fields.len()).is_some() {
+                self.fault(field.line, format!("field `{}` is declared twice", field.name));
+            }
+            fields.extend(self.field(field));
+        }
+        if declaration.fields.is_empty() {
+            self.fault(*line, format!("resource `{context}.{name}` declares no fields"));
+        }
+        let key: Vec<FieldId> = declaration.fields.iter().enumerate().filter(|(_, field)| field.key).map(|(id, _)| id).collect();
+        for id in &key {
+            if let Some(field) = fields.get(*id)
+                && !field.kind.is_sortable()
+            {
+                self.fault(field.line, format!("field `{}` of type {} cannot be a key", field.name, field.kind.name()));
+            }
+        }
+        let soft_delete = declaration.soft_delete.as_ref().and_then(|(name, line)| {
+            let id = field_index.get(name).copied();
+            if id.is_none() {
+                self.fault(*line, format!("`soft-delete` names `{name}`, which is no field of this resource"));
+            }
+            id
+        });
+        Resource {
+            context: context.clone(),
+            name: name.clone(),
+            full_name: format!("{context}.{name}"),
+            line: *line,
+            table: TableName::new(&declaration.table.clone().unwrap_or_else(|| snake(&plural))),
+            plural,
+            permission: declaration.permission.clone(),
+            fields,
+            relations: Vec::new(),
+            key,
+            soft_delete,
+            constraint: None,
+            field_index,
+            relation_index: HashMap::new(),
+        }
+    }
+
+    fn name(&mut self, line: usize, name: &str, what: &str) {
+        if CONNECTORS.contains(&name) || RESERVED.contains(&name) {
+            self.fault(line, format!("{what} cannot be called `{name}`: {} and {} are taken", words(&CONNECTORS), words(&RESERVED)));
+        }
+    }
+
+    fn field(&mut self, declaration: &FieldDeclaration) -> Option<Field> {
+        let FieldDeclaration { line, name, kind, .. } = declaration;
+        self.name(*line, name, "a field");
+        let (base, array) = kind.strip_suffix("[]").map_or((kind.as_str(), false), |base| (base, true));
+        let Some(mut scalar) = Scalar::from_name(base) else {
+            self.fault(*line, format!("field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`", near(base, &TYPE_NAMES), words(&TYPE_NAMES)));
+            return None;
+        };
+        match (&mut scalar, &declaration.values) {
+            (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
+                *values = declared.iter().map(|value| value.as_str().into()).collect();
+            }
+            (Scalar::Enum(_), _) => self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`")),
+            (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` goes with type `enum` only")),
+            _ => {}
+        }
+        let kind = if array { Type::Array(scalar) } else { Type::One(scalar) };
+        let stored = match declaration.stored.as_deref() {
+            None => Stored::Standard,
+            Some("datetime") => Stored::Datetime,
+            Some("unix") => Stored::Unix,
+            Some(other) => {
+                self.fault(*line, format!("field `{name}`: `stored` is one of {}; found {other:?}", words(&STORED)));
+                Stored::Standard
+            }
+        };
+        if stored != Stored::Standard && kind != Type::One(Scalar::Timestamp) {
+            self.fault(*line, format!("field `{name}`: `stored` goes with type `timestamp` only"));
+        }
+        let field = Field {
+            name: name.clone(),
+            line: *line,
+            column: Identifier::new(&declaration.column.clone().unwrap_or_else(|| snake(name))),
+            nullable: declaration.null.unwrap_or(!declaration.key),
+            hidden: declaration.hidden,
+            mask: self.mask(declaration, &kind),
+            kind,
+            stored,
+            native: Native::Standard,
+            json_key: json::key(name),
+        };
+        Some(field)
+    }
+
+    fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
+        let FieldDeclaration { line, name, unmask, .. } = declaration;
+        let Some(word) = declaration.mask.as_deref() else {
+            if unmask.is_some() {
+                self.fault(*line, format!("field `{name}`: `unmask` goes with `mask`"));
+            }
+            return None;
+        };
+        let mask = match word {
+            "email" => Mask::Email,
+            "last4" => Mask::Last4,
+            "redact" => Mask::Redact,
+            other => {
+                self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {other:?}", words(&MASKS)));
+                return None;
+            }
+        };
+        if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
+            self.fault(*line, format!("field `{name}`: mask `{word}` goes with type `text` only; `redact` goes with every type"));
+        }
+        Some((mask, unmask.clone()))
+    }
+
+    fn relations(&mut self, catalog: &mut Catalog, id: usize, declaration: &ResourceDeclaration) {
+        for relation in &declaration.relations {
+            self.name(relation.line, &relation.name, "a relation");
+            if catalog.resources[id].field_index.contains_key(&relation.name) {
+                self.fault(relation.line, format!("relation `{}` bears the name of a field", relation.name));
+            }
+            if let Some(relation) = self.relation(catalog, id, relation) {
+                let resource = &mut catalog.resources[id];
+                resource.relation_index.insert(relation.name.clone(), resource.relations.len());
+                resource.relations.push(relation);
+            }
+        }
+    }
+
+    fn relation(&mut self, catalog: &Catalog, id: usize, declaration: &RelationDeclaration) -> Option<Relation> {
+        let RelationDeclaration { line, name, .. } = declaration;
+        let Some(target) = catalog.by_name(&declaration.target) else {
+            let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
+            self.fault(*line, format!("relation `{name}` leads to `{}`, which is not declared{}", declaration.target, near(&declaration.target, &known)));
+            return None;
+        };
+        let (own, other) = (&catalog.resources[id], &catalog.resources[target]);
+        let link = if let Some(pivot) = &declaration.through {
+            if other.key.is_empty() {
+                self.fault(*line, format!("relation `{name}`: `{}` has no key and cannot be reached `through` a table", other.full_name));
+            }
+            let mut own_pairs = Vec::new();
+            for (left, right) in &declaration.on {
+                own_pairs.push((self.linked_field(own, left, *line, name)?, Identifier::new(right)));
+            }
+            let mut other_pairs = Vec::new();
+            for (left, right) in &declaration.to {
+                other_pairs.push((Identifier::new(left), self.linked_field(other, right, *line, name)?));
+            }
+            Link::Through { pivot: TableName::new(pivot), own: own_pairs, other: other_pairs }
+        } else {
+            let mut pairs = Vec::new();
+            for (left, right) in &declaration.on {
+                let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
+                let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
+                if family(&left.kind) != family(&right.kind) {
+                    self.fault(*line, format!("relation `{name}`: `{}` ({}) cannot equal `{}` ({})", left.name, left.kind.name(), right.name, right.kind.name()));
+                }
+                pairs.push(pair);
+            }
+            Link::Direct(pairs)
+        };
+        Some(Relation { name: name.clone(), line: *line, target, many: declaration.many, link, json_key: json::key(name) })
+    }
+
+    fn linked_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
+        let Some((id, field)) = resource.field(name) else {
+            let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
+            self.fault(line, format!("relation `{relation}` names `{name}`, which is no field of `{}`{}", resource.full_name, near(name, &known)));
+            return None;
+        };
+        if !field.kind.is_sortable() {
+            self.fault(line, format!("relation `{relation}`: a field of type {} cannot connect rows", field.kind.name()));
+            return None;
+        }
+        Some(id)
+    }
+
+    fn constraint(&mut self, catalog: &mut Catalog, id: usize, declaration: &ResourceDeclaration) {
+        let Some((json, line)) = &declaration.constraint else { return };
+        self.constraint_shape(json, *line);
+        let statement = parse::statement(json.clone(), Layer::Policy);
+        match plan::check_constraint(catalog, id, &statement) {
+            Ok(()) => catalog.resources[id].constraint = Some(statement),
+            Err(Error { faults }) => {
+                for fault in faults {
+                    self.fault(*line, format!("constraint of `{}`: at {:?}: {}", catalog.resources[id].full_name, fault.path, fault.message));
+                }
+            }
+        }
+    }
+
+    fn constraint_shape(&mut self, json: &Json, line: usize) {
+        if let Json::Object(entries) = json {
+            for (key, _) in entries.iter().filter(|(key, _)| key == "offset" || key == "aggregation") {
+                self.fault(line, format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
+            }
+        }
+    }
+
+    /// A constraint that leads back to its own resource would never end.
+    fn constraint_cycles(&mut self, catalog: &Catalog) {
+        let edges: Vec<Vec<usize>> = (0..catalog.resources.len()).map(|id| plan::constraint_targets(catalog, id)).collect();
+        for start in 0..edges.len() {
+            let mut seen = HashSet::new();
+            let mut open = edges[start].clone();
+            while let Some(next) = open.pop() {
+                if next == start {
+                    let resource = &catalog.resources[start];
+                    self.fault(resource.line, format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name));
+                    break;
+                }
+                if seen.insert(next) {
+                    open.extend(&edges[next]);
+                }
+            }
+        }
+    }
+}
+
+/// Types that can equal one another in a link.
+fn family(kind: &Type) -> &'static str {
+    match kind.scalar() {
+        Scalar::Int | Scalar::BigInt => "integer",
+        Scalar::Text | Scalar::Enum(_) => "text",
+        other => other.name(),
+    }
+}

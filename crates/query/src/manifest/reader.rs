@@ -1,0 +1,251 @@
+//! Walks the TOML tree by hand, because its positions are what makes a message useful.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::json::Json;
+use crate::parse::{near, words};
+
+use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+
+const RESOURCE_KEYS: [&str; 7] = ["table", "plural", "permission", "soft-delete", "constraint", "fields", "relations"];
+const FIELD_KEYS: [&str; 9] = ["type", "key", "column", "null", "hidden", "mask", "unmask", "values", "stored"];
+const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
+
+pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
+    let tree = DeTable::parse(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        ManifestError(vec![ManifestFault { line: line_at(text, offset), message: format!("not TOML: {}", error.message()) }])
+    })?;
+    let mut reader = Reader { text, faults: Vec::new() };
+    let mut manifest = Manifest::default();
+    for (key, value) in tree.get_ref() {
+        if key.get_ref() != "resource" {
+            reader.fault(key.span().start, format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref()));
+            continue;
+        }
+        for (context, value) in reader.table(value, "resource") {
+            for (name, value) in reader.table(value, "a context") {
+                if let Some(resource) = reader.resource(context, name, value) {
+                    manifest.resources.push(resource);
+                }
+            }
+        }
+    }
+    if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    faults: Vec<ManifestFault>,
+}
+
+type Entry<'v> = (&'v str, &'v Spanned<DeValue<'v>>, usize);
+
+impl Reader<'_> {
+    fn fault(&mut self, offset: usize, message: impl Into<String>) {
+        let line = line_at(self.text, offset);
+        self.faults.push(ManifestFault { line, message: message.into() });
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        line_at(self.text, offset)
+    }
+
+    fn table<'v>(&mut self, value: &'v Spanned<DeValue<'v>>, what: &str) -> Vec<((&'v str, usize), &'v Spanned<DeValue<'v>>)> {
+        if let Some(table) = value.get_ref().as_table() {
+            return table.iter().map(|(key, value)| ((key.get_ref().as_ref(), key.span().start), value)).collect();
+        }
+        self.fault(value.span().start, format!("{what} is a table"));
+        Vec::new()
+    }
+
+    fn entries<'v>(&mut self, value: &'v Spanned<DeValue<'v>>, what: &str, known: &[&str]) -> Vec<Entry<'v>> {
+        let mut entries = Vec::new();
+        for ((key, offset), value) in self.table(value, what) {
+            if known.contains(&key) {
+                entries.push((key, value, offset));
+            } else {
+                self.fault(offset, format!("unknown key `{key}`{}; {what} has {}", near(key, known), words(known)));
+            }
+        }
+        entries
+    }
+
+    fn text(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.as_deref().is_none_or(|text| text.is_empty() || text.contains('\0')) {
+            self.fault(value.span().start, format!("`{key}` is a text that is not empty"));
+            return None;
+        }
+        text
+    }
+
+    fn boolean(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<bool> {
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            self.fault(value.span().start, format!("`{key}` is true or false"));
+        }
+        boolean
+    }
+
+    fn name(&mut self, offset: usize, name: &str, what: &str) -> bool {
+        let mut bytes = name.bytes();
+        let good = bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !good {
+            self.fault(offset, format!("{name:?} is no name for {what}: a letter or `_`, then letters, digits or `_`"));
+        }
+        good
+    }
+
+    fn resource(&mut self, context: (&str, usize), name: (&str, usize), value: &Spanned<DeValue<'_>>) -> Option<ResourceDeclaration> {
+        if !self.name(context.1, context.0, "a context") || !self.name(name.1, name.0, "a resource") {
+            return None;
+        }
+        let mut resource = ResourceDeclaration {
+            line: self.line(name.1),
+            context: context.0.to_owned(),
+            name: name.0.to_owned(),
+            table: None,
+            plural: None,
+            permission: None,
+            soft_delete: None,
+            constraint: None,
+            fields: Vec::new(),
+            relations: Vec::new(),
+        };
+        for (key, value, offset) in self.entries(value, "a resource", &RESOURCE_KEYS) {
+            match key {
+                "table" => resource.table = self.text(value, key),
+                "plural" => {
+                    resource.plural = self.text(value, key);
+                    if let Some(plural) = resource.plural.clone() {
+                        self.name(offset, &plural, "a plural");
+                    }
+                }
+                "permission" => resource.permission = self.text(value, key),
+                "soft-delete" => resource.soft_delete = self.text(value, key).map(|name| (name, self.line(offset))),
+                "constraint" => resource.constraint = Some((json(value.get_ref()), self.line(offset))),
+                "fields" => {
+                    for ((name, offset), value) in self.table(value, "`fields`") {
+                        resource.fields.extend(self.field(name, offset, value));
+                    }
+                }
+                _ => {
+                    for ((name, offset), value) in self.table(value, "`relations`") {
+                        resource.relations.extend(self.relation(name, offset, value));
+                    }
+                }
+            }
+        }
+        Some(resource)
+    }
+
+    fn field(&mut self, name: &str, offset: usize, value: &Spanned<DeValue<'_>>) -> Option<FieldDeclaration> {
+        if !self.name(offset, name, "a field") {
+            return None;
+        }
+        let mut field = FieldDeclaration { line: self.line(offset), name: name.to_owned(), ..FieldDeclaration::default() };
+        if value.get_ref().as_str().is_some() {
+            field.kind = self.text(value, "type")?;
+            return Some(field);
+        }
+        let mut typed = false;
+        for (key, value, _) in self.entries(value, "a field", &FIELD_KEYS) {
+            match key {
+                "type" => {
+                    typed = true;
+                    field.kind = self.text(value, key)?;
+                }
+                "key" => field.key = self.boolean(value, key)?,
+                "column" => field.column = self.text(value, key),
+                "null" => field.null = self.boolean(value, key),
+                "hidden" => field.hidden = self.boolean(value, key)?,
+                "mask" => field.mask = self.text(value, key),
+                "unmask" => field.unmask = self.text(value, key),
+                "values" => field.values = self.texts(value),
+                _ => field.stored = self.text(value, key),
+            }
+        }
+        if !typed {
+            self.fault(offset, format!("field `{name}` needs a type: `{name} = \"text\"` or `{name} = {{ type = \"text\", … }}`"));
+            return None;
+        }
+        Some(field)
+    }
+
+    fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
+        let items = value.get_ref().as_array().map(|items| {
+            items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+        });
+        if let Some(Some(items)) = items {
+            return Some(items);
+        }
+        self.fault(value.span().start, "`values` is an array of texts");
+        None
+    }
+
+    fn relation(&mut self, name: &str, offset: usize, value: &Spanned<DeValue<'_>>) -> Option<RelationDeclaration> {
+        if !self.name(offset, name, "a relation") {
+            return None;
+        }
+        let mut relation = RelationDeclaration { line: self.line(offset), name: name.to_owned(), ..RelationDeclaration::default() };
+        let mut targets = 0;
+        for (key, value, _) in self.entries(value, "a relation", &RELATION_KEYS) {
+            match key {
+                "one" | "many" => {
+                    targets += 1;
+                    relation.many = key == "many";
+                    relation.target = self.text(value, key)?;
+                }
+                "through" => relation.through = self.text(value, key),
+                "on" => relation.on = self.pairs(value, key)?,
+                _ => relation.to = self.pairs(value, key)?,
+            }
+        }
+        if targets != 1 {
+            self.fault(offset, format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\""));
+            return None;
+        }
+        if relation.on.is_empty() {
+            self.fault(offset, format!("relation `{name}` needs `on`, from own field to field of the other: `on = {{ id = \"customerId\" }}`"));
+            return None;
+        }
+        if relation.through.is_some() == relation.to.is_empty() {
+            self.fault(offset, format!("relation `{name}`: `through` and `to` go together"));
+            return None;
+        }
+        if relation.through.is_some() && !relation.many {
+            self.fault(offset, format!("relation `{name}`: `through` goes with `many`"));
+            return None;
+        }
+        Some(relation)
+    }
+
+    fn pairs(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Vec<(String, String)>> {
+        let mut pairs = Vec::new();
+        for ((left, _), value) in self.table(value, &format!("`{key}`")) {
+            pairs.push((left.to_owned(), self.text(value, key)?));
+        }
+        Some(pairs)
+    }
+}
+
+fn json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::Text(text.to_string()),
+        DeValue::Integer(number) => Json::Number(number.to_string().into()),
+        DeValue::Float(number) => Json::Number(number.to_string().into()),
+        DeValue::Boolean(value) => Json::Bool(*value),
+        DeValue::Datetime(value) => Json::Text(value.to_string()),
+        DeValue::Array(items) => Json::Array(items.iter().map(|item| json(item.get_ref())).collect()),
+        DeValue::Table(table) => {
+            Json::Object(table.iter().map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref()))).collect())
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `query` and `constraint` become one statement: wheres under AND, relations by name, the smaller limit.
+//! A constraint can narrow, never widen.
+
+use crate::statement::{Order, Relation, Statement};
+
+/// Merges one more layer into the query.
+pub fn merge(query: Statement, constraint: Statement) -> Statement {
+    let mut places = query.places;
+    places.extend(constraint.places);
+    let mut faults = query.faults;
+    faults.absorb(constraint.faults);
+    let mut filters = query.filters;
+    filters.extend(constraint.filters);
+    Statement {
+        filters,
+        relations: merge_relations(query.relations, constraint.relations),
+        order: merge_order(query.order, constraint.order),
+        aggregation: query.aggregation,
+        limit: smaller(query.limit, constraint.limit),
+        // The offset is the query's alone: a constraint that skipped rows would hide which ones it takes away.
+        offset: query.offset,
+        places,
+        faults,
+    }
+}
+
+/// Adds what the manifest's constraint asks at the root: relations, order and limit. Its where is the table's policy and
+/// is added with the table itself.
+pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> Statement {
+    let mut constraint = constraint.clone();
+    constraint.filters.clear();
+    if statement.aggregation.is_some() {
+        constraint.relations.clear();
+        constraint.order.clear();
+    }
+    merge(statement, constraint)
+}
+
+fn merge_relations(query: Vec<Relation>, constraint: Vec<Relation>) -> Vec<Relation> {
+    let mut merged = query;
+    for theirs in constraint {
+        match merged.iter_mut().find(|ours| ours.name == theirs.name) {
+            None => merged.push(theirs),
+            Some(ours) => {
+                ours.filters.extend(theirs.filters);
+                ours.order = merge_order(std::mem::take(&mut ours.order), theirs.order);
+                ours.limit = smaller(ours.limit, theirs.limit);
+                ours.relations = merge_relations(std::mem::take(&mut ours.relations), theirs.relations);
+            }
+        }
+    }
+    merged
+}
+
+fn merge_order(query: Vec<Order>, constraint: Vec<Order>) -> Vec<Order> {
+    let mut merged = query;
+    for theirs in constraint {
+        if merged.iter().all(|ours| ours.field != theirs.field) {
+            merged.push(theirs);
+        }
+    }
+    merged
+}
+
+fn smaller(ours: Option<u64>, theirs: Option<u64>) -> Option<u64> {
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+        (ours, theirs) => ours.or(theirs),
+    }
+}

@@ -1,0 +1,222 @@
+//! JSON → [`Statement`]: the grammar. Six keys, relation nodes, order, aggregation, limits and reserved names.
+//!
+//! All faults are collected. Whether a name inside `where` is a field or a relation, and with it the operators and the
+//! depth, is decided by the plan, where the names are known.
+
+mod aggregation;
+mod clause;
+mod order;
+mod relation;
+
+use crate::error::{Code, Error, Faults};
+use crate::json::{self, Json};
+use crate::pointer::{At, Layer, Places};
+use crate::statement::Statement;
+
+/// The largest `limit`, at top level and in every relation node.
+pub const MOST_ROWS: u64 = 10_000;
+/// How many connectors and relation names one may pass from the root.
+pub const DEEPEST: usize = 10;
+/// How many relation nodes one statement may have.
+pub const MOST_RELATIONS: usize = 100;
+/// How many entries `order`, `groupBy` and `fields` may have.
+pub const MOST_ENTRIES: usize = 100;
+/// Names no field or relation may bear, and no statement may use as one.
+pub const RESERVED: [&str; 4] = ["RAW", "AND", "OR", "NOT"];
+
+const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
+
+/// A request's body: the statement of the client and, perhaps, one more layer that narrows it.
+#[derive(Debug)]
+pub struct Body {
+    /// The client's statement.
+    pub query: Statement,
+    /// The constraint of the wire.
+    pub constraint: Option<Statement>,
+}
+
+/// Reads a body `{query?, constraint?}`; an empty one asks for everything. Only what is no JSON object fails here: all
+/// other faults travel with the statement, so that the plan can report them together with its own.
+pub fn body(bytes: &[u8]) -> Result<Body, Error> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(layers(None, None));
+    }
+    let (json, mut faults) = json::read(bytes)?;
+    let Json::Object(entries) = json else {
+        return Err(Error::one(Code::WrongShape, "", "the body is an object with the keys `query` and `constraint`"));
+    };
+    let (mut query, mut constraint) = (None, None);
+    for (key, value) in entries {
+        match key.as_str() {
+            "query" => query = Some(value),
+            "constraint" => constraint = Some(value),
+            _ => {
+                let mut path = String::from("/");
+                crate::pointer::escape(&mut path, &key);
+                faults.add(Code::UnknownKey, path, "the body has only the keys `query` and `constraint`");
+            }
+        }
+    }
+    let mut body = layers(query, constraint);
+    body.query.faults.absorb(faults);
+    Ok(body)
+}
+
+/// Reads one statement by itself, as a file holds it.
+pub fn document(bytes: &[u8]) -> Result<Statement, Error> {
+    let (json, faults) = json::read(bytes)?;
+    let mut statement = statement(json, Layer::Query);
+    statement.faults.absorb(faults);
+    Ok(statement)
+}
+
+/// Parses both layers of a request that is JSON already, as GraphQL arguments are.
+pub fn layers(query: Option<Json>, constraint: Option<Json>) -> Body {
+    Body {
+        query: statement(query.unwrap_or(Json::Null), Layer::Query),
+        constraint: constraint.filter(|json| *json != Json::Null).map(|json| statement(json, Layer::Constraint)),
+    }
+}
+
+/// Parses one statement. It never fails: faults travel with it.
+pub fn statement(json: Json, layer: Layer) -> Statement {
+    let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0 };
+    let mut statement = Statement::empty(layer);
+    let root = parser.places.root();
+    match json {
+        Json::Null => {}
+        Json::Object(entries) => parser.top(&mut statement, root, entries),
+        other => parser.fault(
+            Code::WrongShape,
+            root,
+            format!("a statement is an object with the keys {}; found {}", words(&TOP_KEYS), other.noun()),
+        ),
+    }
+    statement.faults = parser.faults;
+    statement.places = vec![parser.places];
+    statement
+}
+
+struct Parser {
+    places: Places,
+    faults: Faults,
+    relations: usize,
+}
+
+impl Parser {
+    fn top(&mut self, statement: &mut Statement, root: At, entries: Vec<(String, Json)>) {
+        for (key, value) in entries {
+            let Some(word) = TOP_KEYS.into_iter().find(|word| *word == key) else {
+                let at = self.places.key(root, &key);
+                self.fault(Code::UnknownKey, at, format!("a statement has only the keys {}{}", words(&TOP_KEYS), near(&key, &TOP_KEYS)));
+                continue;
+            };
+            if value == Json::Null {
+                continue;
+            }
+            let at = self.places.word(root, word);
+            match word {
+                "where" => statement.filters.extend(self.filter(at, value)),
+                "relations" => statement.relations = self.relation_map(at, value, 1),
+                "order" => statement.order = self.order(at, value),
+                "aggregation" => statement.aggregation = self.aggregation(at, value),
+                "limit" => statement.limit = self.limit(at, &value),
+                _ => statement.offset = self.offset(at, &value),
+            }
+        }
+        if layer_refuses_aggregation(root.layer)
+            && let Some(aggregation) = &statement.aggregation
+        {
+            self.fault(Code::Combination, aggregation.at, "a constraint cannot aggregate; `aggregation` belongs in `query`");
+        }
+    }
+
+    pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
+        let limit = self.whole_number(at, value, "limit")?;
+        if limit > MOST_ROWS {
+            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {limit}"));
+            return None;
+        }
+        Some(limit)
+    }
+
+    pub(super) fn offset(&mut self, at: At, value: &Json) -> Option<u64> {
+        self.whole_number(at, value, "offset")
+    }
+
+    fn whole_number(&mut self, at: At, value: &Json, name: &str) -> Option<u64> {
+        let number = match value {
+            Json::Number(text) => crate::value::whole(text),
+            _ => None,
+        };
+        // A database counts rows with 63 bits.
+        if let Some(number) = number.and_then(|number| i64::try_from(number).ok()).filter(|number| *number >= 0) {
+            return Some(number as u64);
+        }
+        let found = match value {
+            Json::Number(text) => shorten(text),
+            other => other.noun().to_owned(),
+        };
+        // A number that is whole but beyond any limit is a limit too large, not a number malformed.
+        if name == "limit" && matches!(value, Json::Number(text) if crate::value::is_huge_whole(text)) {
+            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {found}"));
+        } else {
+            self.fault(Code::WholeNumber, at, format!("`{name}` is a whole number from 0; found {found}"));
+        }
+        None
+    }
+
+    pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
+        let path = self.places.pointer(at);
+        self.faults.add(code, path, message);
+    }
+
+    /// Refuses a reserved name; says whether the name may stand.
+    pub(super) fn allowed_name(&mut self, at: At, name: &str) -> bool {
+        let reserved = name.split('.').any(|part| RESERVED.contains(&part));
+        if reserved {
+            self.fault(Code::ReservedName, at, format!("{} are reserved and name no field or relation", words(&RESERVED)));
+        }
+        !reserved
+    }
+}
+
+fn layer_refuses_aggregation(layer: Layer) -> bool {
+    layer != Layer::Query
+}
+
+/// `` `a`, `b`, `c` ``
+pub(crate) fn words(words: &[&str]) -> String {
+    let mut text = String::new();
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push('`');
+        text.push_str(word);
+        text.push('`');
+    }
+    text
+}
+
+/// A hint for a near word, or nothing.
+pub(crate) fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
+    let best = known
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase()), *word))
+        .min_by_key(|(distance, _)| *distance);
+    match best {
+        Some((distance, word)) if distance <= 2 && distance * 2 <= word.len().max(2) => format!(" (did you mean `{word}`?)"),
+        _ => String::new(),
+    }
+}
+
+/// A text of the client short enough for a message.
+pub(crate) fn shorten(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(57).collect();
+    short.push('…');
+    short
+}

@@ -1,0 +1,145 @@
+//! `aggregation`: functions over fields, grouped by others.
+
+use crate::error::Code;
+use crate::json::Json;
+use crate::pointer::At;
+use crate::statement::{AggregateField, Aggregation, Function};
+
+use super::order::found;
+use super::{MOST_ENTRIES, Parser, near, words};
+
+const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
+const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
+const FUNCTIONS: [&str; 5] = ["count", "sum", "max", "min", "avg"];
+
+impl Parser {
+    pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
+        let Json::Object(entries) = value else {
+            self.fault(Code::WrongShape, at, format!("`aggregation` is an object with the keys {}; found {}", words(&BLOCK_KEYS), value.noun()));
+            return None;
+        };
+        let mut fields = None;
+        let mut group_by = Vec::new();
+        for (key, value) in entries {
+            match key.as_str() {
+                "fields" => {
+                    let at = self.places.word(at, "fields");
+                    fields = Some(self.aggregate_fields(at, value));
+                }
+                "groupBy" => {
+                    let at = self.places.word(at, "groupBy");
+                    group_by = self.group_by(at, value);
+                }
+                _ => {
+                    let at = self.places.key(at, &key);
+                    self.fault(Code::UnknownKey, at, format!("`aggregation` has only the keys {}{}", words(&BLOCK_KEYS), near(&key, &BLOCK_KEYS)));
+                }
+            }
+        }
+        if fields.is_none() {
+            self.fault(Code::MissingKey, at, "`aggregation` needs `fields`");
+        }
+        Some(Aggregation { at, fields: fields?, group_by })
+    }
+
+    fn aggregate_fields(&mut self, at: At, value: Json) -> Vec<AggregateField> {
+        let items = self.entries_of(at, value, "fields");
+        if items.as_ref().is_some_and(Vec::is_empty) {
+            self.fault(Code::Empty, at, "`fields` needs at least one entry");
+        }
+        let mut fields = Vec::new();
+        for (index, item) in items.unwrap_or_default().into_iter().enumerate() {
+            let at = self.places.index(at, index);
+            fields.extend(self.aggregate_field(at, item));
+        }
+        fields
+    }
+
+    fn group_by(&mut self, at: At, value: Json) -> Vec<(Box<str>, At)> {
+        let items = self.entries_of(at, value, "groupBy").unwrap_or_default();
+        let mut names = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let at = self.places.index(at, index);
+            names.extend(self.name_text(at, item).map(|name| (name, at)));
+        }
+        names
+    }
+
+    fn entries_of(&mut self, at: At, value: Json, word: &str) -> Option<Vec<Json>> {
+        match value {
+            Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
+            Json::Array(items) => {
+                self.fault(Code::Entries, at, format!("`{word}` has at most {MOST_ENTRIES} entries; found {}", items.len()));
+                None
+            }
+            other => {
+                self.fault(Code::WrongShape, at, format!("`{word}` is an array; found {}", other.noun()));
+                None
+            }
+        }
+    }
+
+    fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {
+        let Json::Object(entries) = item else {
+            self.fault(Code::WrongShape, at, format!("an entry of `fields` is an object with the keys {}; found {}", words(&FIELD_KEYS), item.noun()));
+            return None;
+        };
+        let (mut function, mut field, mut alias) = (None, None, Ok(None));
+        let (mut has_function, mut has_field) = (false, false);
+        for (key, value) in entries {
+            match key.as_str() {
+                "fn" => {
+                    has_function = true;
+                    let at = self.places.word(at, "fn");
+                    function = match &value {
+                        Json::Text(word) => Function::from_word(word),
+                        _ => None,
+                    };
+                    if function.is_none() {
+                        self.fault(Code::UnknownWord, at, format!("`fn` is one of {}; found {}", words(&FUNCTIONS), found(&value)));
+                    }
+                }
+                "field" => {
+                    has_field = true;
+                    let at = self.places.word(at, "field");
+                    field = self.name_text(at, value).map(|name| (name, at));
+                }
+                "as" => {
+                    let at = self.places.word(at, "as");
+                    alias = self.alias(at, value).map(Some);
+                }
+                _ => {
+                    let at = self.places.key(at, &key);
+                    self.fault(Code::UnknownKey, at, format!("an entry of `fields` has only the keys {}{}", words(&FIELD_KEYS), near(&key, &FIELD_KEYS)));
+                }
+            }
+        }
+        if !has_function {
+            self.fault(Code::MissingKey, at, format!("an entry of `fields` needs `fn`, one of {}", words(&FUNCTIONS)));
+        }
+        if !has_field {
+            self.fault(Code::MissingKey, at, "an entry of `fields` needs `field`, a field's name or `*`");
+        }
+        let (field, field_at) = field?;
+        Some(AggregateField { at, function: function?, field, field_at, alias: alias.ok()? })
+    }
+
+    fn alias(&mut self, at: At, value: Json) -> Result<Box<str>, ()> {
+        let Json::Text(alias) = value else {
+            self.fault(Code::WrongShape, at, format!("`as` is a text; found {}", value.noun()));
+            return Err(());
+        };
+        if !self.allowed_name(at, &alias) {
+            return Err(());
+        }
+        let mut characters = alias.bytes();
+        let good = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+            && characters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && alias.len() <= 63;
+        if !good {
+            self.fault(Code::Alias, at, "an alias is a letter or `_`, then at most 62 letters, digits or `_`");
+            return Err(());
+        }
+        Ok(alias.into())
+    }
+}

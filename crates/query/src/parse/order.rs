@@ -1,0 +1,88 @@
+//! `order`: an array of `{field, dir}`.
+
+use crate::error::Code;
+use crate::json::Json;
+use crate::pointer::At;
+use crate::statement::{Direction, Order};
+
+use super::{MOST_ENTRIES, Parser, near, words};
+
+const ORDER_KEYS: [&str; 2] = ["field", "dir"];
+
+impl Parser {
+    pub(super) fn order(&mut self, at: At, value: Json) -> Vec<Order> {
+        let Json::Array(items) = value else {
+            self.fault(Code::WrongShape, at, format!("`order` is an array of `{{field, dir}}`; found {}", value.noun()));
+            return Vec::new();
+        };
+        if items.len() > MOST_ENTRIES {
+            self.fault(Code::Entries, at, format!("`order` has at most {MOST_ENTRIES} entries; found {}", items.len()));
+            return Vec::new();
+        }
+        let mut order = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let at = self.places.index(at, index);
+            order.extend(self.order_entry(at, item));
+        }
+        order
+    }
+
+    fn order_entry(&mut self, at: At, item: Json) -> Option<Order> {
+        let Json::Object(entries) = item else {
+            self.fault(Code::WrongShape, at, format!("an order entry is an object with the keys {}; found {}", words(&ORDER_KEYS), item.noun()));
+            return None;
+        };
+        let mut field = None;
+        let mut named = false;
+        let mut direction = Some(Direction::Ascending);
+        for (key, value) in entries {
+            match key.as_str() {
+                "field" => {
+                    named = true;
+                    let at = self.places.word(at, "field");
+                    field = self.name_text(at, value).map(|name| (name, at));
+                }
+                "dir" => {
+                    let at = self.places.word(at, "dir");
+                    direction = match &value {
+                        Json::Text(text) if text == "asc" => Some(Direction::Ascending),
+                        Json::Text(text) if text == "desc" => Some(Direction::Descending),
+                        other => {
+                            self.fault(Code::UnknownWord, at, format!("`dir` is `asc` or `desc`; found {}", found(other)));
+                            None
+                        }
+                    };
+                }
+                _ => {
+                    let at = self.places.key(at, &key);
+                    self.fault(Code::UnknownKey, at, format!("an order entry has only the keys {}{}", words(&ORDER_KEYS), near(&key, &ORDER_KEYS)));
+                }
+            }
+        }
+        if !named {
+            self.fault(Code::MissingKey, at, "an order entry needs `field`");
+        }
+        let ((field, at), direction) = (field?, direction?);
+        Some(Order { field, at, direction })
+    }
+
+    /// A text that names a field, reserved names refused.
+    pub(super) fn name_text(&mut self, at: At, value: Json) -> Option<Box<str>> {
+        match value {
+            Json::Text(name) if self.allowed_name(at, &name) => Some(name.into()),
+            Json::Text(_) => None,
+            other => {
+                self.fault(Code::WrongShape, at, format!("a name is a text; found {}", other.noun()));
+                None
+            }
+        }
+    }
+}
+
+/// A word of the client for a message, cut short.
+pub(super) fn found(value: &Json) -> String {
+    match value {
+        Json::Text(text) => format!("{:?}", super::shorten(text)),
+        other => other.noun().to_owned(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `relations`: which related rows are loaded, and how they are shaped.
+
+use crate::error::Code;
+use crate::json::Json;
+use crate::pointer::At;
+use crate::statement::Relation;
+
+use super::{DEEPEST, MOST_RELATIONS, Parser, near, words};
+
+const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
+
+impl Parser {
+    pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<Relation> {
+        let Json::Object(entries) = value else {
+            self.fault(
+                Code::WrongShape,
+                at,
+                format!("`relations` is an object from relation name to `true` or a relation node; found {}", value.noun()),
+            );
+            return Vec::new();
+        };
+        let mut relations = Vec::with_capacity(entries.len());
+        for (name, value) in entries {
+            let at = self.places.key(at, &name);
+            if !self.allowed_name(at, &name) {
+                continue;
+            }
+            if depth > DEEPEST {
+                self.fault(Code::Depth, at, format!("relations are nested at most {DEEPEST} deep"));
+                continue;
+            }
+            self.relations += 1;
+            if self.relations > MOST_RELATIONS {
+                if self.relations == MOST_RELATIONS + 1 {
+                    self.fault(Code::RelationNodes, at, format!("a statement has at most {MOST_RELATIONS} relation nodes"));
+                }
+                continue;
+            }
+            relations.extend(self.relation(name, at, value, depth));
+        }
+        relations
+    }
+
+    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> Option<Relation> {
+        let mut relation = Relation {
+            name: name.into(),
+            at,
+            filters: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            relations: Vec::new(),
+        };
+        let entries = match value {
+            Json::Bool(true) => return Some(relation),
+            Json::Object(entries) => entries,
+            other => {
+                self.fault(Code::WrongShape, at, format!("a relation is loaded with `true` or a relation node; found {}", other.noun()));
+                return None;
+            }
+        };
+        for (key, value) in entries {
+            let Some(word) = NODE_KEYS.into_iter().find(|word| *word == key) else {
+                let at = self.places.key(at, &key);
+                self.fault(Code::UnknownKey, at, format!("a relation node has only the keys {}{}", words(&NODE_KEYS), near(&key, &NODE_KEYS)));
+                continue;
+            };
+            if value == Json::Null {
+                continue;
+            }
+            let at = self.places.word(at, word);
+            match word {
+                "where" => relation.filters.extend(self.filter(at, value)),
+                "order" => relation.order = self.order(at, value),
+                "limit" => relation.limit = self.limit(at, &value),
+                "offset" => relation.offset = self.offset(at, &value),
+                _ => relation.relations = self.relation_map(at, value, depth + 1),
+            }
+        }
+        Some(relation)
+    }
+}

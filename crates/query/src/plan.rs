@@ -1,0 +1,288 @@
+//! [`Statement`] → [`Plan`]: every name becomes a column or a relation the viewer may use, every value a checked one,
+//! every table comes with its policy. What passes here cannot be refused by the database.
+
+mod aggregation;
+mod constraint;
+mod filter;
+mod leaf;
+mod load;
+mod order;
+pub(crate) mod predicate;
+
+use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
+use crate::error::{Code, Error, Faults};
+use crate::merge;
+use crate::parse::near;
+use crate::pointer::{At, Layer};
+use crate::policy::{Entrance, Table, Viewer};
+use crate::statement::{Direction, Statement};
+use crate::value::{self, Value};
+
+pub use aggregation::{Grouped, Measure, Measured};
+pub(crate) use constraint::{check_constraint, constraint_targets};
+use predicate::{Alias, Column, Comparison, Predicate};
+
+/// How many connectors, relation names and operators a layer's where may have.
+pub const MOST_NODES: usize = 1_000;
+/// How many values a list may have.
+pub const MOST_VALUES: usize = 10_000;
+
+/// What is done with the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `{total, count, rows}`
+    Paginate,
+    /// All rows; `get` is another name of it.
+    List,
+    /// The first row.
+    Find,
+}
+
+/// A statement that can be run.
+#[derive(Debug)]
+pub struct Plan<'c> {
+    /// What is asked.
+    pub operation: Operation,
+    /// Rows or groups.
+    pub body: PlanBody<'c>,
+}
+
+/// The two kinds of answers.
+#[derive(Debug)]
+pub enum PlanBody<'c> {
+    /// Rows with their relations.
+    Rows(Select<'c>),
+    /// One object a group.
+    Groups(Grouped<'c>),
+}
+
+/// Rows of one table, as root or as the rows of a relation.
+#[derive(Debug)]
+pub struct Select<'c> {
+    pub(crate) table: Table<'c>,
+    pub(crate) filters: Vec<(Layer, Predicate<'c>)>,
+    pub(crate) joins: Vec<Join<'c>>,
+    pub(crate) order: Vec<Sort<'c>>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) shown: Vec<(FieldId, Show)>,
+    pub(crate) children: Vec<Child<'c>>,
+}
+
+/// How a field appears in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// As it is.
+    Plain,
+    /// Masked.
+    Masked(crate::catalog::Mask),
+}
+
+/// A relation that is loaded.
+#[derive(Debug)]
+pub struct Child<'c> {
+    pub(crate) relation: &'c Relation,
+    pub(crate) pivot: Alias,
+    pub(crate) select: Select<'c>,
+}
+
+/// A LEFT join made for a dot-path.
+#[derive(Debug)]
+pub(crate) struct Join<'c> {
+    pub(crate) relation: &'c Relation,
+    /// The table the relation starts from.
+    pub(crate) parent: Alias,
+    pub(crate) parent_resource: &'c Resource,
+    pub(crate) pivot: Alias,
+    pub(crate) table: Table<'c>,
+}
+
+/// One sort key.
+#[derive(Debug)]
+pub(crate) struct Sort<'c> {
+    pub(crate) column: Column<'c>,
+    pub(crate) direction: Direction,
+}
+
+/// By whose rights a piece of a plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// The caller's.
+    Viewer,
+    /// The manifest's own: permissions and masks do not apply, `$account.…` is looked up.
+    Manifest,
+    /// The manifest's own, at boot, when there is no caller yet.
+    Boot,
+}
+
+impl Rights {
+    fn of(layer: Layer) -> Self {
+        if layer == Layer::Policy { Rights::Manifest } else { Rights::Viewer }
+    }
+}
+
+/// Plans a merged statement for a viewer who entered the resource. `id` asks for one row by its key.
+pub fn plan<'c>(
+    entrance: Entrance<'c>,
+    statement: Statement,
+    viewer: &Viewer,
+    operation: Operation,
+    id: Option<&[&str]>,
+) -> Result<Plan<'c>, Error> {
+    let resource = entrance.resource();
+    let statement = match &resource.constraint {
+        Some(constraint) => merge::with_policy(statement, constraint),
+        None => statement,
+    };
+    let mut planner = Planner::new(entrance.catalog, viewer, &statement);
+    let Some(table) = Table::reach(&mut planner, entrance.resource, Rights::Viewer) else {
+        return Err(Error::one(Code::UnknownField, "", "the permission to read this resource is missing"));
+    };
+    let mut filters = planner.filters(&table, &statement.filters);
+    if let Some(parts) = id {
+        filters.extend(planner.by_key(&table, parts));
+    }
+    let limit = match operation {
+        Operation::Find => Some(statement.limit.map_or(1, |limit| limit.min(1))),
+        Operation::Paginate | Operation::List => statement.limit,
+    };
+    let bounds = Bounds { limit, offset: statement.offset };
+    let body = match &statement.aggregation {
+        Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
+        None => PlanBody::Rows(planner.rows(table, filters, bounds)),
+    };
+    planner.faults.finish()?;
+    Ok(Plan { operation, body })
+}
+
+/// Limit and offset of one level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    limit: Option<u64>,
+    offset: Option<u64>,
+}
+
+impl Bounds {
+    fn given(self) -> bool {
+        self.limit.is_some() || self.offset.is_some()
+    }
+}
+
+/// What a plan is made with: the catalog, the caller, and the statement whose faults are collected.
+pub(crate) struct Planner<'c, 's> {
+    pub(crate) catalog: &'c Catalog,
+    pub(crate) viewer: &'s Viewer,
+    statement: &'s Statement,
+    faults: Faults,
+    aliases: u16,
+    nodes: [usize; 2],
+    /// A variable of a manifest's constraint was absent or of the wrong type: the constraint matches nothing.
+    closed: bool,
+}
+
+impl<'c, 's> Planner<'c, 's> {
+    fn new(catalog: &'c Catalog, viewer: &'s Viewer, statement: &'s Statement) -> Self {
+        Planner { catalog, viewer, statement, faults: statement.faults.clone(), aliases: 0, nodes: [0; 2], closed: false }
+    }
+
+    pub(crate) fn alias(&mut self) -> Alias {
+        let alias = Alias(self.aliases);
+        self.aliases = self.aliases.wrapping_add(1);
+        alias
+    }
+
+    fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
+        let path = self.statement.pointer(at);
+        self.faults.add(code, path, message);
+    }
+
+    /// Counts one node of where against the layer's budget.
+    fn spend(&mut self, at: At) -> bool {
+        let spent = match at.layer {
+            Layer::Query => &mut self.nodes[0],
+            Layer::Constraint => &mut self.nodes[1],
+            Layer::Policy => return true,
+        };
+        *spent += 1;
+        let spent = *spent;
+        if spent == MOST_NODES + 1 {
+            self.fault(Code::FilterNodes, at, format!("a where has at most {MOST_NODES} connectors, relation filters and operators"));
+        }
+        spent <= MOST_NODES
+    }
+
+    /// A field the rights allow to use, or a fault.
+    fn usable_field(&mut self, resource: &'c Resource, name: &str, at: At, rights: Rights) -> Option<(FieldId, &'c Field)> {
+        let found = resource.field(name);
+        if rights != Rights::Viewer {
+            if found.is_none() {
+                self.fault(Code::UnknownField, at, format!("`{}` has no field `{name}`", resource.full_name));
+            }
+            return found;
+        }
+        match found {
+            Some((id, field)) if !field.hidden => {
+                if self.viewer.sees_plainly(field) {
+                    return Some((id, field));
+                }
+                self.fault(Code::MaskedField, at, format!("`{name}` is masked for you: it is shown, and cannot be used to filter, sort or aggregate"));
+                None
+            }
+            _ => {
+                let hint = self.field_hint(resource, name);
+                self.fault(Code::UnknownField, at, format!("`{}` has no field `{}`{hint}", resource.full_name, crate::parse::shorten(name)));
+                None
+            }
+        }
+    }
+
+    fn field_hint(&self, resource: &Resource, name: &str) -> String {
+        let known: Vec<&str> = resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
+        near(name, &known)
+    }
+
+    /// A relation the rights allow to follow; one that is not allowed is as unknown as one that does not exist.
+    fn usable_relation(&self, resource: &'c Resource, name: &str, rights: Rights) -> Option<&'c Relation> {
+        resource
+            .relation(name)
+            .filter(|relation| rights != Rights::Viewer || self.viewer.may_read(self.catalog.resource(relation.target)))
+    }
+
+    fn unknown_relation(&mut self, resource: &Resource, name: &str, at: At) {
+        let known: Vec<&str> = resource
+            .relations
+            .iter()
+            .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
+            .map(|relation| relation.name.as_str())
+            .collect();
+        let hint = near(name, &known);
+        self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, crate::parse::shorten(name)));
+    }
+
+    /// The predicate that picks one row by its key.
+    fn by_key(&mut self, table: &Table<'c>, parts: &[&str]) -> Option<(Layer, Predicate<'c>)> {
+        let key = &table.resource.key;
+        if parts.len() != key.len() {
+            let names: Vec<&str> = key.iter().map(|id| table.resource.fields[*id].name.as_str()).collect();
+            self.faults.add(Code::Identifier, "/id".into(), format!("the id is `{}`; found {} part(s)", names.join(","), parts.len()));
+            return None;
+        }
+        let mut all = Vec::with_capacity(key.len());
+        for (id, part) in key.iter().zip(parts) {
+            let field = &table.resource.fields[*id];
+            match value::from_text(field.kind.scalar(), part) {
+                Ok(value) => all.push(Predicate::Compare { column: table.column(*id), comparison: Comparison::Eq, value }),
+                Err(message) => self.faults.add(Code::Identifier, "/id".into(), format!("`{}`: {message}", field.name)),
+            }
+        }
+        Some((Layer::Query, Predicate::all(all)))
+    }
+}
+
+impl Resource {
+    /// Whether this viewer can ask for one row by its key: there is one, and it is neither hidden nor masked.
+    pub fn can_find_by_id(&self, viewer: &Viewer) -> bool {
+        !self.key.is_empty() && self.key.iter().all(|id| !self.fields[*id].hidden && viewer.sees_plainly(&self.fields[*id]))
+    }
+}
+

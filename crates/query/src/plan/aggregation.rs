@@ -1,0 +1,177 @@
+//! `aggregation` → groups and measures, over the root's rows and the relations their dot-paths follow.
+
+use std::sync::Arc;
+
+use crate::error::Code;
+use crate::json;
+use crate::pointer::{At, Layer};
+use crate::policy::Table;
+use crate::statement::{AggregateField, Aggregation, Direction, Function, Order};
+
+use super::predicate::{Column, Predicate};
+use super::{Bounds, Join, Planner, Rights, Sort};
+
+/// Groups of rows.
+#[derive(Debug)]
+pub struct Grouped<'c> {
+    pub(crate) table: Table<'c>,
+    pub(crate) filters: Vec<(Layer, Predicate<'c>)>,
+    pub(crate) joins: Vec<Join<'c>>,
+    pub(crate) groups: Vec<Group<'c>>,
+    pub(crate) measures: Vec<Measure<'c>>,
+    pub(crate) order: Vec<Sort<'c>>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) offset: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Group<'c> {
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) column: Column<'c>,
+}
+
+/// One function over one column.
+#[derive(Debug)]
+pub struct Measure<'c> {
+    pub(crate) key: Arc<[u8]>,
+    pub(crate) measured: Measured<'c>,
+}
+
+/// What is measured.
+#[derive(Debug)]
+pub enum Measured<'c> {
+    /// `count(*)`
+    Rows,
+    /// A function of a column's values.
+    Column(Function, Column<'c>),
+}
+
+/// The result keys so far, to refuse two equal ones.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl Keys {
+    fn add(&mut self, key: &str) -> bool {
+        let fresh = self.0.iter().all(|known| known != key);
+        self.0.push(key.to_owned());
+        fresh
+    }
+}
+
+impl<'c> Planner<'c, '_> {
+    pub(super) fn grouped(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, aggregation: &Aggregation, bounds: Bounds) -> Grouped<'c> {
+        let statement = self.statement;
+        if let Some(relation) = statement.relations.first() {
+            let layer = relation.at.layer.as_str();
+            self.faults.add(Code::Combination, format!("/{layer}/relations"), "`relations` cannot stand beside `aggregation`: groups have no relations to load");
+        }
+        let mut keys = Keys::default();
+        let mut joins = Vec::new();
+        let mut groups: Vec<Group<'c>> = Vec::new();
+        let mut names: Vec<(&str, usize)> = Vec::new();
+        for (name, at) in &aggregation.group_by {
+            if !keys.add(name) {
+                self.fault(Code::EqualKeys, *at, format!("`{name}` stands twice in the result"));
+                continue;
+            }
+            let Some(column) = self.path(&table, name, *at, &mut joins) else { continue };
+            if !column.field.kind.is_sortable() {
+                self.fault(Code::FunctionType, *at, format!("`{name}` of type {} cannot be sorted or grouped by", column.field.kind.name()));
+                continue;
+            }
+            names.push((name, groups.len()));
+            groups.push(Group { key: json::key(name), column });
+        }
+        let mut measures = Vec::new();
+        for field in &aggregation.fields {
+            let key = field.alias.as_deref().map_or_else(|| default_key(field), str::to_owned);
+            if !keys.add(&key) {
+                self.fault(Code::EqualKeys, field.at, format!("`{key}` stands twice in the result; name one with `as`"));
+                continue;
+            }
+            measures.extend(self.measured(&table, field, &mut joins).map(|measured| Measure { key: json::key(&key), measured }));
+        }
+        let order = self.group_order(&table, &statement.order, (&names, &groups), &aggregation.group_by);
+        Grouped { table, filters, joins, groups, measures, order, limit: bounds.limit, offset: bounds.offset }
+    }
+
+    /// A column by name or by `relation.column`, to-one or to-many.
+    fn path(&mut self, table: &Table<'c>, name: &str, at: At, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
+        let Some((relation, column)) = name.split_once('.') else {
+            return self.usable_field(table.resource, name, at, Rights::Viewer).map(|(id, _)| table.column(id));
+        };
+        if column.contains('.') {
+            self.fault(Code::DotPath, at, "a dot-path is `relation.column`, with exactly one dot");
+            return None;
+        }
+        let Some(declared) = self.usable_relation(table.resource, relation, Rights::Viewer) else {
+            self.unknown_relation(table.resource, relation, at);
+            return None;
+        };
+        let index = self.join(table, declared, Rights::Viewer, joins)?;
+        let (id, _) = self.usable_field(joins[index].table.resource, column, at, Rights::Viewer)?;
+        Some(joins[index].table.column(id))
+    }
+
+    fn measured(&mut self, table: &Table<'c>, field: &AggregateField, joins: &mut Vec<Join<'c>>) -> Option<Measured<'c>> {
+        if &*field.field == "*" {
+            if field.function == Function::Count {
+                return Some(Measured::Rows);
+            }
+            self.fault(Code::FunctionType, field.field_at, format!("`*` goes with `count` only; `{}` needs a field", field.function.as_str()));
+            return None;
+        }
+        let column = self.path(table, &field.field, field.field_at, joins)?;
+        let kind = &column.field.kind;
+        let fits = match field.function {
+            Function::Count => true,
+            Function::Sum | Function::Avg => kind.is_number(),
+            Function::Min | Function::Max => kind.is_ordered(),
+        };
+        if !fits {
+            self.fault(Code::FunctionType, field.field_at, format!("`{}` does not go with `{}` of type {}", field.function.as_str(), field.field, kind.name()));
+            return None;
+        }
+        Some(Measured::Column(field.function, column))
+    }
+
+    /// `order` beside an aggregation names groupBy entries; the entries it does not name break ties.
+    fn group_order(&mut self, table: &Table<'c>, order: &[Order], (names, groups): (&[(&str, usize)], &[Group<'c>]), asked: &[(Box<str>, At)]) -> Vec<Sort<'c>> {
+        let mut sorts = Vec::new();
+        let mut used = vec![false; groups.len()];
+        for entry in order {
+            let Some((_, index)) = names.iter().find(|(name, _)| **name == *entry.field) else {
+                // An entry that was refused already needs no second fault.
+                if asked.iter().any(|(name, _)| *name == entry.field) {
+                    continue;
+                }
+                let message = format!("beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column", crate::parse::shorten(&entry.field));
+                self.fault(Code::OrderGroup, entry.at, message);
+                continue;
+            };
+            let column = groups[*index].column;
+            let many = entry.field.split_once('.').and_then(|(relation, _)| table.resource.relation(relation)).is_some_and(|relation| relation.many);
+            if many {
+                self.fault(Code::DotPath, entry.at, "order follows to-one relations only");
+                continue;
+            }
+            used[*index] = true;
+            sorts.push(Sort { column, direction: entry.direction });
+        }
+        if !order.is_empty() {
+            for (group, used) in groups.iter().zip(used) {
+                if !used {
+                    sorts.push(Sort { column: group.column, direction: Direction::Ascending });
+                }
+            }
+        }
+        sorts
+    }
+}
+
+fn default_key(field: &AggregateField) -> String {
+    if &*field.field == "*" {
+        return field.function.as_str().to_owned();
+    }
+    format!("{}_{}", field.function.as_str(), field.field.replace('.', "_"))
+}

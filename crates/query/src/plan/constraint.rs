@@ -1,0 +1,69 @@
+//! The manifest's own constraints: checked at boot, planned for each caller.
+
+use crate::catalog::{Catalog, Resource, ResourceId};
+use crate::error::Error;
+use crate::policy::{LAYER, Table, Viewer};
+use crate::statement::{Clause, Entry, Inside, Statement};
+
+use super::filter::Subject;
+use super::predicate::{Alias, Predicate};
+use super::{Planner, Rights};
+
+impl<'c> Planner<'c, '_> {
+    /// A resource's constraint for this caller. A variable that is absent or does not fit closes it: it matches nothing.
+    pub(crate) fn constraint(&mut self, resource: &'c Resource, alias: Alias, constraint: &Statement) -> Predicate<'c> {
+        let outer = std::mem::replace(&mut self.closed, false);
+        let subject = Subject { resource, alias, rights: Rights::Manifest };
+        let all = constraint.filters.iter().map(|clause| self.clause(subject, clause, 0)).collect();
+        let predicate = if self.closed { Predicate::Never } else { Predicate::all(all) };
+        self.closed = outer;
+        predicate
+    }
+}
+
+/// Checks a constraint against the catalog, at boot: names, operators, and every value that is not a variable.
+pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constraint: &Statement) -> Result<(), Error> {
+    let viewer = Viewer::operator();
+    let mut planner = Planner::new(catalog, &viewer, constraint);
+    if let Some(table) = Table::reach(&mut planner, resource, Rights::Boot) {
+        let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Boot };
+        for clause in &constraint.filters {
+            planner.clause(subject, clause, 0);
+        }
+        planner.ordered(&table, &constraint.order, super::order::Scope::Root);
+        for relation in &constraint.relations {
+            planner.child(&table, relation);
+        }
+    }
+    planner.faults.finish()
+}
+
+/// The resources whose rows a resource's constraint looks at.
+pub(crate) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
+    let resource = catalog.resource(id);
+    let mut targets = Vec::new();
+    if let Some(constraint) = &resource.constraint {
+        for clause in &constraint.filters {
+            clause_targets(catalog, resource, clause, &mut targets);
+        }
+    }
+    targets
+}
+
+fn clause_targets(catalog: &Catalog, resource: &Resource, clause: &Clause, targets: &mut Vec<ResourceId>) {
+    for entry in &clause.entries {
+        match entry {
+            Entry::And(_, clauses) | Entry::Or(_, clauses) => {
+                clauses.iter().for_each(|clause| clause_targets(catalog, resource, clause, targets));
+            }
+            Entry::Not(_, clause) => clause_targets(catalog, resource, clause, targets),
+            Entry::Named { name, inside, .. } => {
+                if let (Some(relation), Inside::Object(clause)) = (resource.relation(name), inside) {
+                    targets.push(relation.target);
+                    clause_targets(catalog, catalog.resource(relation.target), clause, targets);
+                }
+            }
+        }
+    }
+    debug_assert_eq!(clause.at.layer, LAYER, "only policies are followed here");
+}

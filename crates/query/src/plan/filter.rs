@@ -1,0 +1,139 @@
+//! `where` → predicates: connectors, relation filters as EXISTS, depth and budget.
+
+use crate::catalog::Resource;
+use crate::error::Code;
+use crate::json::Json;
+use crate::parse::DEEPEST;
+use crate::pointer::{At, Layer};
+use crate::policy::Table;
+use crate::statement::{Clause, Entry, Inside};
+
+use super::predicate::{Alias, Exists, Predicate};
+use super::{Planner, Rights};
+
+/// The table a clause speaks of.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'c> {
+    pub(super) resource: &'c Resource,
+    pub(super) alias: Alias,
+    pub(super) rights: Rights,
+}
+
+impl<'c> Planner<'c, '_> {
+    /// The wheres of all layers, each with its layer.
+    pub(super) fn filters(&mut self, table: &Table<'c>, clauses: &[Clause]) -> Vec<(Layer, Predicate<'c>)> {
+        clauses
+            .iter()
+            .map(|clause| {
+                let layer = clause.at.layer;
+                let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::of(layer) };
+                (layer, self.clause(subject, clause, 0))
+            })
+            .collect()
+    }
+
+    pub(super) fn clause(&mut self, subject: Subject<'c>, clause: &Clause, depth: usize) -> Predicate<'c> {
+        let all = clause.entries.iter().map(|entry| self.entry(subject, entry, depth)).collect();
+        Predicate::all(all)
+    }
+
+    fn entry(&mut self, subject: Subject<'c>, entry: &Entry, depth: usize) -> Predicate<'c> {
+        match entry {
+            Entry::And(at, clauses) => {
+                if !self.descend(*at, depth) {
+                    return Predicate::Never;
+                }
+                Predicate::all(clauses.iter().map(|clause| self.clause(subject, clause, depth + 1)).collect())
+            }
+            Entry::Or(at, clauses) => {
+                if !self.descend(*at, depth) {
+                    return Predicate::Never;
+                }
+                Predicate::any(clauses.iter().map(|clause| self.clause(subject, clause, depth + 1)).collect())
+            }
+            Entry::Not(at, clause) => {
+                if !self.descend(*at, depth) {
+                    return Predicate::Never;
+                }
+                self.clause(subject, clause, depth + 1).negate()
+            }
+            Entry::Named { name, at, inside } => self.named(subject, name, *at, inside, depth),
+        }
+    }
+
+    /// One connector or relation name deeper; says whether that is allowed.
+    fn descend(&mut self, at: At, depth: usize) -> bool {
+        if depth >= DEEPEST {
+            self.fault(Code::Depth, at, format!("a where passes at most {DEEPEST} connectors and relation names"));
+            return false;
+        }
+        self.spend(at)
+    }
+
+    fn named(&mut self, subject: Subject<'c>, name: &str, at: At, inside: &Inside, depth: usize) -> Predicate<'c> {
+        if let Some(relation) = self.usable_relation(subject.resource, name, subject.rights) {
+            return match inside {
+                Inside::Object(clause) => self.exists(subject, relation, clause, (at, depth)),
+                Inside::Plain(json) => {
+                    self.fault(Code::WrongShape, at, format!("`{name}` is a relation: filter it with a where clause, `{{}}` for \"has at least one\"; found {}", json.noun()));
+                    Predicate::Never
+                }
+            };
+        }
+        let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| !field.hidden);
+        if !visible {
+            self.unknown_name(subject.resource, name, at);
+            return Predicate::Never;
+        }
+        let Some((id, field)) = self.usable_field(subject.resource, name, at, subject.rights) else {
+            return Predicate::Never;
+        };
+        match inside {
+            Inside::Object(clause) => self.leaf(subject, id, clause),
+            Inside::Plain(json) => {
+                self.bare(&field.name, at, json);
+                Predicate::Never
+            }
+        }
+    }
+
+    fn unknown_name(&mut self, resource: &Resource, name: &str, at: At) {
+        let known: Vec<&str> = resource
+            .fields
+            .iter()
+            .filter(|field| !field.hidden)
+            .map(|field| field.name.as_str())
+            .chain(
+                resource
+                    .relations
+                    .iter()
+                    .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
+                    .map(|relation| relation.name.as_str()),
+            )
+            .collect();
+        let hint = crate::parse::near(name, &known);
+        let name = crate::parse::shorten(name);
+        self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
+    }
+
+    fn bare(&mut self, name: &str, at: At, json: &Json) {
+        if json.is_scalar() {
+            self.fault(Code::BareValue, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"eq\": …}}}}"));
+        } else {
+            self.fault(Code::BareValue, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"in\": […]}}}}"));
+        }
+    }
+
+    fn exists(&mut self, subject: Subject<'c>, relation: &'c crate::catalog::Relation, clause: &Clause, (at, depth): (At, usize)) -> Predicate<'c> {
+        if !self.descend(at, depth) {
+            return Predicate::Never;
+        }
+        let Some(table) = Table::reach(self, relation.target, subject.rights) else {
+            return Predicate::Never;
+        };
+        let pivot = self.alias();
+        let inner = Subject { resource: table.resource, alias: table.alias, rights: subject.rights };
+        let filter = self.clause(inner, clause, depth + 1);
+        Predicate::Exists(Box::new(Exists { parent: subject.alias, parent_resource: subject.resource, relation, pivot, table, filter }))
+    }
+}

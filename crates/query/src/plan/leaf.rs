@@ -1,0 +1,286 @@
+//! A field's operators: shape, type and value of each.
+
+use crate::catalog::{Field, FieldId};
+use crate::error::Code;
+use crate::json::Json;
+use crate::parse::{near, words};
+use crate::pointer::{At, Layer};
+use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
+use crate::types::Scalar;
+use crate::value::{self, Value};
+
+use super::filter::Subject;
+use super::predicate::{Column, Comparison, Membership, Predicate};
+use super::{MOST_VALUES, Planner, Rights};
+
+impl<'c> Planner<'c, '_> {
+    /// All operators of one field, ANDed.
+    pub(super) fn leaf(&mut self, subject: Subject<'c>, id: FieldId, clause: &Clause) -> Predicate<'c> {
+        let field = &subject.resource.fields[id];
+        if clause.entries.is_empty() {
+            self.fault(Code::Empty, clause.at, format!("`{}` needs at least one operator: {}", field.name, words(&field.kind.operators())));
+            return Predicate::Never;
+        }
+        let column = Column { alias: subject.alias, field };
+        let mut all = Vec::with_capacity(clause.entries.len());
+        for entry in &clause.entries {
+            match entry {
+                Entry::And(at, _) => self.unknown_operator(field, "and", *at),
+                Entry::Or(at, _) => self.unknown_operator(field, "or", *at),
+                Entry::Not(at, _) => self.unknown_operator(field, "not", *at),
+                Entry::Named { name, at, inside } => {
+                    if !self.spend(*at) {
+                        return Predicate::Never;
+                    }
+                    let Some(operator) = Operator::from_word(name) else {
+                        self.unknown_operator(field, name, *at);
+                        continue;
+                    };
+                    let predicate = match inside {
+                        Inside::Plain(json) => self.operation(column, operator, json, Place { at: *at, rights: subject.rights }),
+                        Inside::Object(_) => {
+                            self.shape(operator, *at, "an object");
+                            None
+                        }
+                    };
+                    all.push(predicate.unwrap_or(Predicate::Never));
+                }
+            }
+        }
+        Predicate::all(all)
+    }
+
+    fn unknown_operator(&mut self, field: &Field, name: &str, at: At) {
+        let every: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
+        let hint = near(name, &every);
+        self.fault(Code::UnknownOperator, at, format!("no operator `{}`{hint}; `{}` takes {}", crate::parse::shorten(name), field.name, words(&field.kind.operators())));
+    }
+
+    fn shape(&mut self, operator: Operator, at: At, found: &str) {
+        let wanted = match operator {
+            Operator::In | Operator::NotIn => "an array of scalars",
+            Operator::Between => "an array of two scalars, [min, max]",
+            Operator::IsNull => "true or false",
+            Operator::ILike => "a text",
+            Operator::Contains | Operator::Overlap => "a scalar or an array of scalars",
+            _ => "a scalar: a text, a number, a boolean or null",
+        };
+        self.fault(Code::OperatorShape, at, format!("`{}` takes {wanted}; found {found}", operator.as_str()));
+    }
+
+    fn operation(&mut self, column: Column<'c>, operator: Operator, json: &Json, place: Place) -> Option<Predicate<'c>> {
+        let field = column.field;
+        if !field.kind.admits(operator) {
+            self.fault(
+                Code::OperatorType,
+                place.at,
+                format!("`{}` does not go with `{}` of type {}, which takes {}", operator.as_str(), field.name, field.kind.name(), words(&field.kind.operators())),
+            );
+            return None;
+        }
+        let resolved;
+        let json = match self.variable(json, place)? {
+            Some(value) => {
+                resolved = value;
+                &resolved
+            }
+            None => json,
+        };
+        let comparison = match operator {
+            Operator::Eq => Comparison::Eq,
+            Operator::Ne => Comparison::Ne,
+            Operator::Gt => Comparison::Gt,
+            Operator::Gte => Comparison::Gte,
+            Operator::Lt => Comparison::Lt,
+            Operator::Lte => Comparison::Lte,
+            Operator::In | Operator::NotIn => {
+                let membership = if operator == Operator::In { Membership::In } else { Membership::NotIn };
+                let Json::Array(items) = json else {
+                    self.shape(operator, place.at, json.noun());
+                    return None;
+                };
+                return Some(Predicate::Among { column, membership, values: self.list(field, operator, items, place)? });
+            }
+            Operator::Between => {
+                let Json::Array(items) = json else {
+                    self.shape(operator, place.at, json.noun());
+                    return None;
+                };
+                if items.len() != 2 {
+                    self.shape(operator, place.at, &format!("an array of {}", items.len()));
+                    return None;
+                }
+                let mut ends = self.list(field, operator, items, place)?.into_iter();
+                return Some(Predicate::Between { column, low: ends.next()?, high: ends.next()? });
+            }
+            Operator::IsNull => {
+                return match json {
+                    Json::Bool(true) => Some(Predicate::IsNull(column)),
+                    Json::Bool(false) => Some(Predicate::IsNotNull(column)),
+                    other => {
+                        self.shape(operator, place.at, other.noun());
+                        None
+                    }
+                };
+            }
+            Operator::ILike => return self.pattern(column, json, place),
+            Operator::Contains | Operator::Overlap => {
+                let values = match json {
+                    Json::Array(items) => self.list(field, operator, items, place)?,
+                    Json::Object(_) => {
+                        self.shape(operator, place.at, "an object");
+                        return None;
+                    }
+                    scalar => self.list(field, operator, std::slice::from_ref(scalar), place)?,
+                };
+                return Some(if operator == Operator::Contains {
+                    Predicate::Contains { column, values }
+                } else {
+                    Predicate::Overlap { column, values }
+                });
+            }
+        };
+        if !json.is_scalar() {
+            self.shape(operator, place.at, json.noun());
+            return None;
+        }
+        let value = self.value(field, json, place, None)?;
+        Some(Predicate::Compare { column, comparison, value })
+    }
+
+    fn pattern(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
+        let Json::Text(pattern) = json else {
+            self.shape(Operator::ILike, place.at, json.noun());
+            return None;
+        };
+        if self.holds_nul(pattern, place, None) {
+            return None;
+        }
+        // PostgreSQL would fail on it, but only when a row comes that far: an error that depends on data.
+        let trailing = pattern.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        if trailing % 2 == 1 {
+            self.refuse(Code::ValueType, place, None, "an `iLike` pattern cannot end in a lone backslash; write `\\\\` for a backslash itself");
+            return None;
+        }
+        Some(Predicate::Like { column, pattern: pattern.clone() })
+    }
+
+    fn list(&mut self, field: &'c Field, operator: Operator, items: &[Json], place: Place) -> Option<Vec<Value>> {
+        if items.len() > MOST_VALUES {
+            self.refuse(Code::ListLength, place, None, &format!("a list has at most {MOST_VALUES} values; found {}", items.len()));
+            return None;
+        }
+        let mut values = Vec::with_capacity(items.len());
+        let mut good = true;
+        for (index, item) in items.iter().enumerate() {
+            if !item.is_scalar() {
+                let message = format!("`{}` takes scalars in its array; found {}", operator.as_str(), item.noun());
+                self.refuse(Code::OperatorShape, place, Some(index), &message);
+                good = false;
+                continue;
+            }
+            let value = if matches!(operator, Operator::Contains | Operator::Overlap) {
+                self.element(field, item, place, index)
+            } else {
+                self.value(field, item, place, Some(index))
+            };
+            match value {
+                Some(value) => values.push(value),
+                None => good = false,
+            }
+        }
+        good.then_some(values)
+    }
+
+    fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: usize) -> Option<Value> {
+        let scalar = field.kind.scalar();
+        if matches!((scalar, json), (Scalar::Json, Json::Null)) {
+            return value::check_element(scalar, json).ok();
+        }
+        self.value(field, json, place, Some(index))
+    }
+
+    fn value(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
+        let resolved;
+        let json = match self.variable(json, place)? {
+            Some(value) => {
+                resolved = value;
+                &resolved
+            }
+            None => json,
+        };
+        if let Json::Text(text) = json
+            && self.holds_nul(text, place, index)
+        {
+            return None;
+        }
+        match value::check(field.kind.scalar(), json) {
+            // Null in an account's variable is a value that is not there.
+            Ok(Value::Null) if place.rights == Rights::Manifest && json_was_variable(json, place) => {
+                self.closed = true;
+                None
+            }
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.refuse(Code::ValueType, place, index, &format!("`{}`: {message}", field.name));
+                None
+            }
+        }
+    }
+
+    fn holds_nul(&mut self, text: &str, place: Place, index: Option<usize>) -> bool {
+        let found = text.contains('\0');
+        if found {
+            self.refuse(Code::NulCharacter, place, index, "a text cannot hold U+0000");
+        }
+        found
+    }
+
+    /// Looks up `$account.…` in a manifest's constraint. `None`: it is not there, and the constraint is closed.
+    #[expect(clippy::option_option, reason = "closed, no variable, and a variable's value are three things")]
+    fn variable(&mut self, json: &Json, place: Place) -> Option<Option<Json>> {
+        let Json::Text(text) = json else { return Some(None) };
+        if place.rights == Rights::Viewer || !text.starts_with('$') {
+            return Some(None);
+        }
+        if !text.starts_with("$account.") {
+            self.fault(Code::ValueType, place.at, format!("{text:?} is no variable; a constraint knows `$account.…` only"));
+            return None;
+        }
+        if place.rights == Rights::Boot {
+            return None;
+        }
+        match self.viewer.variable(text) {
+            Some(value) if value != Json::Null => Some(Some(value)),
+            _ => {
+                self.closed = true;
+                None
+            }
+        }
+    }
+
+    /// A value that does not fit: a fault of a statement, a closed constraint for an account's variable.
+    fn refuse(&mut self, code: Code, place: Place, index: Option<usize>, message: &str) {
+        if place.rights == Rights::Manifest {
+            self.closed = true;
+            return;
+        }
+        let mut path = self.statement.pointer(place.at);
+        if let Some(index) = index {
+            path.push('/');
+            path.push_str(&index.to_string());
+        }
+        self.faults.add(code, path, message);
+    }
+}
+
+/// Where an operator stands and by whose rights it is read.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    at: At,
+    rights: Rights,
+}
+
+fn json_was_variable(json: &Json, place: Place) -> bool {
+    *json == Json::Null && place.at.layer == Layer::Policy
+}

@@ -1,0 +1,58 @@
+//! Rows of a table and the relations loaded with them: one level each, shaped for each parent.
+
+use crate::catalog::Resource;
+use crate::pointer::Layer;
+use crate::policy::Table;
+use crate::statement::Relation;
+
+use super::order::Scope;
+use super::predicate::Predicate;
+use super::{Bounds, Child, FieldId, Planner, Rights, Select, Show};
+
+impl<'c> Planner<'c, '_> {
+    /// The root's rows.
+    pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
+        let statement = self.statement;
+        let (mut order, joins) = self.ordered(&table, &statement.order, Scope::Root);
+        self.tie_break(&table, &mut order, bounds);
+        let children = statement.relations.iter().filter_map(|relation| self.child(&table, relation)).collect();
+        let shown = self.shown(table.resource);
+        Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children }
+    }
+
+    /// One relation of a level.
+    pub(super) fn child(&mut self, parent: &Table<'c>, relation: &Relation) -> Option<Child<'c>> {
+        let rights = Rights::of(relation.at.layer);
+        // What the manifest loads is still only for those who may read it.
+        let Some(declared) = self.usable_relation(parent.resource, &relation.name, Rights::Viewer) else {
+            if rights == Rights::Viewer || parent.resource.relation(&relation.name).is_none() {
+                self.unknown_relation(parent.resource, &relation.name, relation.at);
+            }
+            return None;
+        };
+        let table = Table::reach(self, declared.target, Rights::Viewer)?;
+        let pivot = self.alias();
+        let filters = self.filters(&table, &relation.filters);
+        let bounds = Bounds { limit: relation.limit, offset: relation.offset };
+        let (mut order, joins) = self.ordered(&table, &relation.order, Scope::Relation);
+        self.tie_break(&table, &mut order, bounds);
+        let children = relation.relations.iter().filter_map(|nested| self.child(&table, nested)).collect();
+        let shown = self.shown(table.resource);
+        let select = Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children };
+        Some(Child { relation: declared, pivot, select })
+    }
+
+    /// Every field but the hidden ones, each as this viewer sees it.
+    fn shown(&self, resource: &Resource) -> Vec<(FieldId, Show)> {
+        resource
+            .fields
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| !field.hidden)
+            .map(|(id, field)| match &field.mask {
+                Some((mask, _)) if !self.viewer.sees_plainly(field) => (id, Show::Masked(*mask)),
+                _ => (id, Show::Plain),
+            })
+            .collect()
+    }
+}

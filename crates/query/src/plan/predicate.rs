@@ -1,0 +1,92 @@
+//! What must hold of a row: columns that exist, values that fit.
+
+use crate::catalog::{Field, Relation, Resource};
+use crate::policy::Table;
+use crate::value::Value;
+
+/// A table's short name in SQL: `t0`, `t1`, …
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Alias(pub(crate) u16);
+
+/// A column of a table in the plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'c> {
+    pub(crate) alias: Alias,
+    pub(crate) field: &'c Field,
+}
+
+/// The six comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+}
+
+/// A condition.
+#[derive(Debug)]
+pub enum Predicate<'c> {
+    /// Holds of every row.
+    Always,
+    /// Holds of none.
+    Never,
+    All(Vec<Predicate<'c>>),
+    Any(Vec<Predicate<'c>>),
+    Not(Box<Predicate<'c>>),
+    Compare { column: Column<'c>, comparison: Comparison, value: Value },
+    Among { column: Column<'c>, membership: Membership, values: Vec<Value> },
+    Between { column: Column<'c>, low: Value, high: Value },
+    IsNull(Column<'c>),
+    IsNotNull(Column<'c>),
+    /// The stored value is NULL, whatever its type makes of it: soft delete.
+    Unset(Column<'c>),
+    Like { column: Column<'c>, pattern: String },
+    Contains { column: Column<'c>, values: Vec<Value> },
+    Overlap { column: Column<'c>, values: Vec<Value> },
+    Exists(Box<Exists<'c>>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Membership {
+    In,
+    NotIn,
+}
+
+/// At least one related row for which the filter holds.
+#[derive(Debug)]
+pub struct Exists<'c> {
+    pub(crate) parent: Alias,
+    pub(crate) parent_resource: &'c Resource,
+    pub(crate) relation: &'c Relation,
+    pub(crate) pivot: Alias,
+    pub(crate) table: Table<'c>,
+    pub(crate) filter: Predicate<'c>,
+}
+
+impl<'c> Predicate<'c> {
+    pub(crate) fn all(mut predicates: Vec<Predicate<'c>>) -> Self {
+        predicates.retain(|predicate| !matches!(predicate, Predicate::Always));
+        if predicates.iter().any(|predicate| matches!(predicate, Predicate::Never)) {
+            return Predicate::Never;
+        }
+        match predicates.len() {
+            0 => Predicate::Always,
+            1 => predicates.swap_remove(0),
+            _ => Predicate::All(predicates),
+        }
+    }
+
+    pub(crate) fn any(mut predicates: Vec<Predicate<'c>>) -> Self {
+        match predicates.len() {
+            1 => predicates.swap_remove(0),
+            _ => Predicate::Any(predicates),
+        }
+    }
+
+    pub(crate) fn negate(self) -> Self {
+        Predicate::Not(Box::new(self))
+    }
+}

@@ -1,0 +1,336 @@
+//! [`Plan`](crate::plan::Plan) → SQL: one text a level, which depends on the statement's shape only. Values are always bound.
+//!
+//! Text enters in three ways: a `&'static str`, an identifier of the catalog, a number of our own counting.
+
+mod dialect;
+mod group;
+mod level;
+mod link;
+mod predicate;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::catalog::{Field, Identifier, Stored, TableName};
+use crate::plan::predicate::{Alias, Column};
+use crate::plan::{Operation, Plan, PlanBody, Show};
+use crate::types::{Scalar, Type};
+use crate::value::Value;
+
+pub use dialect::Dialect;
+
+/// A text with its values.
+#[derive(Clone, Debug)]
+pub struct Sql {
+    /// The statement.
+    pub text: String,
+    /// What is bound, in the order of the placeholders.
+    pub params: Vec<Param>,
+}
+
+/// Something bound.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// What it is on the wire.
+    pub kind: Kind,
+    /// Whether it is one value or a list.
+    pub many: Many,
+    /// The value, or the keys of the parents' rows, known only when those were read.
+    pub source: Source,
+}
+
+/// One value or a list of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Many {
+    /// One value.
+    One,
+    /// An array.
+    List,
+}
+
+/// Where a bound value comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// The statement, the policy, or a limit.
+    Value(Value),
+    /// Column number so-and-so of the parents' keys.
+    Keys(usize),
+    /// All columns of the parents' keys, as one JSON text.
+    KeysAsJson,
+}
+
+/// The types parameters have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `bool`
+    Bool,
+    /// `int4`
+    Int4,
+    /// `int8`
+    Int8,
+    /// `float8`
+    Float8,
+    /// `numeric`
+    Numeric,
+    /// `text`
+    Text,
+    /// `uuid`
+    Uuid,
+    /// `date`
+    Date,
+    /// `time`
+    Time,
+    /// `timestamp`
+    Timestamp,
+    /// `timestamptz`
+    Timestamptz,
+    /// `jsonb`
+    Jsonb,
+}
+
+impl Kind {
+    /// The type's name, for explain and for casts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Bool => "bool",
+            Kind::Int4 => "int4",
+            Kind::Int8 => "int8",
+            Kind::Float8 => "float8",
+            Kind::Numeric => "numeric",
+            Kind::Text => "text",
+            Kind::Uuid => "uuid",
+            Kind::Date => "date",
+            Kind::Time => "time",
+            Kind::Timestamp => "timestamp",
+            Kind::Timestamptz => "timestamptz",
+            Kind::Jsonb => "jsonb",
+        }
+    }
+}
+
+/// A statement ready to run: one text a level.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// What is asked.
+    pub operation: Operation,
+    /// The root's rows or the groups.
+    pub root: Level,
+    /// How the total is learned.
+    pub total: Total,
+    /// The root's limit.
+    pub limit: Option<u64>,
+    /// The root's offset.
+    pub offset: u64,
+}
+
+/// How many rows there are without limit and offset.
+#[derive(Clone, Debug)]
+pub enum Total {
+    /// Asked with this, unless the page tells it.
+    Count(Sql),
+    /// An aggregation without groups is one row.
+    One,
+}
+
+/// One level: a text, what its columns mean, and the levels below.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// The text.
+    pub sql: Sql,
+    /// What is written for each row.
+    pub outputs: Vec<Output>,
+    /// The relations loaded for these rows.
+    pub children: Vec<ChildLevel>,
+}
+
+/// The rows of a relation. Their first column is the number of the parents' key they belong to.
+#[derive(Clone, Debug)]
+pub struct ChildLevel {
+    /// `"name":`
+    pub key: Arc<[u8]>,
+    /// An array, or one object or null.
+    pub many: bool,
+    /// Which columns of the parent's row are its key.
+    pub parent_columns: Vec<usize>,
+    /// The rows.
+    pub level: Level,
+}
+
+/// One member of a row's object.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// `"name":`
+    pub key: Arc<[u8]>,
+    /// Which column of the row holds it.
+    pub column: usize,
+    /// What the column means.
+    pub decode: Decode,
+    /// Plain or masked.
+    pub show: Show,
+}
+
+/// What a column of a result means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decode {
+    /// A field's value.
+    Value(Form, Stored),
+    /// An array of values.
+    Array(Form),
+    /// A number of rows.
+    Count,
+    /// A sum shown as a number.
+    SumNumber,
+    /// An exact sum shown as a text.
+    SumText,
+    /// An exact sum in this column and a count in the next: their quotient, as a text.
+    Average,
+    /// No column at all: the same for every value.
+    Redacted,
+    /// The same, where the answer is not a text.
+    RedactedNull,
+}
+
+/// The forms a value takes in JSON; an enum's values do not matter any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `true`
+    Bool,
+    /// `1`, 32 bits
+    Int,
+    /// `1`, 64 bits
+    BigInt,
+    /// `1.5`
+    Float,
+    /// `"1.50"`
+    Decimal,
+    /// `"x"`
+    Text,
+    /// `"6f1c…"`
+    Uuid,
+    /// `"2024-02-29"`
+    Date,
+    /// `"17:30:00"`
+    Time,
+    /// `"2024-02-29T17:30:00Z"`
+    Timestamp,
+    /// As stored.
+    Json,
+}
+
+impl From<&Scalar> for Form {
+    fn from(scalar: &Scalar) -> Self {
+        match scalar {
+            Scalar::Bool => Form::Bool,
+            Scalar::Int => Form::Int,
+            Scalar::BigInt => Form::BigInt,
+            Scalar::Float => Form::Float,
+            Scalar::Decimal => Form::Decimal,
+            Scalar::Text | Scalar::Enum(_) => Form::Text,
+            Scalar::Uuid => Form::Uuid,
+            Scalar::Date => Form::Date,
+            Scalar::Time => Form::Time,
+            Scalar::Timestamp => Form::Timestamp,
+            Scalar::Json => Form::Json,
+        }
+    }
+}
+
+impl Decode {
+    fn of(field: &Field) -> Self {
+        match &field.kind {
+            Type::One(scalar) => Decode::Value(scalar.into(), field.stored),
+            Type::Array(scalar) => Decode::Array(scalar.into()),
+        }
+    }
+
+    /// A value our own functions have brought to the standard form.
+    fn standard(field: &Field) -> Self {
+        Decode::Value(field.kind.scalar().into(), Stored::Standard)
+    }
+}
+
+/// Renders a plan. It cannot fail: everything was checked.
+pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
+    let (root, total, limit, offset) = match &plan.body {
+        PlanBody::Rows(select) => (level::root(select, dialect), Total::Count(level::total(select, dialect)), select.limit, select.offset),
+        PlanBody::Groups(grouped) => (group::groups(grouped, dialect), group::total(grouped, dialect), grouped.limit, grouped.offset),
+    };
+    Query { operation: plan.operation, root, total, limit, offset: offset.unwrap_or(0) }
+}
+
+/// The only hand that writes SQL.
+struct Writer {
+    dialect: Dialect,
+    text: String,
+    params: Vec<Param>,
+}
+
+impl Writer {
+    fn new(dialect: Dialect) -> Self {
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8) }
+    }
+
+    fn finish(self) -> Sql {
+        Sql { text: self.text, params: self.params }
+    }
+
+    fn raw(&mut self, text: &'static str) {
+        self.text.push_str(text);
+    }
+
+    fn identifier(&mut self, identifier: &Identifier) {
+        self.text.push_str(identifier.quoted());
+    }
+
+    fn table_name(&mut self, table: &TableName) {
+        if let Some(schema) = &table.schema {
+            self.identifier(schema);
+            self.raw(".");
+        }
+        self.identifier(&table.name);
+    }
+
+    fn number(&mut self, number: usize) {
+        // Writing to a String cannot fail.
+        _ = write!(self.text, "{number}");
+    }
+
+    fn alias(&mut self, alias: Alias) {
+        self.raw("t");
+        self.number(usize::from(alias.0));
+    }
+
+    /// `t1."name"`, as stored.
+    fn column(&mut self, column: Column<'_>) {
+        self.alias(column.alias);
+        self.raw(".");
+        self.identifier(&column.field.column);
+    }
+
+    fn bind(&mut self, kind: Kind, many: Many, source: Source) {
+        self.params.push(Param { kind, many, source });
+        self.placeholder(self.params.len());
+    }
+
+    /// Refers to a parameter that is bound already.
+    fn placeholder(&mut self, number: usize) {
+        let Param { kind, many, .. } = self.params[number - 1];
+        dialect::placeholder(self, number, kind, many);
+    }
+
+    /// A limit or offset.
+    fn bind_count(&mut self, count: u64) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.bind(Kind::Int8, Many::One, Source::Value(Value::Int(count)));
+    }
+
+    /// Writes the items with a separator between.
+    fn separated<T>(&mut self, separator: &'static str, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.raw(separator);
+            }
+            write(self, item);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The only place where the two databases differ in SQL. Each function names a meaning; the files below say it twice.
+
+mod postgres;
+mod sqlite;
+
+use crate::catalog::{Field, Native};
+use crate::plan::Sort;
+use crate::plan::predicate::{Alias, Column, Comparison, Membership};
+use crate::statement::{Direction, Function};
+use crate::types::{Scalar, Type};
+use crate::value::Value;
+
+use super::predicate::Logic;
+use super::{Kind, Many, Writer};
+
+/// The two databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// PostgreSQL 13 or newer.
+    Postgres,
+    /// The embedded SQLite, with our own functions and collations.
+    Sqlite,
+}
+
+pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, many: Many) {
+    match writer.dialect {
+        Dialect::Postgres => {
+            writer.raw("$");
+            writer.number(number);
+            writer.raw("::");
+            writer.raw(kind.as_str());
+            if many == Many::List {
+                writer.raw("[]");
+            }
+        }
+        Dialect::Sqlite => {
+            writer.raw("?");
+            writer.number(number);
+        }
+    }
+}
+
+macro_rules! either {
+    ($writer:ident, $function:ident ( $($argument:expr),* )) => {
+        match $writer.dialect {
+            Dialect::Postgres => postgres::$function($writer, $($argument),*),
+            Dialect::Sqlite => sqlite::$function($writer, $($argument),*),
+        }
+    };
+}
+
+pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
+    either!(writer, compare(column, comparison, value, logic));
+}
+
+pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
+    either!(writer, among(column, membership, values, logic));
+}
+
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, ends: (&Value, &Value), logic: Logic) {
+    either!(writer, between(column, ends, logic));
+}
+
+pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
+    either!(writer, is_null(column, test));
+}
+
+pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
+    either!(writer, like(column, pattern));
+}
+
+pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    either!(writer, contains(column, values));
+}
+
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    either!(writer, overlap(column, values));
+}
+
+/// A column as it is read for an answer.
+pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, shown(column));
+}
+
+/// A column as it is read to find related rows.
+pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, key(column));
+}
+
+/// Whether the column read for an answer serves as key too.
+pub(super) fn shown_is_key(field: &Field) -> bool {
+    !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
+}
+
+/// What a field's key values are when they are bound.
+pub(super) fn key_kind(field: &Field) -> Kind {
+    postgres::key_kind(field)
+}
+
+/// A column in a link, cast where the other side's type is another.
+pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    either!(writer, linked(column, other));
+}
+
+/// A column that is compared with the bound keys of `own`.
+pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
+    either!(writer, linked_to_key(column, own));
+}
+
+/// Joins the keys with a table; the keys come first.
+pub(super) fn forced_join(writer: &mut Writer) {
+    writer.raw(match writer.dialect {
+        Dialect::Postgres => " JOIN ",
+        // SQLite never reorders a CROSS JOIN: the few keys drive, the table's index serves.
+        Dialect::Sqlite => " CROSS JOIN ",
+    });
+}
+
+/// SQLite has no OFFSET without LIMIT.
+pub(super) fn no_limit(writer: &mut Writer) {
+    if writer.dialect == Dialect::Sqlite {
+        writer.raw(" LIMIT -1");
+    }
+}
+
+/// A sort key of rows; `root` is the table that is not joined.
+pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
+    match writer.dialect {
+        Dialect::Postgres => {
+            writer.column(sort.column);
+            direction(writer, sort.direction);
+        }
+        Dialect::Sqlite => {
+            sqlite::sort_key(writer, sort.column);
+            direction(writer, sort.direction);
+            if sort.column.field.nullable || sort.column.alias != root {
+                nulls(writer, sort.direction);
+            }
+        }
+    }
+}
+
+/// A sort key of groups.
+pub(super) fn sort_group(writer: &mut Writer, sort: &Sort<'_>) {
+    grouped(writer, sort.column);
+    direction(writer, sort.direction);
+    if writer.dialect == Dialect::Sqlite {
+        nulls(writer, sort.direction);
+    }
+}
+
+fn direction(writer: &mut Writer, direction: Direction) {
+    writer.raw(match direction {
+        Direction::Ascending => " ASC",
+        Direction::Descending => " DESC",
+    });
+}
+
+/// PostgreSQL's own placement of NULL, said aloud.
+fn nulls(writer: &mut Writer, direction: Direction) {
+    writer.raw(match direction {
+        Direction::Ascending => " NULLS LAST",
+        Direction::Descending => " NULLS FIRST",
+    });
+}
+
+/// A column that is grouped by.
+pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, grouped(column));
+}
+
+/// The same, as it is read.
+pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, grouped_shown(column));
+}
+
+/// A column inside an aggregate function.
+pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, measured(column));
+}
+
+/// A column inside `count`.
+pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, counted(column));
+}
+
+/// The exact sum, or a float's.
+pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, sum(column));
+}
+
+/// The smallest or largest value.
+pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
+    writer.raw(if function == Function::Min { "min(" } else { "max(" });
+    either!(writer, extreme_value(column));
+}
+
+/// The kind a scalar is bound as.
+fn scalar_kind(scalar: &Scalar) -> Kind {
+    match scalar {
+        Scalar::Bool => Kind::Bool,
+        Scalar::Int | Scalar::BigInt => Kind::Int8,
+        Scalar::Float => Kind::Float8,
+        Scalar::Decimal => Kind::Numeric,
+        Scalar::Text | Scalar::Enum(_) => Kind::Text,
+        Scalar::Uuid => Kind::Uuid,
+        Scalar::Date => Kind::Date,
+        Scalar::Time => Kind::Time,
+        Scalar::Timestamp => Kind::Timestamptz,
+        Scalar::Json => Kind::Jsonb,
+    }
+}
+
+fn is_json(field: &Field) -> bool {
+    field.kind == Type::One(Scalar::Json)
+}

@@ -1,0 +1,225 @@
+//! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
+
+use crate::catalog::{Field, Native};
+use crate::plan::predicate::{Column, Comparison, Membership};
+use crate::types::{Scalar, Type};
+use crate::value::Value;
+
+use super::super::predicate::{Logic, sign};
+use super::super::{Kind, Many, Source, Writer};
+use super::{is_json, scalar_kind};
+
+/// A column where its value is compared: cast when the type has no operators of its own.
+fn operand(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    match &column.field.native {
+        Native::TextByCast => writer.raw("::text"),
+        Native::JsonText => writer.raw("::jsonb"),
+        _ => {}
+    }
+}
+
+fn value_kind(field: &Field) -> Kind {
+    match field.native {
+        Native::TimestampWithoutZone => Kind::Timestamp,
+        _ => scalar_kind(field.kind.scalar()),
+    }
+}
+
+fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
+    writer.bind(value_kind(field), many, Source::Value(value));
+    if let Native::Enum(name) = &field.native {
+        writer.raw("::");
+        writer.table_name(name.table_name());
+        if many == Many::List {
+            writer.raw("[]");
+        }
+    }
+}
+
+pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, _: Logic) {
+    operand(writer, column);
+    writer.raw(sign(comparison));
+    bind(writer, column.field, Many::One, value.clone());
+}
+
+pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], _: Logic) {
+    operand(writer, column);
+    writer.raw(match membership {
+        Membership::In => " = ANY(",
+        Membership::NotIn => " <> ALL(",
+    });
+    bind(writer, column.field, Many::List, Value::List(values.to_vec()));
+    writer.raw(")");
+}
+
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), _: Logic) {
+    operand(writer, column);
+    writer.raw(" BETWEEN ");
+    bind(writer, column.field, Many::One, low.clone());
+    writer.raw(" AND ");
+    bind(writer, column.field, Many::One, high.clone());
+}
+
+pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
+    writer.column(column);
+    writer.raw(test);
+}
+
+pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
+    writer.column(column);
+    if matches!(column.field.native, Native::Enum(_) | Native::TextByCast) {
+        writer.raw("::text");
+    }
+    writer.raw(" ILIKE ");
+    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
+}
+
+/// The elements' kind as the array operators want it.
+fn element_kind(field: &Field) -> Kind {
+    match (field.kind.scalar(), &field.native) {
+        (Scalar::Int, Native::Standard) => Kind::Int4,
+        (Scalar::Timestamp, Native::TimestampWithoutZone) => Kind::Timestamp,
+        (scalar, _) => scalar_kind(scalar),
+    }
+}
+
+fn array_operand(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    if column.field.native == Native::ArrayByCast {
+        writer.raw("::");
+        writer.raw(element_kind(column.field).as_str());
+        writer.raw("[]");
+    }
+}
+
+pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    if is_json(column.field) {
+        operand(writer, column);
+        writer.raw(" @> ");
+        writer.bind(Kind::Jsonb, Many::One, Source::Value(Value::Json(json_array(values))));
+        return;
+    }
+    array_operand(writer, column);
+    writer.raw(" @> ");
+    writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
+}
+
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    if is_json(column.field) {
+        // An array has an element exactly when it contains the array of that one element. The CASE keeps NULL unknown,
+        // which `ANY` of an empty list would not.
+        writer.raw("CASE WHEN ");
+        writer.column(column);
+        writer.raw(" IS NOT NULL THEN ");
+        operand(writer, column);
+        writer.raw(" @> ANY(");
+        let wrapped = values.iter().map(|value| Value::Json(json_array(std::slice::from_ref(value)))).collect();
+        writer.bind(Kind::Jsonb, Many::List, Source::Value(Value::List(wrapped)));
+        writer.raw(") END");
+        return;
+    }
+    array_operand(writer, column);
+    writer.raw(" && ");
+    writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
+}
+
+pub(in crate::sql) fn json_array(values: &[Value]) -> String {
+    let mut text = String::from("[");
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        match value {
+            Value::Json(json) => text.push_str(json),
+            _ => text.push_str("null"),
+        }
+    }
+    text.push(']');
+    text
+}
+
+pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    match (&column.field.kind, &column.field.native) {
+        (Type::One(_), Native::TextByCast | Native::Enum(_)) => writer.raw("::text"),
+        (Type::Array(_), Native::ArrayByCast) => {
+            writer.raw("::");
+            writer.raw(element_kind(column.field).as_str());
+            writer.raw("[]");
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn key_kind(field: &Field) -> Kind {
+    match (field.kind.scalar(), &field.native) {
+        (Scalar::Int, Native::Standard) => Kind::Int4,
+        (scalar, _) => scalar_kind(scalar),
+    }
+}
+
+pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    match &column.field.native {
+        Native::Standard | Native::Varchar => {}
+        Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
+        _ => {
+            writer.raw("::");
+            writer.raw(key_kind(column.field).as_str());
+        }
+    }
+}
+
+pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    linked_to_key(writer, column, other);
+}
+
+pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
+    writer.column(column);
+    // Two columns of the same native type need no cast, and an index serves.
+    let castable = matches!(column.field.native, Native::Enum(_) | Native::TextByCast);
+    if castable && column.field.native != own.native {
+        writer.raw("::text");
+    }
+    if column.field.native == Native::TimestampWithoutZone && own.native != Native::TimestampWithoutZone {
+        writer.raw(" AT TIME ZONE 'UTC'");
+    }
+}
+
+pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+}
+
+pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
+    shown(writer, column);
+}
+
+pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    if column.field.native == Native::Real {
+        writer.raw("::float8");
+    }
+}
+
+pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+}
+
+pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
+    writer.raw("sum(");
+    measured(writer, column);
+    writer.raw(")");
+}
+
+/// The rest of `min(…`, since not every type has one.
+pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    match (column.field.kind.scalar(), &column.field.native) {
+        // The digits of UUIDs sort as the UUIDs do.
+        (Scalar::Uuid, _) => writer.raw("::text COLLATE \"C\")::uuid"),
+        (_, Native::Enum(_)) => writer.raw(")::text"),
+        (_, Native::TextByCast) => writer.raw("::text)"),
+        _ => writer.raw(")"),
+    }
+}

@@ -1,0 +1,255 @@
+//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL
+//! when what is stored does not fit the type.
+
+use crate::catalog::{Field, Stored};
+use crate::plan::predicate::{Column, Comparison, Membership};
+use crate::types::{Scalar, Type};
+use crate::value::Value;
+
+use super::super::predicate::{Logic, sign};
+use super::super::{Kind, Many, Source, Writer};
+use super::postgres::json_array;
+use super::{is_json, scalar_kind};
+
+/// The function that brings a stored value to its standard form.
+fn fit(field: &Field) -> &'static str {
+    match (&field.kind, field.stored) {
+        (Type::Array(_), _) => "peristyle_array(",
+        (Type::One(_), Stored::Datetime) => "peristyle_datetime(",
+        (Type::One(_), Stored::Unix) => "peristyle_unix(",
+        (Type::One(scalar), Stored::Standard) => match scalar {
+            Scalar::Bool => "peristyle_bool(",
+            Scalar::Int => "peristyle_int(",
+            Scalar::BigInt => "peristyle_bigint(",
+            Scalar::Float => "peristyle_float(",
+            Scalar::Decimal => "peristyle_decimal(",
+            Scalar::Text | Scalar::Enum(_) => "peristyle_text(",
+            Scalar::Uuid => "peristyle_uuid(",
+            Scalar::Date => "peristyle_date(",
+            Scalar::Time => "peristyle_time(",
+            Scalar::Timestamp => "peristyle_timestamp(",
+            Scalar::Json => "peristyle_json(",
+        },
+    }
+}
+
+/// How texts of this type compare.
+fn collation(field: &Field) -> &'static str {
+    match field.kind {
+        Type::One(Scalar::Decimal) => " COLLATE peristyle_decimal",
+        Type::One(Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Time | Scalar::Timestamp) => " COLLATE BINARY",
+        _ => "",
+    }
+}
+
+/// The value in its standard form, or NULL: exact, but no index serves it.
+fn fitted(writer: &mut Writer, column: Column<'_>) {
+    writer.raw(fit(column.field));
+    writer.column(column);
+    writer.raw(")");
+    writer.raw(collation(column.field));
+}
+
+/// Whether stored values of this type compare as they are, so that an index can serve.
+fn comparable(field: &Field) -> bool {
+    field.stored == Stored::Standard && !matches!(field.kind, Type::Array(_) | Type::One(Scalar::Decimal | Scalar::Json | Scalar::Time))
+}
+
+/// The stored value with its collation.
+fn stored(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    writer.raw(collation(column.field));
+}
+
+/// ` AND` that the stored value fits its type.
+fn guard(writer: &mut Writer, column: Column<'_>) {
+    match column.field.kind.scalar() {
+        Scalar::Bool | Scalar::BigInt => {
+            writer.raw(" AND typeof(");
+            writer.column(column);
+            writer.raw(") = 'integer'");
+        }
+        Scalar::Text | Scalar::Enum(_) => {
+            writer.raw(" AND typeof(");
+            writer.column(column);
+            writer.raw(") = 'text'");
+        }
+        _ => {
+            writer.raw(" AND ");
+            writer.raw(fit(column.field));
+            writer.column(column);
+            writer.raw(") IS NOT NULL");
+        }
+    }
+}
+
+fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
+    writer.bind(scalar_kind(field.kind.scalar()), many, Source::Value(value));
+}
+
+pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
+    if logic == Logic::ThreeValued || comparison == Comparison::Ne || !comparable(column.field) {
+        fitted(writer, column);
+        writer.raw(sign(comparison));
+        bind(writer, column.field, Many::One, value.clone());
+        return;
+    }
+    writer.raw("(");
+    stored(writer, column);
+    writer.raw(sign(comparison));
+    bind(writer, column.field, Many::One, value.clone());
+    // What equals a fitting text is a fitting text.
+    if comparison != Comparison::Eq || collation(column.field).is_empty() {
+        guard(writer, column);
+    }
+    writer.raw(")");
+}
+
+pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
+    let list = |writer: &mut Writer| {
+        writer.raw(match membership {
+            Membership::In => " IN (SELECT value FROM rarray(",
+            Membership::NotIn => " NOT IN (SELECT value FROM rarray(",
+        });
+        bind(writer, column.field, Many::List, Value::List(values.to_vec()));
+        writer.raw("))");
+    };
+    if logic == Logic::ThreeValued || membership == Membership::NotIn || !comparable(column.field) {
+        fitted(writer, column);
+        list(writer);
+        return;
+    }
+    writer.raw("(");
+    stored(writer, column);
+    list(writer);
+    if collation(column.field).is_empty() {
+        guard(writer, column);
+    }
+    writer.raw(")");
+}
+
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), logic: Logic) {
+    let indexed = logic == Logic::UnknownIsFalse && comparable(column.field);
+    writer.raw("(");
+    if indexed {
+        stored(writer, column);
+    } else {
+        fitted(writer, column);
+    }
+    writer.raw(" BETWEEN ");
+    bind(writer, column.field, Many::One, low.clone());
+    writer.raw(" AND ");
+    bind(writer, column.field, Many::One, high.clone());
+    if indexed {
+        guard(writer, column);
+    }
+    writer.raw(")");
+}
+
+pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
+    writer.raw(fit(column.field));
+    writer.column(column);
+    writer.raw(")");
+    writer.raw(test);
+}
+
+pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
+    writer.raw("peristyle_ilike(");
+    writer.column(column);
+    writer.raw(", ");
+    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
+    writer.raw(")");
+}
+
+pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    collection(writer, column, values, if is_json(column.field) { "peristyle_json_contains(" } else { "peristyle_array_contains(" });
+}
+
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+    collection(writer, column, values, if is_json(column.field) { "peristyle_json_overlap(" } else { "peristyle_array_overlap(" });
+}
+
+fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], function: &'static str) {
+    writer.raw(function);
+    writer.column(column);
+    writer.raw(", ");
+    let texts: Vec<Value> = values.iter().map(element).collect();
+    writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(json_array(&texts))));
+    writer.raw(")");
+}
+
+/// An element as the JSON that arrays are stored in.
+fn element(value: &Value) -> Value {
+    let text = |text: &str| {
+        let mut bytes = Vec::with_capacity(text.len() + 2);
+        crate::json::write_text(&mut bytes, text);
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Value::Json(match value {
+        Value::Null | Value::List(_) => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        Value::Decimal(digits) => text(digits),
+        Value::Text(value) => text(value),
+        Value::Uuid(uuid) => text(&crate::value::uuid_text(uuid)),
+        Value::Date(days) => text(&crate::value::date_text(i64::from(*days)).unwrap_or_default()),
+        Value::Time(micros) => text(&crate::value::time_text(*micros)),
+        Value::Timestamp(micros) => text(&crate::value::timestamp_fixed_text(*micros)),
+        Value::Json(json) => json.clone(),
+    })
+}
+
+pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+}
+
+pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+}
+
+pub(super) fn linked(writer: &mut Writer, column: Column<'_>, _: &Field) {
+    stored(writer, column);
+}
+
+pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
+    stored(writer, column);
+}
+
+/// Sorting uses what is stored, so that an index serves; only types whose texts do not sort as values are converted.
+pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
+    if comparable(column.field) || column.field.stored == Stored::Unix {
+        stored(writer, column);
+    } else {
+        fitted(writer, column);
+    }
+}
+
+pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
+    fitted(writer, column);
+}
+
+pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
+    fitted(writer, column);
+}
+
+pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
+    fitted(writer, column);
+}
+
+pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
+    writer.raw(fit(column.field));
+    writer.column(column);
+    writer.raw(")");
+}
+
+pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
+    writer.raw(if column.field.kind == Type::One(Scalar::Float) { "sum(" } else { "peristyle_sum(" });
+    fitted(writer, column);
+    writer.raw(")");
+}
+
+pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
+    fitted(writer, column);
+    writer.raw(")");
+}

@@ -1,0 +1,235 @@
+//! How rows of two tables are connected: EXISTS, LEFT joins for dot-paths, and the keys of a batch of parents.
+
+use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
+use crate::plan::predicate::{Alias, Column, Exists};
+use crate::plan::{Child, Join};
+
+use super::predicate::Conjunction;
+use super::{Dialect, Kind, Many, Source, Writer, dialect};
+
+/// `EXISTS (SELECT 1 FROM …)`: at least one related row, its policy and the filter.
+pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
+    writer.raw("EXISTS (SELECT 1 FROM ");
+    let target = exists.table.resource;
+    match &exists.relation.link {
+        Link::Direct(pairs) => {
+            named(writer, &target.table, exists.table.alias);
+            writer.raw(" WHERE ");
+            direct(writer, pairs, (exists.parent_resource, exists.parent), (target, exists.table.alias));
+        }
+        Link::Through { pivot, own, other } => {
+            named(writer, pivot, exists.pivot);
+            writer.raw(" JOIN ");
+            named(writer, &target.table, exists.table.alias);
+            writer.raw(" ON ");
+            to_target(writer, other, exists.pivot, (target, exists.table.alias));
+            writer.raw(" WHERE ");
+            from_own(writer, own, (exists.parent_resource, exists.parent), exists.pivot);
+        }
+    }
+    let mut conjunction = Conjunction::started();
+    conjunction.predicate(writer, exists.table.policy());
+    conjunction.predicate(writer, &exists.filter);
+    writer.raw(")");
+}
+
+/// A LEFT join whose ON holds the target's policy: a root without a match stays.
+pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
+    let target = join.table.resource;
+    writer.raw(" LEFT JOIN ");
+    match &join.relation.link {
+        Link::Direct(pairs) => {
+            named(writer, &target.table, join.table.alias);
+            writer.raw(" ON ");
+            direct(writer, pairs, (join.parent_resource, join.parent), (target, join.table.alias));
+            Conjunction::started().predicate(writer, join.table.policy());
+        }
+        Link::Through { pivot, own, other } => {
+            // The pivot may name a pair twice; the relation knows it once.
+            writer.raw("((SELECT DISTINCT ");
+            let columns = own.iter().map(|(_, column)| column).chain(other.iter().map(|(column, _)| column));
+            writer.separated(", ", columns, Writer::identifier);
+            writer.raw(" FROM ");
+            writer.table_name(pivot);
+            writer.raw(") AS ");
+            writer.alias(join.pivot);
+            writer.raw(" JOIN ");
+            named(writer, &target.table, join.table.alias);
+            writer.raw(" ON ");
+            to_target(writer, other, join.pivot, (target, join.table.alias));
+            Conjunction::started().predicate(writer, join.table.policy());
+            writer.raw(") ON ");
+            from_own(writer, own, (join.parent_resource, join.parent), join.pivot);
+        }
+    }
+}
+
+fn named(writer: &mut Writer, table: &TableName, alias: Alias) {
+    writer.table_name(table);
+    writer.raw(" AS ");
+    writer.alias(alias);
+}
+
+type Side<'c> = (&'c Resource, Alias);
+
+fn direct(writer: &mut Writer, pairs: &[(FieldId, FieldId)], own: Side<'_>, other: Side<'_>) {
+    writer.separated(" AND ", pairs, |writer, (left, right)| {
+        let (left, right) = (&own.0.fields[*left], &other.0.fields[*right]);
+        dialect::linked(writer, Column { alias: other.1, field: right }, left);
+        writer.raw(" = ");
+        dialect::linked(writer, Column { alias: own.1, field: left }, right);
+    });
+}
+
+fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
+    writer.alias(pivot);
+    writer.raw(".");
+    writer.identifier(column);
+}
+
+fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Alias, target: Side<'_>) {
+    writer.separated(" AND ", other, |writer, (column, id)| {
+        writer.column(Column { alias: target.1, field: &target.0.fields[*id] });
+        writer.raw(" = ");
+        pivot_column(writer, pivot, column);
+    });
+}
+
+fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>, pivot: Alias) {
+    writer.separated(" AND ", own, |writer, (id, column)| {
+        pivot_column(writer, pivot, column);
+        writer.raw(" = ");
+        writer.column(Column { alias: parent.1, field: &parent.0.fields[*id] });
+    });
+}
+
+/// The keys of all parents of a batch, as the table `k` with their number `n`.
+pub(super) struct KeySource<'c> {
+    own: Vec<&'c Field>,
+    link: &'c Link,
+    target: &'c Resource,
+}
+
+impl<'c> KeySource<'c> {
+    pub(super) fn new(parent: &'c Resource, child: &Child<'c>) -> Self {
+        let own = child.relation.link.own_fields().into_iter().map(|id| &parent.fields[id]).collect();
+        KeySource { own, link: &child.relation.link, target: child.select.table.resource }
+    }
+
+    /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        match writer.dialect {
+            Dialect::Postgres => {
+                writer.raw("unnest(");
+                let mut index = 0;
+                writer.separated(", ", &self.own, |writer, field| {
+                    writer.bind(dialect::key_kind(field), Many::List, Source::Keys(index));
+                    index += 1;
+                });
+                writer.raw(") WITH ORDINALITY AS k(");
+                for index in 0..self.own.len() {
+                    writer.raw("v");
+                    writer.number(index);
+                    writer.raw(", ");
+                }
+                writer.raw("n)");
+            }
+            Dialect::Sqlite => {
+                writer.raw("(SELECT key AS n");
+                for index in 0..self.own.len() {
+                    if self.own.len() == 1 {
+                        writer.raw(", value AS v");
+                    } else {
+                        writer.raw(", value ->> ");
+                        writer.number(index);
+                        writer.raw(" AS v");
+                    }
+                    writer.number(index);
+                }
+                writer.raw(" FROM json_each(");
+                writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
+                writer.raw(")) AS k");
+            }
+        }
+    }
+
+    /// The parents' numbers and the pivot's columns that lead to the target, each pair once.
+    pub(super) fn write_with_pivot(&self, writer: &mut Writer, child: &Child<'_>) {
+        let Link::Through { pivot, own, other } = self.link else { return };
+        writer.raw("(SELECT DISTINCT k.n");
+        for (index, (column, _)) in other.iter().enumerate() {
+            writer.raw(", ");
+            pivot_column(writer, child.pivot, column);
+            writer.raw(" AS x");
+            writer.number(index);
+        }
+        writer.raw(" FROM ");
+        self.write(writer);
+        dialect::forced_join(writer);
+        named(writer, pivot, child.pivot);
+        writer.raw(" ON ");
+        self.equal_pivot(writer, own, child.pivot);
+        writer.raw(") AS k");
+    }
+
+    /// For one key: the pivot's columns that lead to the target, each once.
+    pub(super) fn pivot_of_key(&self, writer: &mut Writer, child: &Child<'_>) {
+        let Link::Through { pivot, own, other } = self.link else { return };
+        writer.raw("(SELECT DISTINCT ");
+        let mut index = 0;
+        writer.separated(", ", other, |writer, (column, _)| {
+            pivot_column(writer, child.pivot, column);
+            writer.raw(" AS x");
+            writer.number(index);
+            index += 1;
+        });
+        writer.raw(" FROM ");
+        named(writer, pivot, child.pivot);
+        writer.raw(" WHERE ");
+        self.equal_pivot(writer, own, child.pivot);
+        writer.raw(") AS x");
+    }
+
+    fn equal_pivot(&self, writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
+        let mut index = 0;
+        writer.separated(" AND ", own, |writer, (_, column)| {
+            pivot_column(writer, pivot, column);
+            writer.raw(" = k.v");
+            writer.number(index);
+            index += 1;
+        });
+    }
+
+    pub(super) fn equal_target(&self, writer: &mut Writer, alias: Alias) {
+        let Link::Direct(pairs) = self.link else { return };
+        let mut index = 0;
+        writer.separated(" AND ", pairs, |writer, (_, right)| {
+            let field = &self.target.fields[*right];
+            dialect::linked_to_key(writer, Column { alias, field }, self.own[index]);
+            writer.raw(" = k.v");
+            writer.number(index);
+            index += 1;
+        });
+    }
+
+    /// Target = pivot, where the pivot's columns came with the keys.
+    pub(super) fn equal_pivot_target(&self, writer: &mut Writer, child: &Child<'_>) {
+        self.equal_numbered(writer, child, " = k.x");
+    }
+
+    /// Target = pivot, where the pivot's columns are a subquery of their own.
+    pub(super) fn equal_pivot_alias(&self, writer: &mut Writer, child: &Child<'_>) {
+        self.equal_numbered(writer, child, " = x.x");
+    }
+
+    fn equal_numbered(&self, writer: &mut Writer, child: &Child<'_>, equals: &'static str) {
+        let Link::Through { other, .. } = self.link else { return };
+        let mut index = 0;
+        writer.separated(" AND ", other, |writer, (_, id)| {
+            writer.column(Column { alias: child.select.table.alias, field: &self.target.fields[*id] });
+            writer.raw(equals);
+            writer.number(index);
+            index += 1;
+        });
+    }
+}

@@ -1,0 +1,203 @@
+//! A scalar of the wire, checked against a field's type. What passes here cannot fail in a database.
+
+pub(crate) mod calendar;
+mod number;
+
+use crate::json::{self, Json};
+use crate::types::Scalar;
+
+pub(crate) use number::{is_huge_whole, whole};
+pub use number::normal_decimal;
+
+/// A checked value, ready to be bound.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL NULL
+    Null,
+    /// `bool`
+    Bool(bool),
+    /// `int` and `bigint`
+    Int(i64),
+    /// `float`
+    Float(f64),
+    /// `decimal`, as plain digits: `-12.50`
+    Decimal(String),
+    /// `text` and `enum`
+    Text(String),
+    /// `uuid`
+    Uuid([u8; 16]),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since midnight.
+    Time(i64),
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    Timestamp(i64),
+    /// A JSON text.
+    Json(String),
+    /// Values of one type, bound as one parameter.
+    List(Vec<Value>),
+}
+
+/// Checks one scalar. The error says what would be accepted.
+pub(crate) fn check(scalar: &Scalar, json: &Json) -> Result<Value, String> {
+    if *json == Json::Null {
+        return Ok(Value::Null);
+    }
+    let value = match (scalar, json) {
+        (Scalar::Bool, Json::Bool(value)) => Some(Value::Bool(*value)),
+        (Scalar::Int, Json::Number(text)) => {
+            number::whole(text).filter(|number| i32::try_from(*number).is_ok()).map(|number| Value::Int(number as i64))
+        }
+        (Scalar::BigInt, Json::Number(text)) => number::big(text),
+        (Scalar::BigInt, Json::Text(text)) => number::big(text),
+        (Scalar::Float, Json::Number(text)) => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float),
+        (Scalar::Decimal, Json::Number(text)) => number::decimal(text).map(Value::Decimal),
+        (Scalar::Decimal, Json::Text(text)) => number::decimal(text).map(Value::Decimal),
+        (Scalar::Text, Json::Text(text)) => Some(Value::Text(text.clone())),
+        (Scalar::Uuid, Json::Text(text)) => uuid(text).map(Value::Uuid),
+        (Scalar::Date, Json::Text(text)) => calendar::date(text).map(Value::Date),
+        (Scalar::Time, Json::Text(text)) => calendar::time(text).map(Value::Time),
+        (Scalar::Timestamp, Json::Text(text)) => calendar::timestamp(text).map(Value::Timestamp),
+        (Scalar::Enum(values), Json::Text(text)) => {
+            values.iter().any(|value| **value == **text).then(|| Value::Text(text.clone()))
+        }
+        (Scalar::Json, scalar) => json_scalar(scalar),
+        _ => None,
+    };
+    value.ok_or_else(|| wanted(scalar, json))
+}
+
+/// Checks the text of an address (`find/{id}`) as a value of this type.
+pub(crate) fn from_text(scalar: &Scalar, text: &str) -> Result<Value, String> {
+    let json = match scalar {
+        Scalar::Int | Scalar::Float => Json::Number(text.into()),
+        Scalar::Bool if text == "true" => Json::Bool(true),
+        Scalar::Bool if text == "false" => Json::Bool(false),
+        _ => Json::Text(text.to_owned()),
+    };
+    if text.contains('\0') {
+        return Err("a text cannot hold U+0000".to_owned());
+    }
+    check(scalar, &json)
+}
+
+fn json_scalar(json: &Json) -> Option<Value> {
+    Some(Value::Json(match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        // The same bound as a decimal: what passes here must pass the database's numeric.
+        Json::Number(text) => number::decimal(text)?,
+        Json::Text(text) => {
+            let mut bytes = Vec::with_capacity(text.len() + 2);
+            json::write_text(&mut bytes, text);
+            String::from_utf8(bytes).ok()?
+        }
+        Json::Array(_) | Json::Object(_) => return None,
+    }))
+}
+
+/// A JSON scalar of a json field where null is a value of its own: an element of `contains` and `overlap`.
+pub(crate) fn check_element(scalar: &Scalar, json: &Json) -> Result<Value, String> {
+    match (scalar, json) {
+        (Scalar::Json, Json::Null) => Ok(Value::Json("null".to_owned())),
+        _ => check(scalar, json),
+    }
+}
+
+fn wanted(scalar: &Scalar, found: &Json) -> String {
+    let accepted = match scalar {
+        Scalar::Bool => "true or false".to_owned(),
+        Scalar::Int => "a whole number from -2147483648 to 2147483647".to_owned(),
+        Scalar::BigInt => "a whole number from -9223372036854775808 to 9223372036854775807, or the same as a text".to_owned(),
+        Scalar::Float => "a number a double can hold".to_owned(),
+        Scalar::Decimal => "a number of at most 300 digits on either side of the point, or the same as a text".to_owned(),
+        Scalar::Text => "a text".to_owned(),
+        Scalar::Uuid => "a UUID such as \"6f1c1d1e-8a1b-4c3d-9e2f-0a1b2c3d4e5f\"".to_owned(),
+        Scalar::Date => "a date such as \"2024-02-29\"".to_owned(),
+        Scalar::Time => "a time such as \"17:30:00\" or \"17:30:00.25\"".to_owned(),
+        Scalar::Timestamp => "an RFC 3339 timestamp such as \"2024-02-29T17:30:00Z\"".to_owned(),
+        Scalar::Json => "a text, a number, a boolean or null".to_owned(),
+        Scalar::Enum(values) => {
+            let values: Vec<String> = values.iter().take(40).map(|value| format!("{value:?}")).collect();
+            format!("one of {}", values.join(", "))
+        }
+    };
+    let found = match found {
+        Json::Number(text) => super::parse::shorten(text),
+        Json::Text(text) => format!("{:?}", super::parse::shorten(text)),
+        other => other.noun().to_owned(),
+    };
+    format!("this {} takes {accepted}; found {found}", scalar.name())
+}
+
+fn uuid(text: &str) -> Option<[u8; 16]> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 36 {
+        return None;
+    }
+    let mut out = [0; 16];
+    let mut digits = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 8 | 13 | 18 | 23) {
+            if *byte != b'-' {
+                return None;
+            }
+            continue;
+        }
+        let digit = (*byte as char).to_digit(16)? as u8;
+        out[digits / 2] = out[digits / 2] << 4 | digit;
+        digits += 1;
+    }
+    Some(out)
+}
+
+/// The canonical text of a UUID: lower case, five groups.
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in uuid.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+        }
+    }
+    text
+}
+
+pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text};
+
+/// Reads the texts a SQLite file keeps: the value when the text is exactly in the stored form.
+pub mod stored {
+    use super::{calendar, number, uuid, uuid_text};
+
+    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`
+    pub fn timestamp(text: &str) -> Option<i64> {
+        (text.len() == 27).then(|| calendar::timestamp(text)).flatten().filter(|micros| calendar::timestamp_fixed_text(*micros) == text)
+    }
+
+    /// `YYYY-MM-DD HH:MM:SS[.f…]`, what SQLite's own `datetime()` writes; always UTC.
+    pub fn datetime(text: &str) -> Option<i64> {
+        calendar::timestamp(text)
+    }
+
+    /// `YYYY-MM-DD`
+    pub fn date(text: &str) -> Option<i32> {
+        calendar::date(text)
+    }
+
+    /// `HH:MM:SS[.ffffff]`
+    pub fn time(text: &str) -> Option<i64> {
+        calendar::time(text)
+    }
+
+    /// Lower case, five groups.
+    pub fn uuid_canonical(text: &str) -> bool {
+        uuid(text).is_some_and(|bytes| uuid_text(&bytes) == text)
+    }
+
+    /// Plain or scientific digits, as plain digits with the scale kept.
+    pub fn decimal(text: &str) -> Option<String> {
+        number::decimal(text)
+    }
+}

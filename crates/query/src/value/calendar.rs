@@ -1,0 +1,195 @@
+//! Dates, times and instants as counts of days and microseconds, and their texts.
+
+const MICROS_A_DAY: i64 = 86_400_000_000;
+
+/// Days since 1970-01-01 of a proleptic Gregorian date (Howard Hinnant's algorithm).
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The date of a day count.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Option<i64> {
+    let mut number = 0;
+    for byte in bytes.get(range)? {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + i64::from(byte - b'0');
+    }
+    Some(number)
+}
+
+/// `YYYY-MM-DD` of a real day, years 0001 to 9999.
+pub(crate) fn date(text: &str) -> Option<i32> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let (year, month, day) = (digits(bytes, 0..4)?, digits(bytes, 5..7)?, digits(bytes, 8..10)?);
+    if year < 1 || !(1..=12).contains(&month) || day < 1 {
+        return None;
+    }
+    let count = days(year, month, day);
+    // A day that the month does not have comes back as another one.
+    (civil(count) == (year, month, day)).then_some(count as i32)
+}
+
+/// `HH:MM:SS[.f]`, up to nine fraction digits; rounded to the microsecond. Gives microseconds and how many bytes were read.
+fn clock(bytes: &[u8]) -> Option<(i64, usize)> {
+    if bytes.len() < 8 || bytes[2] != b':' || bytes[5] != b':' {
+        return None;
+    }
+    let (hour, minute, second) = (digits(bytes, 0..2)?, digits(bytes, 3..5)?, digits(bytes, 6..8)?);
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let mut micros = ((hour * 60 + minute) * 60 + second) * 1_000_000;
+    let mut read = 8;
+    if bytes.get(8) == Some(&b'.') {
+        let count = bytes[9..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if count == 0 || count > 9 {
+            return None;
+        }
+        let nanos = digits(bytes, 9..9 + count)? * 10_i64.pow(9 - count as u32);
+        micros += (nanos + 500) / 1_000;
+        read = 9 + count;
+    }
+    Some((micros, read))
+}
+
+/// `HH:MM:SS[.ffffff]`
+pub(crate) fn time(text: &str) -> Option<i64> {
+    let (micros, read) = clock(text.as_bytes())?;
+    (read == text.len() && text.len() <= 15).then_some(micros)
+}
+
+/// An RFC 3339 text; no offset means UTC, and a plain date means its midnight UTC.
+pub(crate) fn timestamp(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    if !text.is_ascii() || bytes.len() < 10 {
+        return None;
+    }
+    let day = i64::from(date(&text[..10])?);
+    if bytes.len() == 10 {
+        return Some(day * MICROS_A_DAY);
+    }
+    if !matches!(bytes[10], b'T' | b't' | b' ') {
+        return None;
+    }
+    let (micros, read) = clock(&bytes[11..])?;
+    let offset = match &bytes[11 + read..] {
+        b"" | b"Z" | b"z" => 0,
+        [sign @ (b'+' | b'-'), rest @ ..] => {
+            let (hours, minutes) = match rest.len() {
+                5 if rest[2] == b':' => (digits(rest, 0..2)?, digits(rest, 3..5)?),
+                4 => (digits(rest, 0..2)?, digits(rest, 2..4)?),
+                2 => (digits(rest, 0..2)?, 0),
+                _ => return None,
+            };
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let seconds = (hours * 60 + minutes) * 60;
+            if *sign == b'-' { -seconds } else { seconds }
+        }
+        _ => return None,
+    };
+    let instant = day * MICROS_A_DAY + micros - offset * 1_000_000;
+    // An offset may push the instant out of the years that can be written again.
+    let (year, _, _) = civil(instant.div_euclid(MICROS_A_DAY));
+    (1..=9999).contains(&year).then_some(instant)
+}
+
+fn push_padded(out: &mut String, number: i64, width: usize) {
+    let mut digits = [b'0'; 6];
+    let mut rest = number;
+    for digit in digits[..width].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // Only ASCII digits were written.
+    out.push_str(std::str::from_utf8(&digits[..width]).unwrap_or_default());
+}
+
+/// `YYYY-MM-DD`, or nothing for a year that has not four digits.
+pub fn date_text(count: i64) -> Option<String> {
+    let (year, month, day) = civil(count);
+    if !(1..=9999).contains(&year) {
+        return None;
+    }
+    let mut out = String::with_capacity(32);
+    push_padded(&mut out, year, 4);
+    out.push('-');
+    push_padded(&mut out, month, 2);
+    out.push('-');
+    push_padded(&mut out, day, 2);
+    Some(out)
+}
+
+fn push_clock(out: &mut String, micros: i64) {
+    let seconds = micros / 1_000_000;
+    push_padded(out, seconds / 3_600, 2);
+    out.push(':');
+    push_padded(out, seconds / 60 % 60, 2);
+    out.push(':');
+    push_padded(out, seconds % 60, 2);
+}
+
+/// `HH:MM:SS[.f]`, the fraction without trailing zeros.
+pub fn time_text(micros: i64) -> String {
+    let mut out = String::with_capacity(15);
+    push_clock(&mut out, micros);
+    push_fraction(&mut out, micros % 1_000_000);
+    out
+}
+
+fn push_fraction(out: &mut String, fraction: i64) {
+    if fraction != 0 {
+        out.push('.');
+        let start = out.len();
+        push_padded(out, fraction, 6);
+        let kept = out[start..].trim_end_matches('0').len();
+        out.truncate(start + kept);
+    }
+}
+
+/// RFC 3339 in UTC, the fraction without trailing zeros; nothing for a year that has not four digits.
+pub fn timestamp_text(micros: i64) -> Option<String> {
+    let mut out = date_text(micros.div_euclid(MICROS_A_DAY))?;
+    out.push('T');
+    let of_day = micros.rem_euclid(MICROS_A_DAY);
+    push_clock(&mut out, of_day);
+    push_fraction(&mut out, of_day % 1_000_000);
+    out.push('Z');
+    Some(out)
+}
+
+/// The form SQLite files keep: always six fraction digits, so that texts compare as instants.
+pub fn timestamp_fixed_text(micros: i64) -> String {
+    let mut out = date_text(micros.div_euclid(MICROS_A_DAY)).unwrap_or_default();
+    out.push('T');
+    let of_day = micros.rem_euclid(MICROS_A_DAY);
+    push_clock(&mut out, of_day);
+    out.push('.');
+    push_padded(&mut out, of_day % 1_000_000, 6);
+    out.push('Z');
+    out
+}

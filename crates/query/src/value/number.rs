@@ -1,0 +1,110 @@
+//! Numbers by their text: exact, with no float between.
+
+use super::Value;
+
+/// More digits than this on either side of the point are refused.
+const MOST_DIGITS: i64 = 300;
+
+/// The parts of a JSON number (or a numeric text): sign, digits before and after the point, exponent.
+struct Parts<'t> {
+    negative: bool,
+    whole: &'t str,
+    fraction: &'t str,
+    exponent: i64,
+}
+
+fn parts(text: &str) -> Option<Parts<'_>> {
+    let (negative, rest) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (mantissa, exponent) = match rest.find(['e', 'E']) {
+        Some(index) => (&rest[..index], exponent(&rest[index + 1..])?),
+        None => (rest, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let pointless = whole.is_empty() || (mantissa.contains('.') && fraction.is_empty());
+    (digits(whole) && digits(fraction) && !pointless).then_some(Parts { negative, whole, fraction, exponent })
+}
+
+fn exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // An exponent too long to be read is beyond every bound anyway.
+    let size = digits.parse::<i64>().unwrap_or(i64::MAX).min(1 << 40);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+/// The number as plain digits: no exponent, no sign on zero, no leading zeros; the scale that was written is kept.
+pub(crate) fn decimal(text: &str) -> Option<String> {
+    let parts = parts(text)?;
+    let digits: String = [parts.whole, parts.fraction].concat();
+    let point = parts.whole.len() as i64 + parts.exponent;
+    let scale = (digits.len() as i64 - point).max(0);
+    let leading = digits.bytes().take_while(|byte| *byte == b'0').count() as i64;
+    if digits.bytes().all(|byte| byte == b'0') {
+        let scale = scale.min(MOST_DIGITS) as usize;
+        return Some(if scale == 0 { "0".to_owned() } else { format!("0.{}", "0".repeat(scale)) });
+    }
+    if point - leading > MOST_DIGITS || scale > MOST_DIGITS {
+        return None;
+    }
+    let mut out = String::with_capacity(digits.len() + 3);
+    if parts.negative {
+        out.push('-');
+    }
+    if point <= 0 {
+        out.push_str("0.");
+        out.push_str(&"0".repeat((-point) as usize));
+        out.push_str(&digits);
+        return Some(out);
+    }
+    let before = point as usize;
+    let mut whole: String = digits.chars().take(before).collect();
+    whole.push_str(&"0".repeat(before.saturating_sub(digits.len())));
+    let trimmed = whole.trim_start_matches('0');
+    out.push_str(if trimmed.is_empty() { "0" } else { trimmed });
+    if before < digits.len() {
+        out.push('.');
+        out.push_str(&digits[before..]);
+    }
+    Some(out)
+}
+
+/// A decimal without trailing zeros, so that equal numbers are equal texts.
+pub fn normal_decimal(text: &str) -> Option<String> {
+    let plain = decimal(text)?;
+    if !plain.contains('.') {
+        return Some(plain);
+    }
+    let trimmed = plain.trim_end_matches('0').trim_end_matches('.');
+    Some(if trimmed.is_empty() || trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() })
+}
+
+/// The whole number a text stands for (`3`, `3.0`, `3e2`), if it is one of reasonable size.
+pub(crate) fn whole(text: &str) -> Option<i128> {
+    // The common case first: plain digits.
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(i128::from(number));
+    }
+    let plain = normal_decimal(text)?;
+    if plain.contains('.') || plain.len() > 30 {
+        return None;
+    }
+    plain.parse().ok()
+}
+
+/// Whether the number is whole, positive and too large to be read by [`whole`].
+pub(crate) fn is_huge_whole(text: &str) -> bool {
+    parts(text).is_some_and(|parts| {
+        !parts.negative && parts.whole.len() as i64 + parts.exponent > 19 && parts.fraction.len() as i64 <= parts.exponent.max(0)
+    })
+}
+
+pub(super) fn big(text: &str) -> Option<Value> {
+    whole(text).and_then(|number| i64::try_from(number).ok()).map(Value::Int)
+}
