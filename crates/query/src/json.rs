@@ -230,3 +230,8 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&bytes[clean..]);
     out.push(b'"');
 }
+
+/// Reads JSON that is data rather than a statement: nothing if it is not JSON.
+pub fn data(bytes: &[u8]) -> Option<Json> {
+    read(bytes).ok().map(|(json, _)| json)
+}

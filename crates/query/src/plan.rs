@@ -16,9 +16,10 @@ use crate::parse::near;
 use crate::pointer::{At, Layer};
 use crate::policy::{Entrance, Table, Viewer};
 use crate::statement::{Direction, Statement};
-use crate::value::{self, Value};
+use crate::value;
 
-pub use aggregation::{Grouped, Measure, Measured};
+pub use aggregation::Grouped;
+pub(crate) use aggregation::Measured;
 pub(crate) use constraint::{check_constraint, constraint_targets};
 use predicate::{Alias, Column, Comparison, Predicate};
 

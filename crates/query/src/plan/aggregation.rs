@@ -32,14 +32,14 @@ pub(crate) struct Group<'c> {
 
 /// One function over one column.
 #[derive(Debug)]
-pub struct Measure<'c> {
+pub(crate) struct Measure<'c> {
     pub(crate) key: Arc<[u8]>,
     pub(crate) measured: Measured<'c>,
 }
 
 /// What is measured.
 #[derive(Debug)]
-pub enum Measured<'c> {
+pub(crate) enum Measured<'c> {
     /// `count(*)`
     Rows,
     /// A function of a column's values.

@@ -120,7 +120,7 @@ impl<'c> Planner<'c, '_> {
         if json.is_scalar() {
             self.fault(Code::BareValue, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"eq\": …}}}}"));
         } else {
-            self.fault(Code::BareValue, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"in\": […]}}}}"));
+            self.fault(Code::WrongShape, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"in\": […]}}}}"));
         }
     }
 

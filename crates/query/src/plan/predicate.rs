@@ -6,11 +6,11 @@ use crate::value::Value;
 
 /// A table's short name in SQL: `t0`, `t1`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Alias(pub(crate) u16);
+pub(crate) struct Alias(pub(crate) u16);
 
 /// A column of a table in the plan.
 #[derive(Clone, Copy, Debug)]
-pub struct Column<'c> {
+pub(crate) struct Column<'c> {
     pub(crate) alias: Alias,
     pub(crate) field: &'c Field,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Comparison {
 
 /// A condition.
 #[derive(Debug)]
-pub enum Predicate<'c> {
+pub(crate) enum Predicate<'c> {
     /// Holds of every row.
     Always,
     /// Holds of none.
@@ -57,7 +57,7 @@ pub(crate) enum Membership {
 
 /// At least one related row for which the filter holds.
 #[derive(Debug)]
-pub struct Exists<'c> {
+pub(crate) struct Exists<'c> {
     pub(crate) parent: Alias,
     pub(crate) parent_resource: &'c Resource,
     pub(crate) relation: &'c Relation,

@@ -1,0 +1,207 @@
+//! Children into parents: rows are encoded once, level by level, and then written out as one nested answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// No key: one of its columns is NULL, so that nothing can be related.
+const NONE: u32 = u32::MAX;
+
+/// Encoded rows of one level, each without its closing brace, and what was loaded for them.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    relations: Vec<Loaded>,
+    /// The keys of relations that are still to be loaded, one set a relation.
+    pub(crate) pending: Vec<Keys>,
+}
+
+/// The rows of one relation for all rows of a batch.
+#[derive(Debug)]
+struct Loaded {
+    key: Arc<[u8]>,
+    many: bool,
+    keys: Keys,
+    /// For each key, where its rows begin in `members`; one more entry at the end.
+    starts: Vec<u32>,
+    members: Vec<u32>,
+    batch: Batch,
+}
+
+/// The distinct keys of a batch's rows.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    /// For each row, the number of its key.
+    of_row: Vec<u32>,
+    numbers: HashMap<Box<[u8]>, u32>,
+    /// The parts of each key, flattened.
+    parts: Vec<Box<[u8]>>,
+    width: usize,
+}
+
+impl Keys {
+    pub(crate) fn new(width: usize) -> Self {
+        Keys { width, ..Keys::default() }
+    }
+
+    /// Adds the key of the next row; a part that is `None` is NULL.
+    pub(crate) fn add<'a>(&mut self, parts: impl Iterator<Item = Option<&'a [u8]>> + Clone) {
+        if parts.clone().any(|part| part.is_none()) {
+            self.of_row.push(NONE);
+            return;
+        }
+        let mut whole = Vec::with_capacity(24);
+        for part in parts.clone().flatten() {
+            // The length keeps ("a", "bc") and ("ab", "c") apart.
+            whole.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            whole.extend_from_slice(part);
+        }
+        let next = self.numbers.len() as u32;
+        let number = match self.numbers.get(whole.as_slice()) {
+            Some(number) => *number,
+            None => {
+                self.numbers.insert(whole.into(), next);
+                self.parts.extend(parts.flatten().map(Box::from));
+                next
+            }
+        };
+        self.of_row.push(number);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Part number `part` of every key, in the order of their numbers.
+    pub(crate) fn column(&self, part: usize) -> impl Iterator<Item = &[u8]> + Clone {
+        self.parts.iter().skip(part).step_by(self.width.max(1)).map(AsRef::as_ref)
+    }
+}
+
+impl Batch {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How many bytes the rows take, relations included.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
+    }
+
+    /// Where the next row is written; [`Batch::end_row`] ends it.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        self.ends.push(self.bytes.len());
+    }
+
+    fn row(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// Adds a relation's rows; `owners` says for each of them the number of its parents' key.
+    pub(crate) fn attach(&mut self, relation: (Arc<[u8]>, bool), keys: Keys, owners: &[u32], batch: Batch) {
+        // A counting sort: rows of one key together, in the order they came.
+        let count = keys.len();
+        let mut starts = vec![0_u32; count + 1];
+        for owner in owners {
+            starts[*owner as usize + 1] += 1;
+        }
+        for index in 1..=count {
+            starts[index] += starts[index - 1];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0_u32; owners.len()];
+        for (row, owner) in owners.iter().enumerate() {
+            let place = &mut next[*owner as usize];
+            members[*place as usize] = row as u32;
+            *place += 1;
+        }
+        self.relations.push(Loaded { key: relation.0, many: relation.1, keys, starts, members, batch });
+    }
+
+    /// Writes row `index` as a whole object.
+    pub(crate) fn write_row(&self, index: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(self.row(index));
+        for loaded in &self.relations {
+            if out.len() > start + 1 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&loaded.key);
+            loaded.write(index, out);
+        }
+        out.push(b'}');
+    }
+
+    /// Writes all rows with commas between.
+    pub(crate) fn write_rows(&self, out: &mut Vec<u8>) {
+        for index in 0..self.len() {
+            if index > 0 {
+                out.push(b',');
+            }
+            self.write_row(index, out);
+        }
+    }
+}
+
+impl Loaded {
+    fn write(&self, parent: usize, out: &mut Vec<u8>) {
+        let number = self.keys.of_row[parent];
+        let members = if number == NONE {
+            &[]
+        } else {
+            let number = number as usize;
+            &self.members[self.starts[number] as usize..self.starts[number + 1] as usize]
+        };
+        if !self.many {
+            match members.first() {
+                Some(row) => self.batch.write_row(*row as usize, out),
+                None => out.extend_from_slice(b"null"),
+            }
+            return;
+        }
+        out.push(b'[');
+        for (index, row) in members.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            self.batch.write_row(*row as usize, out);
+        }
+        out.push(b']');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(rows: &[&str]) -> Batch {
+        let mut batch = Batch::default();
+        for row in rows {
+            batch.buffer().extend_from_slice(row.as_bytes());
+            batch.end_row();
+        }
+        batch
+    }
+
+    #[test]
+    fn children_keep_their_order_and_may_be_shared() {
+        let mut parents = batch(&["{\"id\":1", "{\"id\":2", "{\"id\":3", "{"]);
+        let mut keys = Keys::new(1);
+        for key in [Some(&b"a"[..]), Some(b"b"), None, Some(b"a")] {
+            keys.add([key].into_iter());
+        }
+        let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
+        parents.attach((br#""c":"#[..].into(), true), keys, &[0, 1, 0], children);
+        let mut out = Vec::new();
+        parents.write_rows(&mut out);
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            r#"{"id":1,"c":[{"n":1},{"n":3}]},{"id":2,"c":[{"n":2}]},{"id":3,"c":[]},{"c":[{"n":1},{"n":3}]}"#
+        );
+    }
+}

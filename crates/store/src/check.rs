@@ -1,0 +1,228 @@
+//! Compares a manifest with the live database and tells, line by line, what to fix; learns what its columns are.
+
+mod affinity;
+mod field;
+mod native;
+mod near;
+mod relation;
+
+use std::fmt;
+
+use query::catalog::{Catalog, Field, Identifier, Resource, TableName};
+use query::sql::Dialect;
+use query::types::{Scalar, Type};
+
+use crate::schema::{Schema, Table};
+use near::near;
+
+/// PostgreSQL cuts names off after this many bytes.
+const LONGEST_NAME: usize = 63;
+
+/// What was found, in the order of the manifest.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The findings; none means that manifest and database agree.
+    pub findings: Vec<Finding>,
+}
+
+/// One thing to fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it keeps the server from starting.
+    pub severity: Severity,
+    /// The manifest's line it is about, from 1.
+    pub line: usize,
+    /// What is wrong and how it is put right, in one line.
+    pub message: String,
+}
+
+/// How grave a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Statements would fail or answer wrongly.
+    Error,
+    /// Worth a look.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+impl Report {
+    /// The findings that keep the server from starting.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// The findings that do not.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
+    }
+
+    /// Whether the server must not start.
+    pub fn has_errors(&self) -> bool {
+        self.errors().next().is_some()
+    }
+}
+
+/// Compares what the manifest declares with what the database has.
+pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
+    let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
+    checker.locale();
+    for resource in catalog.resources() {
+        checker.resource(resource);
+    }
+    checker.findings.sort_by_key(|finding| finding.line);
+    Report { findings: checker.findings }
+}
+
+/// Tells the catalog what its columns are on PostgreSQL. Does nothing on SQLite, and leaves alone what `check` refuses.
+pub fn bind(catalog: &mut Catalog, schema: &Schema) {
+    if schema.locale.is_none() {
+        return;
+    }
+    let mut found = Vec::new();
+    for (id, resource) in catalog.resources().iter().enumerate() {
+        let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };
+        for (place, field) in resource.fields.iter().enumerate() {
+            let column = table.column(field.column.plain(), Dialect::Postgres);
+            found.extend(column.and_then(|column| native::native(&field.kind, column)).map(|native| (id, place, native)));
+        }
+    }
+    for (resource, field, native) in found {
+        catalog.set_native(resource, field, native);
+    }
+}
+
+struct Checker<'c> {
+    catalog: &'c Catalog,
+    schema: &'c Schema,
+    dialect: Dialect,
+    findings: Vec<Finding>,
+}
+
+impl<'c> Checker<'c> {
+    fn error(&mut self, line: usize, message: impl Into<String>) {
+        self.findings.push(Finding { severity: Severity::Error, line, message: message.into() });
+    }
+
+    fn warning(&mut self, line: usize, message: impl Into<String>) {
+        self.findings.push(Finding { severity: Severity::Warning, line, message: message.into() });
+    }
+
+    /// Said once, at the first field it matters to.
+    fn locale(&mut self) {
+        let Some(locale) = &self.schema.locale else { return };
+        let mut fields = self.catalog.resources().iter().flat_map(|resource| &resource.fields);
+        let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_))));
+        let Some(Field { line, .. }) = text else { return };
+        if locale.encoding != "UTF8" {
+            self.warning(*line, format!("the database's encoding is {}, which cannot hold every text; UTF8 can", locale.encoding));
+        }
+        if !locale.folds_beyond_ascii() {
+            let message = format!("the database's ctype is {}: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language", locale.ctype);
+            self.warning(*line, message);
+        }
+    }
+
+    fn resource(&mut self, resource: &'c Resource) {
+        let what = format!("resource `{}`", resource.full_name);
+        let Some(table) = self.table(&resource.table, resource.line, &what) else { return };
+        for field in &resource.fields {
+            self.field(resource, table, field);
+        }
+        self.key(resource, table);
+        if let Some(field) = resource.soft_delete()
+            && let Some(column) = table.column(field.column.plain(), self.dialect)
+            && !column.nullable
+            && !table.is_view
+        {
+            let message = format!("{what}: `soft-delete` names `{}`, whose column is NOT NULL, so that every row counts as deleted", field.name);
+            self.warning(field.line, message);
+        }
+        for relation in &resource.relations {
+            self.relation(resource, relation);
+        }
+    }
+
+    /// The table of this name; its absence is an error.
+    fn table(&mut self, name: &TableName, line: usize, what: &str) -> Option<&'c Table> {
+        let mut fits = true;
+        for part in name.schema.iter().chain([&name.name]) {
+            fits &= self.name(part, line, what);
+        }
+        if !fits {
+            return None;
+        }
+        let table = self.schema.table(name, self.dialect);
+        if table.is_none() {
+            let hint = self.table_hint(name);
+            self.error(line, format!("{what}: table `{name}` does not exist{hint}"));
+        }
+        table
+    }
+
+    /// Where the table is instead, or what it may be called.
+    fn table_hint(&self, name: &TableName) -> String {
+        let plain = name.name.plain();
+        let elsewhere: Vec<String> =
+            self.schema.tables.iter().filter(|table| table.name == plain).map(|table| format!("\"{}.{}\"", table.schema, table.name)).collect();
+        if self.dialect == Dialect::Postgres && !elsewhere.is_empty() {
+            return format!("; write `table = {}`", elsewhere.join("` or `table = "));
+        }
+        let qualified = |table: &Table| format!("{}.{}", table.schema, table.name);
+        let names: Vec<String> = match &name.schema {
+            Some(_) => self.schema.tables.iter().map(qualified).collect(),
+            None => self
+                .schema
+                .tables
+                .iter()
+                .map(|table| match self.schema.find(None, &table.name, self.dialect) {
+                    Some(_) => table.name.clone(),
+                    None => qualified(table),
+                })
+                .collect(),
+        };
+        near(&name.to_string(), names.iter().map(String::as_str))
+    }
+
+    /// Whether PostgreSQL takes the name as it is.
+    fn name(&mut self, name: &Identifier, line: usize, what: &str) -> bool {
+        let plain = name.plain();
+        let fits = self.dialect == Dialect::Sqlite || plain.len() <= LONGEST_NAME;
+        if !fits {
+            let end = (0..=LONGEST_NAME).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
+            let message = format!("{what}: the name `{plain}` is longer than {LONGEST_NAME} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
+            self.error(line, message);
+        }
+        fits
+    }
+
+    fn key(&mut self, resource: &Resource, table: &Table) {
+        let columns: Vec<&str> = resource.key.iter().map(|id| resource.fields[*id].column.plain()).collect();
+        let Some(first) = resource.key.first() else { return };
+        let known = columns.iter().all(|column| table.column(column, self.dialect).is_some());
+        if !known || table.is_view || table.is_unique(&columns, self.dialect) {
+            return;
+        }
+        let instead = match table.primary_key.as_slice() {
+            [] => format!("add a unique index on {} ({})", table.name, columns.join(", ")),
+            key => format!("the primary key is ({})", key.join(", ")),
+        };
+        let message = format!("resource `{}`: the key ({}) is not unique in table `{}`; {instead}", resource.full_name, columns.join(", "), resource.table);
+        self.warning(resource.fields[*first].line, message);
+    }
+}

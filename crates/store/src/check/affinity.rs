@@ -1,0 +1,72 @@
+//! What SQLite makes of a declared type. It never refuses a value, so a contradiction is only worth a warning.
+
+use query::catalog::{Field, Stored};
+use query::types::{Scalar, Type};
+
+/// How SQLite converts what is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Affinity {
+    Integer,
+    Text,
+    None,
+    Real,
+    Numeric,
+}
+
+/// The rules of SQLite's documentation, in their order.
+fn affinity(declared: &str) -> Affinity {
+    let declared = declared.to_ascii_uppercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+    if has(&["INT"]) {
+        Affinity::Integer
+    } else if has(&["CHAR", "CLOB", "TEXT"]) {
+        Affinity::Text
+    } else if declared.is_empty() || has(&["BLOB"]) || declared == "ANY" {
+        Affinity::None
+    } else if has(&["REAL", "FLOA", "DOUB"]) {
+        Affinity::Real
+    } else {
+        Affinity::Numeric
+    }
+}
+
+/// Why values of this field may not be read back as they were meant.
+pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static str> {
+    let affinity = affinity(declared);
+    let scalar = match &field.kind {
+        Type::Array(_) => &Scalar::Json,
+        Type::One(scalar) => scalar,
+    };
+    match scalar {
+        Scalar::Bool | Scalar::Int | Scalar::BigInt => match affinity {
+            Affinity::Text => Some("it turns whole numbers into texts, which read as null; declare the column INTEGER"),
+            Affinity::Real => Some("it turns whole numbers into floats, which read as null; declare the column INTEGER"),
+            _ => None,
+        },
+        Scalar::Float => match affinity {
+            Affinity::Text => Some("it turns numbers into texts, which read as null; declare the column REAL"),
+            Affinity::Integer => Some("it is meant for whole numbers; declare the column REAL or the field bigint"),
+            _ => None,
+        },
+        Scalar::Decimal => match affinity {
+            Affinity::Integer | Affinity::Real | Affinity::Numeric => {
+                Some("it keeps decimals as floats, which lose digits and scale; declare the column TEXT")
+            }
+            _ => None,
+        },
+        Scalar::Text | Scalar::Enum(_) => match affinity {
+            Affinity::Integer | Affinity::Real | Affinity::Numeric => {
+                Some("it turns texts of digits into numbers, which read as null; declare the column TEXT")
+            }
+            _ => None,
+        },
+        Scalar::Timestamp if field.stored == Stored::Unix => match affinity {
+            Affinity::Text => Some("it turns seconds into texts, which read as null; declare the column INTEGER"),
+            _ => None,
+        },
+        Scalar::Uuid | Scalar::Date | Scalar::Time | Scalar::Timestamp | Scalar::Json => match affinity {
+            Affinity::Integer | Affinity::Real => Some("it is meant for numbers, which read as null; declare the column TEXT"),
+            _ => None,
+        },
+    }
+}

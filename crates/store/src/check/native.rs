@@ -1,0 +1,51 @@
+//! What a PostgreSQL column is to a field of a given type.
+
+use query::catalog::{EnumName, Native};
+use query::types::{Scalar, Type};
+
+use crate::schema::Column;
+
+/// What the column is to a field of this type, or nothing when it cannot be read so.
+pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
+    match kind {
+        Type::One(kind) if !column.array => scalar(kind, column),
+        Type::Array(kind) if column.array => scalar(kind, column).map(|native| match native {
+            // An array of a domain has no array operators until it is cast.
+            Native::Standard | Native::TimestampWithoutZone if !column.domain => native,
+            _ => Native::ArrayByCast,
+        }),
+        _ => None,
+    }
+}
+
+fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
+    if let Some(enumeration) = &column.enumeration {
+        return match kind {
+            // A domain over an enum has no operators of its own.
+            Scalar::Enum(_) if !column.domain => Some(Native::Enum(EnumName::new(&enumeration.schema, &enumeration.name))),
+            // A text that is no label would fail the cast to the enum; as text it merely equals nothing.
+            Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast),
+            _ => None,
+        };
+    }
+    match (kind, column.native.as_str()) {
+        (Scalar::Bool, "bool")
+        | (Scalar::Int, "int4")
+        | (Scalar::BigInt, "int8")
+        | (Scalar::Float, "float8")
+        | (Scalar::Decimal, "numeric")
+        | (Scalar::Text | Scalar::Enum(_), "text")
+        | (Scalar::Uuid, "uuid")
+        | (Scalar::Date, "date")
+        | (Scalar::Time, "time")
+        | (Scalar::Timestamp, "timestamptz")
+        | (Scalar::Json, "jsonb") => Some(Native::Standard),
+        (Scalar::Int | Scalar::BigInt, "int2" | "int4" | "int8") => Some(Native::OtherInteger),
+        (Scalar::Float, "float4") => Some(Native::Real),
+        (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
+        (Scalar::Text | Scalar::Enum(_), "bpchar" | "citext" | "name") => Some(Native::TextByCast),
+        (Scalar::Timestamp, "timestamp") => Some(Native::TimestampWithoutZone),
+        (Scalar::Json, "json") => Some(Native::JsonText),
+        _ => None,
+    }
+}

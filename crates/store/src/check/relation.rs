@@ -1,0 +1,85 @@
+//! One relation against the keys and indexes of the tables it connects.
+
+use query::catalog::{FieldId, Identifier, Link, Relation, Resource, TableName};
+use query::types::Type;
+
+use crate::schema::Table;
+
+use super::Checker;
+
+impl<'c> Checker<'c> {
+    pub(super) fn relation(&mut self, resource: &'c Resource, relation: &'c Relation) {
+        let what = format!("relation `{}` of `{}`", relation.name, resource.full_name);
+        let target = self.catalog.resource(relation.target);
+        match &relation.link {
+            Link::Direct(pairs) => {
+                let fields: Vec<FieldId> = pairs.iter().map(|(_, other)| *other).collect();
+                let Some((table, columns)) = self.target(target, &fields) else { return };
+                if relation.many {
+                    self.index(table, &columns, relation.line, &what);
+                } else {
+                    self.unique(relation, (target, &fields), (table, &columns), &what);
+                }
+            }
+            Link::Through { pivot, own, other } => {
+                let own: Vec<(&Identifier, &Type)> = own.iter().map(|(field, column)| (column, &resource.fields[*field].kind)).collect();
+                let away: Vec<(&Identifier, &Type)> = other.iter().map(|(column, field)| (column, &target.fields[*field].kind)).collect();
+                self.pivot(pivot, &own, &away, relation.line, &what);
+                let fields: Vec<FieldId> = other.iter().map(|(_, field)| *field).collect();
+                if let Some((table, columns)) = self.target(target, &fields) {
+                    self.index(table, &columns, relation.line, &what);
+                }
+            }
+        }
+    }
+
+    /// The target's table and its columns behind these fields; what is missing was reported where it is declared.
+    fn target(&self, target: &'c Resource, fields: &[FieldId]) -> Option<(&'c Table, Vec<&'c str>)> {
+        let table = self.schema.table(&target.table, self.dialect)?;
+        let columns: Vec<&str> = fields.iter().map(|id| target.fields[*id].column.plain()).collect();
+        columns.iter().all(|column| table.column(column, self.dialect).is_some()).then_some((table, columns))
+    }
+
+    fn unique(&mut self, relation: &Relation, (target, fields): (&Resource, &[FieldId]), (table, columns): (&Table, &[&str]), what: &str) {
+        if table.is_unique(columns, self.dialect) {
+            return;
+        }
+        let listed = columns.join(", ");
+        if !table.is_view {
+            let message = format!(
+                "{what}: `one` needs a unique key, and ({listed}) is none of table `{}`; add a unique index on {} ({listed}), or declare the relation `many`",
+                target.table, table.name
+            );
+            self.error(relation.line, message);
+        } else if !target.key.is_empty() && target.key.iter().all(|id| fields.contains(id)) {
+            let message = format!("{what}: `{}` is a view; that ({listed}) is unique is taken from the manifest's `key`", target.table);
+            self.warning(relation.line, message);
+        } else {
+            let message = format!("{what}: `one` needs a unique key, and `{}` is a view; mark `{}`'s fields of ({listed}) with `key = true` if they are one, or declare the relation `many`", target.table, target.full_name);
+            self.error(relation.line, message);
+        }
+    }
+
+    fn index(&mut self, table: &Table, columns: &[&str], line: usize, what: &str) {
+        if !table.is_view && !table.is_indexed(columns, self.dialect) {
+            let listed = columns.join(", ");
+            self.warning(line, format!("{what}: no index finds rows of `{}` by ({listed}); add an index on {} ({listed})", table.name, table.name));
+        }
+    }
+
+    fn pivot(&mut self, pivot: &TableName, own: &[(&Identifier, &Type)], other: &[(&Identifier, &Type)], line: usize, what: &str) {
+        let Some(table) = self.table(pivot, line, what) else { return };
+        let mut whole = true;
+        for (name, kind) in own.iter().chain(other) {
+            let column = if self.name(name, line, what) { self.column(table, name.plain(), line, what) } else { None };
+            match column {
+                Some(column) => self.pivot_type(kind, column, line, what),
+                None => whole = false,
+            }
+        }
+        if whole {
+            let columns: Vec<&str> = own.iter().map(|(column, _)| column.plain()).collect();
+            self.index(table, &columns, line, what);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Exact arithmetic on decimal texts: comparison, sum, and the mean rounded half away from zero at sixteen decimals.
+
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, Sign};
+
+const AVERAGE_DECIMALS: u32 = 16;
+
+/// A sum of decimals that keeps the largest scale among its inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Sum {
+    units: BigInt,
+    scale: u32,
+    any: bool,
+}
+
+impl Sum {
+    /// Adds a plain decimal text; anything else is left out.
+    pub(crate) fn add(&mut self, text: &str) {
+        let Some((units, scale)) = parse(text) else { return };
+        let (mut units, scale) = (units, scale);
+        if scale > self.scale {
+            self.units *= power(scale - self.scale);
+            self.scale = scale;
+        } else {
+            units *= power(self.scale - scale);
+        }
+        self.units += units;
+        self.any = true;
+    }
+
+    /// The sum as a plain decimal text; nothing if nothing was added.
+    pub(crate) fn text(&self) -> Option<String> {
+        self.any.then(|| format(&self.units, self.scale))
+    }
+}
+
+fn power(exponent: u32) -> BigInt {
+    BigInt::from(10).pow(exponent)
+}
+
+fn parse(text: &str) -> Option<(BigInt, u32)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits: String = [whole, fraction].concat();
+    Some((digits.parse().ok()?, fraction.len() as u32))
+}
+
+fn format(units: &BigInt, scale: u32) -> String {
+    let mut digits = units.magnitude().to_string();
+    let scale = scale as usize;
+    if digits.len() <= scale {
+        digits.insert_str(0, &"0".repeat(scale + 1 - digits.len()));
+    }
+    if scale > 0 {
+        digits.insert(digits.len() - scale, '.');
+    }
+    if units.sign() == Sign::Minus {
+        digits.insert(0, '-');
+    }
+    digits
+}
+
+/// `sum / count`, rounded half away from zero at sixteen decimals, without trailing zeros.
+pub(crate) fn average(sum: &str, count: i64) -> Option<String> {
+    let (units, scale) = parse(sum)?;
+    if count <= 0 {
+        return None;
+    }
+    let numerator: BigInt = units * power(AVERAGE_DECIMALS);
+    let denominator: BigInt = BigInt::from(count) * power(scale);
+    let magnitude = BigInt::from(numerator.magnitude().clone());
+    let rounded: BigInt = (magnitude * 2 + &denominator) / (denominator * 2);
+    let signed = if numerator.sign() == Sign::Minus { -rounded } else { rounded };
+    let text = format(&signed, AVERAGE_DECIMALS);
+    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
+    Some(if trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() })
+}
+
+/// Compares two plain decimal texts as numbers. What is no decimal comes after every decimal, by its bytes.
+pub(crate) fn compare(left: &str, right: &str) -> Ordering {
+    match (Digits::of(left), Digits::of(right)) {
+        (Some(left), Some(right)) => left.compare(&right),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => left.cmp(right),
+    }
+}
+
+struct Digits<'t> {
+    negative: bool,
+    whole: &'t str,
+    fraction: &'t str,
+}
+
+impl<'t> Digits<'t> {
+    fn of(text: &'t str) -> Option<Self> {
+        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits(whole) || !digits(fraction) {
+            return None;
+        }
+        let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+        let zero = whole.is_empty() && fraction.is_empty();
+        Some(Digits { negative: negative && !zero, whole, fraction })
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self.negative, other.negative) {
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => self.magnitude(other),
+            (true, true) => other.magnitude(self),
+        }
+    }
+
+    fn magnitude(&self, other: &Self) -> Ordering {
+        let whole = self.whole.len().cmp(&other.whole.len()).then_with(|| self.whole.cmp(other.whole));
+        whole.then_with(|| self.fraction.cmp(other.fraction))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_keeps_the_largest_scale() {
+        let mut sum = Sum::default();
+        ["1.5", "-0.25", "9223372036854775807"].iter().for_each(|text| sum.add(text));
+        assert_eq!(sum.text().as_deref(), Some("9223372036854775808.25"));
+        assert_eq!(Sum::default().text(), None);
+    }
+
+    #[test]
+    fn a_mean_is_rounded_half_away_from_zero_at_sixteen_decimals() {
+        assert_eq!(average("1", 3).as_deref(), Some("0.3333333333333333"));
+        assert_eq!(average("2", 3).as_deref(), Some("0.6666666666666667"));
+        assert_eq!(average("-2", 3).as_deref(), Some("-0.6666666666666667"));
+        assert_eq!(average("0.0000000000000001", 2).as_deref(), Some("0.0000000000000001"));
+        assert_eq!(average("10.00", 4).as_deref(), Some("2.5"));
+        assert_eq!(average("-0.00", 4).as_deref(), Some("0"));
+        assert_eq!(average("100000000000000000000", 3).as_deref(), Some("33333333333333333333.3333333333333333"));
+    }
+
+    #[test]
+    fn decimals_compare_as_numbers() {
+        for (left, right, order) in [
+            ("1.0", "1.00", Ordering::Equal),
+            ("-1", "0", Ordering::Less),
+            ("10", "9.99", Ordering::Greater),
+            ("-10", "-9.99", Ordering::Less),
+            ("0.5", "0.25", Ordering::Greater),
+            ("0", "-0.0", Ordering::Equal),
+            ("5", "junk", Ordering::Less),
+        ] {
+            assert_eq!(compare(left, right), order, "{left} and {right}");
+        }
+    }
+}

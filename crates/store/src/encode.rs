@@ -1,0 +1,137 @@
+//! A value → JSON bytes, with no tree between. What the two databases' encoders share: texts, masks, dates.
+
+use query::catalog::Mask;
+use query::json::write_text;
+use query::plan::Show;
+use query::value;
+
+pub(crate) fn null(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"null");
+}
+
+pub(crate) fn boolean(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+pub(crate) fn integer(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// A double as its shortest text; what is not finite is null.
+pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
+    if !value.is_finite() {
+        return null(out);
+    }
+    whole_or_fraction(out, zmij::Buffer::new().format_finite(value));
+}
+
+/// A single as its shortest text.
+pub(crate) fn single(out: &mut Vec<u8>, value: f32) {
+    if !value.is_finite() {
+        return null(out);
+    }
+    whole_or_fraction(out, zmij::Buffer::new().format_finite(value));
+}
+
+/// `2.0` is written `2`, as JSON's own writers do.
+fn whole_or_fraction(out: &mut Vec<u8>, text: &str) {
+    let text = text.strip_suffix(".0").unwrap_or(text);
+    out.extend_from_slice(if text == "-0" { b"0" } else { text.as_bytes() });
+}
+
+pub(crate) fn text(out: &mut Vec<u8>, text: &str, show: Show) {
+    match show {
+        Show::Plain => write_text(out, text),
+        Show::Masked(mask) => write_text(out, &masked(text, mask)),
+    }
+}
+
+/// A text of digits, dashes and colons, which needs no escapes.
+pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+pub(crate) const REDACTED: &[u8] = b"\"***\"";
+
+fn masked(text: &str, mask: Mask) -> String {
+    match mask {
+        Mask::Redact => "***".to_owned(),
+        Mask::Email => match text.rsplit_once('@') {
+            Some((local, domain)) => {
+                let first: String = local.chars().take(1).collect();
+                format!("{first}***@{domain}")
+            }
+            None => "***".to_owned(),
+        },
+        Mask::Last4 => {
+            let count = text.chars().count();
+            if count <= 4 {
+                return "***".to_owned();
+            }
+            let last: String = text.chars().skip(count - 4).collect();
+            format!("***{last}")
+        }
+    }
+}
+
+pub(crate) fn date(out: &mut Vec<u8>, days: i64) {
+    match value::date_text(days) {
+        Some(text) => quoted(out, &text),
+        None => null(out),
+    }
+}
+
+pub(crate) fn time(out: &mut Vec<u8>, micros: i64) {
+    quoted(out, &value::time_text(micros));
+}
+
+pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {
+    match value::timestamp_text(micros) {
+        Some(text) => quoted(out, &text),
+        None => null(out),
+    }
+}
+
+/// JSON as stored, on one line: line ends can only stand between tokens, where a space does as well.
+pub(crate) fn json(out: &mut Vec<u8>, json: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(json);
+    for byte in &mut out[start..] {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, mask: Mask) -> String {
+        let mut out = Vec::new();
+        super::text(&mut out, text, Show::Masked(mask));
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    #[test]
+    fn masks_show_no_more_than_they_say() {
+        // contract P2.3
+        assert_eq!(shown("ana@example.com", Mask::Email), "\"a***@example.com\"");
+        assert_eq!(shown("é@b@example.com", Mask::Email), "\"é***@example.com\"");
+        assert_eq!(shown("nobody", Mask::Email), "\"***\"");
+        assert_eq!(shown("4111111111111234", Mask::Last4), "\"***1234\"");
+        assert_eq!(shown("1234", Mask::Last4), "\"***\"");
+        assert_eq!(shown("anything", Mask::Redact), "\"***\"");
+    }
+
+    #[test]
+    fn floats_are_as_short_as_they_can_be() {
+        for (value, expected) in [(0.1, "0.1"), (2.0, "2"), (-0.0, "0"), (1e300, "1e300"), (f64::NAN, "null"), (f64::INFINITY, "null")] {
+            let mut out = Vec::new();
+            float(&mut out, value);
+            assert_eq!(String::from_utf8_lossy(&out), expected);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What can go wrong between us and a database. A client never sees a database's own words; the log does.
+
+/// A failed run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database is out of reach.
+    #[error("the database is out of reach: {0}")]
+    Unavailable(String),
+    /// Every connection was busy for too long.
+    #[error("no database connection became free in time")]
+    Overloaded,
+    /// The statement ran longer than allowed and was cancelled.
+    #[error("the statement ran longer than allowed")]
+    Timeout,
+    /// The one who asked went away.
+    #[error("the reader went away")]
+    Gone,
+    /// The reader took nothing for too long.
+    #[error("the reader stalled")]
+    Stalled,
+    /// The database refused a statement that should have worked: a fault of ours or of the schema.
+    #[error("the database refused a statement: {0}")]
+    Refused(String),
+    /// A setting that cannot be used.
+    #[error("{0}")]
+    Setting(String),
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(refusal) = error.as_db_error() else {
+            return Error::Unavailable(chain(&error));
+        };
+        let code = refusal.code().code();
+        match code {
+            "57014" => Error::Timeout,
+            "57P01" | "57P02" | "57P03" | "57P05" => Error::Unavailable(chain(&error)),
+            _ if code.starts_with("08") => Error::Unavailable(chain(&error)),
+            _ if code.starts_with("53") => Error::Unavailable(chain(&error)),
+            _ => Error::Refused(format!("{code}: {}", refusal.message())),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Timeout,
+            Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::SystemIoFailure) => {
+                Error::Unavailable(error.to_string())
+            }
+            _ => Error::Refused(error.to_string()),
+        }
+    }
+}
+
+/// An error with the causes below it, which is where a driver keeps what matters.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(": ");
+        text.push_str(&next.to_string());
+        cause = next.source();
+    }
+    text
+}

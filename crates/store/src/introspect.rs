@@ -1,0 +1,40 @@
+//! Writes a manifest from a live database: tables and views, types, keys, and relations from the foreign keys.
+//!
+//! [`manifest`] declares everything there is. [`update`] adds to a manifest what the database has beyond it, and nothing
+//! tells it apart from what was taken out on purpose: a column or table that was removed from the manifest comes back.
+//! To keep a column from clients for good, declare it `hidden`.
+
+mod kind;
+mod model;
+mod naming;
+mod relation;
+mod through;
+mod update;
+mod write;
+
+use query::sql::Dialect;
+
+use crate::schema::Schema;
+
+pub(crate) use kind::kind_of;
+pub use update::{Update, UpdateError, update};
+
+const HEADER: &str = "\
+# Written by `peristyle introspect` from the live database.
+# What is not declared here cannot be read, filtered, sorted, grouped or loaded. This file declares everything and
+# protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
+";
+
+/// A manifest of all tables and views. It passes `check` unedited.
+pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
+    let mut model = model::draft(schema, dialect, None);
+    relation::connect(&mut model);
+    let mut text = String::from(HEADER);
+    for note in &model.notes {
+        write::note(&mut text, note);
+    }
+    for resource in model.resources.iter().filter(|resource| !resource.left_out) {
+        write::resource(&mut text, resource);
+    }
+    text
+}

@@ -1,0 +1,77 @@
+//! A column's type as a manifest says it.
+
+use query::sql::Dialect;
+use query::types::{Scalar, Type};
+
+use crate::schema::Column;
+
+/// The type a manifest declares for the column, or nothing when no type reads it.
+pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
+    let scalar = match dialect {
+        Dialect::Postgres => postgres(column)?,
+        Dialect::Sqlite => sqlite(&column.native)?,
+    };
+    Some(if column.array { Type::Array(scalar) } else { Type::One(scalar) })
+}
+
+fn postgres(column: &Column) -> Option<Scalar> {
+    if let Some(enumeration) = &column.enumeration {
+        // An enum without labels is allowed there, but not in a manifest.
+        let labels: Box<[Box<str>]> = enumeration.labels.iter().map(|label| label.as_str().into()).collect();
+        return Some(if labels.is_empty() { Scalar::Text } else { Scalar::Enum(labels) });
+    }
+    Some(match column.native.as_str() {
+        "bool" => Scalar::Bool,
+        "int2" | "int4" => Scalar::Int,
+        "int8" => Scalar::BigInt,
+        "float4" | "float8" => Scalar::Float,
+        "numeric" => Scalar::Decimal,
+        "text" | "varchar" | "bpchar" | "citext" | "name" => Scalar::Text,
+        "uuid" => Scalar::Uuid,
+        "date" => Scalar::Date,
+        "time" => Scalar::Time,
+        "timestamp" | "timestamptz" => Scalar::Timestamp,
+        "json" | "jsonb" => Scalar::Json,
+        _ => return None,
+    })
+}
+
+/// SQLite keeps the declared type as it was written; what it means is a matter of custom.
+fn sqlite(declared: &str) -> Option<Scalar> {
+    let declared: String = declared.to_ascii_uppercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    if declared.replace(' ', "").starts_with("TINYINT(1)") {
+        return Some(Scalar::Bool);
+    }
+    let word = declared.split(['(', ' ']).next().unwrap_or_default();
+    let has = |parts: &[&str]| parts.iter().any(|part| declared.contains(part));
+    Some(match word {
+        "BOOLEAN" | "BOOL" => Scalar::Bool,
+        "TINYINT" | "SMALLINT" | "MEDIUMINT" => Scalar::Int,
+        "DATE" => Scalar::Date,
+        "TIME" => Scalar::Time,
+        "DATETIME" | "TIMESTAMP" | "TIMESTAMPTZ" => Scalar::Timestamp,
+        "JSON" | "JSONB" => Scalar::Json,
+        "UUID" | "GUID" => Scalar::Uuid,
+        "DECIMAL" | "NUMERIC" | "MONEY" | "CURRENCY" => Scalar::Decimal,
+        _ if has(&["CHAR", "CLOB", "TEXT"]) => Scalar::Text,
+        _ if has(&["INT"]) => Scalar::BigInt,
+        _ if has(&["REAL", "FLOA", "DOUB"]) => Scalar::Float,
+        _ if has(&["BLOB", "BINARY"]) => return None,
+        _ => Scalar::Text,
+    })
+}
+
+/// Whether a SQLite timestamp is kept as `datetime()` writes it.
+pub(super) fn is_datetime(column: &Column) -> bool {
+    column.native.trim_start().to_ascii_uppercase().starts_with("DATETIME")
+}
+
+/// Types that can equal one another in a relation; nothing for those by which rows cannot be connected.
+pub(super) fn family(kind: &Type) -> Option<&'static str> {
+    match kind {
+        Type::Array(_) | Type::One(Scalar::Json) => None,
+        Type::One(Scalar::Int | Scalar::BigInt) => Some("integer"),
+        Type::One(Scalar::Text | Scalar::Enum(_)) => Some("text"),
+        Type::One(other) => Some(other.name()),
+    }
+}

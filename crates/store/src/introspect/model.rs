@@ -1,0 +1,238 @@
+//! The manifest to be, as data: a resource for each table, with names that are free and fields in the order of the columns.
+
+use std::collections::HashSet;
+
+use query::catalog::{Catalog, Field, Link, Resource, Stored, kebab, snake};
+use query::sql::Dialect;
+use query::types::{Scalar, Type};
+
+use crate::schema::{Column, Schema, Table, same};
+
+use super::kind::{family, is_datetime, kind_of};
+use super::naming::{camel, context, free, singular};
+use super::through;
+
+/// Everything that is to be written, and what was there before.
+pub(super) struct Model<'s> {
+    pub(super) schema: &'s Schema,
+    pub(super) dialect: Dialect,
+    /// In the order of the schema's tables.
+    pub(super) resources: Vec<Draft<'s>>,
+    /// The through tables of relations that were there before, by schema and name.
+    pub(super) known_pivots: HashSet<(String, String)>,
+    /// Tables that no manifest can name, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// A resource, to be written or there already.
+pub(super) struct Draft<'s> {
+    pub(super) table: &'s Table,
+    /// The table as the manifest names it.
+    pub(super) table_text: String,
+    pub(super) context: String,
+    pub(super) name: String,
+    pub(super) plural: String,
+    pub(super) is_new: bool,
+    /// A table that only joins two others.
+    pub(super) left_out: bool,
+    pub(super) fields: Vec<DraftField>,
+    /// Relations to be written.
+    pub(super) relations: Vec<DraftRelation>,
+    /// Names of relations that were there before.
+    pub(super) known_relations: Vec<String>,
+    /// Columns that no type reads.
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) struct DraftField {
+    pub(super) name: String,
+    pub(super) column: String,
+    pub(super) kind: Type,
+    pub(super) key: bool,
+    pub(super) not_null: bool,
+    pub(super) stored: Stored,
+    pub(super) is_new: bool,
+}
+
+pub(super) struct DraftRelation {
+    pub(super) name: String,
+    pub(super) many: bool,
+    pub(super) target: String,
+    pub(super) on: Vec<(String, String)>,
+    /// The through table and its columns that lead to the other's fields.
+    pub(super) through: Option<(String, Vec<(String, String)>)>,
+}
+
+impl Draft<'_> {
+    pub(super) fn full_name(&self) -> String {
+        format!("{}.{}", self.context, self.name)
+    }
+
+    pub(super) fn field(&self, column: &str) -> Option<&DraftField> {
+        self.fields.iter().find(|field| field.column == column)
+    }
+
+    pub(super) fn has_key(&self) -> bool {
+        self.fields.iter().any(|field| field.key)
+    }
+
+    /// Whether a relation cannot bear this name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+            || self.known_relations.iter().any(|known| known == name)
+            || self.relations.iter().any(|relation| relation.name == name)
+    }
+}
+
+/// The table as a manifest names it, or nothing when the name cannot be said.
+fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
+    if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
+        return None;
+    }
+    let usual = matches!(table.schema.as_str(), "public" | "main") && !table.name.contains('.');
+    let found = schema.find(None, &table.name, dialect).is_some_and(|found| found.schema == table.schema && found.name == table.name);
+    Some(if usual && found { table.name.clone() } else { format!("{}.{}", table.schema, table.name) })
+}
+
+/// A resource for each table that has none, fields for each column that has none. Relations come after.
+pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<&Catalog>) -> Model<'s> {
+    let mut model = Model { schema, dialect, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
+    let mut names = Names::default();
+    for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
+        names.take(&resource.context, &resource.name, &resource.plural);
+        for relation in &resource.relations {
+            if let Link::Through { pivot, .. } = &relation.link
+                && let Some(table) = schema.table(pivot, dialect)
+            {
+                model.known_pivots.insert((table.schema.clone(), table.name.clone()));
+            }
+        }
+    }
+    let mut drafts: Vec<(usize, Draft)> = Vec::new();
+    // Tables that may be left out come last, so that they take no name from another.
+    let mut places: Vec<usize> = (0..schema.tables.len()).collect();
+    places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
+    for place in places {
+        let table = &schema.tables[place];
+        let behind: Vec<&Resource> = existing
+            .iter()
+            .flat_map(|catalog| catalog.resources())
+            .filter(|resource| schema.table(&resource.table, dialect).is_some_and(|found| std::ptr::eq(found, table)))
+            .collect();
+        if behind.is_empty() && table.incidental {
+            continue;
+        }
+        let Some(table_text) = table_text(schema, table, dialect) else {
+            model.notes.push(format!("table {:?}.{:?} is left out: a manifest cannot name it", table.schema, table.name));
+            continue;
+        };
+        let mut draft = match behind.first() {
+            Some(resource) => known(table, resource),
+            None => fresh(table, &mut names),
+        };
+        draft.table_text = table_text;
+        fields(&mut draft, &behind, dialect);
+        if draft.fields.is_empty() {
+            model.notes.push(format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name));
+        } else {
+            drafts.push((place, draft));
+        }
+    }
+    drafts.sort_by_key(|(place, _)| *place);
+    model.resources = drafts.into_iter().map(|(_, draft)| draft).collect();
+    model
+}
+
+#[derive(Default)]
+struct Names {
+    names: HashSet<(String, String)>,
+    paths: HashSet<(String, String)>,
+}
+
+impl Names {
+    fn take(&mut self, context: &str, name: &str, plural: &str) {
+        self.names.insert((context.to_owned(), name.to_owned()));
+        self.paths.insert((kebab(context), kebab(plural)));
+    }
+}
+
+fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
+    let context = context(&table.schema);
+    let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
+    let plural = free(std::slice::from_ref(&wished), |plural| names.paths.contains(&(kebab(&context), kebab(plural))));
+    let name = free(&[singular(&plural)], |name| names.names.contains(&(context.clone(), name.to_owned())));
+    names.take(&context, &name, &plural);
+    empty(table, (context, name, plural), true)
+}
+
+fn known<'s>(table: &'s Table, resource: &Resource) -> Draft<'s> {
+    let mut draft = empty(table, (resource.context.clone(), resource.name.clone(), resource.plural.clone()), false);
+    draft.known_relations = resource.relations.iter().map(|relation| relation.name.clone()).collect();
+    draft
+}
+
+fn empty(table: &Table, (context, name, plural): (String, String, String), is_new: bool) -> Draft<'_> {
+    Draft {
+        table,
+        table_text: String::new(),
+        context,
+        name,
+        plural,
+        is_new,
+        left_out: false,
+        fields: Vec::new(),
+        relations: Vec::new(),
+        known_relations: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// The fields there are, in the spelling of the columns, and one for each column that no resource of the table has.
+fn fields(draft: &mut Draft, behind: &[&Resource], dialect: Dialect) {
+    let table = draft.table;
+    if let Some(resource) = behind.first() {
+        draft.fields = resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
+    }
+    let readable = |column: &Column| !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
+    let kinds: Vec<(&Column, Option<Type>)> =
+        table.columns.iter().map(|column| (column, kind_of(column, dialect).filter(|_| readable(column)))).collect();
+    // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
+    let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
+    let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| family(kind).is_some());
+    let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
+    for (column, kind) in kinds {
+        let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
+        if behind.iter().any(is_mapped) {
+            continue;
+        }
+        let Some(kind) = kind else {
+            let reason = if column.forbidden { "the database user may not read it" } else { "no type reads it" };
+            draft.notes.push(format!("column {:?} ({}) is left out: {reason}", column.name, column.native_name()));
+            continue;
+        };
+        let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
+        let name = free(&[wished], |name| draft.is_taken(name));
+        let is_datetime = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp) && is_datetime(column);
+        let stored = if is_datetime { Stored::Datetime } else { Stored::Standard };
+        let key = key_is_whole && is_key_column(column);
+        draft.fields.push(DraftField { name, column: column.name.clone(), kind, key, not_null: !column.nullable && !key, stored, is_new: true });
+    }
+}
+
+fn declared(field: &Field, key: bool, table: &Table, dialect: Dialect) -> DraftField {
+    let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
+    DraftField {
+        name: field.name.clone(),
+        column: column.to_owned(),
+        kind: field.kind.clone(),
+        key,
+        not_null: !field.nullable,
+        stored: field.stored,
+        is_new: false,
+    }
+}
+
+/// Whether the column follows from the field's name.
+pub(super) fn column_is_implied(field: &DraftField) -> bool {
+    snake(&field.name) == field.column
+}

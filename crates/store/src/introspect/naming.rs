@@ -1,0 +1,112 @@
+//! Names of the database become names of a manifest: camelCase, singular, identifiers, none twice.
+
+/// Contexts of the server's own resources.
+const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
+/// Names no field or relation may bear.
+const TAKEN: [&str; 7] = ["and", "or", "not", "RAW", "AND", "OR", "NOT"];
+/// Words whose singular no rule gives.
+const IRREGULAR: [(&str, &str); 15] = [
+    ("people", "person"),
+    ("children", "child"),
+    ("statuses", "status"),
+    ("bonuses", "bonus"),
+    ("campuses", "campus"),
+    ("viruses", "virus"),
+    ("buses", "bus"),
+    ("caches", "cache"),
+    ("movies", "movie"),
+    ("cookies", "cookie"),
+    ("series", "series"),
+    ("species", "species"),
+    ("news", "news"),
+    ("analyses", "analysis"),
+    ("indices", "index"),
+];
+
+/// `order_items`, `OrderItems`, `ORDER ITEMS` → `orderItems`; empty when no letter or digit is left.
+pub(super) fn camel(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 1);
+    for word in name.split(|character: char| character.is_ascii() && !character.is_ascii_alphanumeric()) {
+        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        let word = if word.bytes().any(|byte| byte.is_ascii_lowercase()) { word } else { word.to_ascii_lowercase() };
+        out.push_str(&if out.is_empty() { lower_start(&word) } else { capital(&word) });
+    }
+    if out.starts_with(|first: char| first.is_ascii_digit()) {
+        out.insert(0, '_');
+    }
+    out
+}
+
+/// `OrderItem` → `orderItem`, `HTTPServer` → `httpServer`
+fn lower_start(word: &str) -> String {
+    let capitals = word.bytes().take_while(u8::is_ascii_uppercase).count();
+    let lowered = if capitals > 1 && capitals < word.len() && word.as_bytes()[capitals].is_ascii_lowercase() { capitals - 1 } else { capitals };
+    format!("{}{}", word[..lowered].to_ascii_lowercase(), &word[lowered..])
+}
+
+/// `order` → `Order`
+pub(super) fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_ascii_uppercase(), letters.as_str()))
+}
+
+/// The context of a schema.
+pub(super) fn context(schema: &str) -> String {
+    let name = camel(schema);
+    match name.as_str() {
+        "public" | "main" => "app".to_owned(),
+        "" => "schema".to_owned(),
+        name if OWN_CONTEXTS.contains(&name) => format!("{name}Data"),
+        _ => name,
+    }
+}
+
+/// The last word of a camelCase name in the singular.
+pub(super) fn singular(name: &str) -> String {
+    for (many, one) in IRREGULAR {
+        let capitalised = capital(many);
+        if name == many {
+            return one.to_owned();
+        }
+        if let Some(start) = name.strip_suffix(&capitalised) {
+            return format!("{start}{}", capital(one));
+        }
+    }
+    if let Some(stem) = name.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+        return format!("{stem}y");
+    }
+    if ["sses", "xes", "ches", "shes"].iter().any(|end| name.ends_with(end)) {
+        return name[..name.len() - 2].to_owned();
+    }
+    match name.strip_suffix('s') {
+        Some(stem) if !stem.is_empty() && !["ss", "us", "is"].iter().any(|end| name.ends_with(end)) => stem.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// `customerId` → `customer`; nothing when the name does not end so.
+pub(super) fn without_id(name: &str) -> Option<&str> {
+    ["Uuid", "Id", "ID"].iter().find_map(|end| name.strip_suffix(end)).filter(|rest| !rest.is_empty())
+}
+
+/// A name for a field or relation: never one of the language's own.
+pub(super) fn allowed(name: &str) -> String {
+    if TAKEN.contains(&name) { format!("{name}Value") } else { name.to_owned() }
+}
+
+/// The first of the candidates that is free, or the first of them with the first free number.
+pub(super) fn free(candidates: &[String], is_taken: impl Fn(&str) -> bool) -> String {
+    let names = || candidates.iter().map(|name| allowed(name));
+    if let Some(name) = names().find(|name| !name.is_empty() && !is_taken(name)) {
+        return name;
+    }
+    let base = names().find(|name| !name.is_empty()).unwrap_or_else(|| "name".to_owned());
+    let mut number = 2_usize;
+    loop {
+        let name = format!("{base}{number}");
+        if !is_taken(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}

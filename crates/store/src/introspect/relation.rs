@@ -1,0 +1,120 @@
+//! Foreign keys become relations in both directions, under names that no field and no other relation has.
+
+use super::kind::family;
+use super::model::{DraftRelation, Model};
+use super::naming::{camel, capital, free, without_id};
+use super::through::{Crossing, crossings, foreign_keys, place};
+
+/// A foreign key whose two ends are resources.
+struct Edge {
+    from: usize,
+    to: usize,
+    /// Own field = field of the other.
+    pairs: Vec<(String, String)>,
+    columns: Vec<String>,
+    /// Whether at most one row refers to another.
+    unique: bool,
+    /// Whether something of it is not in the manifest yet.
+    is_new: bool,
+    /// Whether other foreign keys lead from the same table to the same table.
+    has_twin: bool,
+}
+
+/// Adds the relations to what is new.
+pub(super) fn connect(model: &mut Model) {
+    let crossings = crossings(model);
+    let edges = edges(model);
+    // The side that refers is named first: its names are the plainest.
+    let names: Vec<Option<String>> = edges.iter().map(|edge| edge.is_new.then(|| toward(model, edge))).collect();
+    for (edge, name) in edges.iter().zip(names) {
+        if let Some(name) = name {
+            back(model, edge, &name);
+        }
+    }
+    for crossing in &crossings {
+        across(model, crossing);
+    }
+}
+
+fn edges(model: &Model) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    for (from, draft) in model.resources.iter().enumerate().filter(|(_, draft)| !draft.left_out) {
+        for foreign_key in foreign_keys(draft.table) {
+            let Some(to) = place(model, foreign_key).filter(|to| !model.resources[*to].left_out) else { continue };
+            let target = &model.resources[to];
+            let columns: Vec<&str> = foreign_key.columns.iter().map(String::as_str).collect();
+            let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
+            let fields: Option<Vec<_>> = columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other))).collect();
+            let Some(fields) = fields else { continue };
+            let equal = fields.iter().all(|(own, other)| family(&own.kind).is_some() && family(&own.kind) == family(&other.kind));
+            if !equal || repeats(&columns) || repeats(&target_columns) || !target.table.is_unique(&target_columns, model.dialect) {
+                continue;
+            }
+            edges.push(Edge {
+                from,
+                to,
+                pairs: fields.iter().map(|(own, other)| (own.name.clone(), other.name.clone())).collect(),
+                unique: draft.table.is_unique(&columns, model.dialect),
+                is_new: draft.is_new || target.is_new || fields.iter().any(|(own, other)| own.is_new || other.is_new),
+                columns: foreign_key.columns.clone(),
+                has_twin: foreign_keys(draft.table).iter().filter(|other| place(model, other) == Some(to)).count() > 1,
+            });
+        }
+    }
+    edges
+}
+
+fn repeats(names: &[&str]) -> bool {
+    names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
+}
+
+/// The relation on the side that refers. Returns its name.
+fn toward(model: &mut Model, edge: &Edge) -> String {
+    let target = &model.resources[edge.to];
+    let column = camel(edge.columns.last().map_or("", String::as_str));
+    let stem = without_id(&column).map(str::to_owned);
+    let long = format!("{column}{}", capital(&target.name));
+    let mut candidates = Vec::new();
+    if edge.columns.len() > 1 && !edge.has_twin {
+        candidates.push(target.name.clone());
+    }
+    candidates.extend(stem);
+    if !edge.has_twin {
+        candidates.push(target.name.clone());
+    }
+    candidates.push(long);
+    let name = free(&candidates, |name| model.resources[edge.from].is_taken(name));
+    let relation = DraftRelation { name: name.clone(), many: false, target: target.full_name(), on: edge.pairs.clone(), through: None };
+    model.resources[edge.from].relations.push(relation);
+    name
+}
+
+/// The relation on the side that is referred to.
+fn back(model: &mut Model, edge: &Edge, toward: &str) {
+    let source = &model.resources[edge.from];
+    let plain = if edge.unique { source.name.clone() } else { source.plural.clone() };
+    let long = format!("{plain}By{}", capital(toward));
+    let candidates = if edge.has_twin { vec![long] } else { vec![plain, long] };
+    let name = free(&candidates, |name| model.resources[edge.to].is_taken(name));
+    let on = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
+    let relation = DraftRelation { name, many: !edge.unique, target: source.full_name(), on, through: None };
+    model.resources[edge.to].relations.push(relation);
+}
+
+/// The relation from one side of a through table to the other.
+fn across(model: &mut Model, crossing: &Crossing) {
+    let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
+    let column = camel(&crossing.column);
+    let by_column = format!("{}By{}", target.plural, capital(without_id(&column).unwrap_or(&column)));
+    let by_pivot = format!("{}By{}", target.plural, capital(&pivot.name));
+    let candidates =
+        if crossing.from == crossing.to { vec![by_column, by_pivot] } else { vec![target.plural.clone(), by_pivot, by_column] };
+    let relation = DraftRelation {
+        name: free(&candidates, |name| model.resources[crossing.from].is_taken(name)),
+        many: true,
+        target: target.full_name(),
+        on: crossing.on.clone(),
+        through: Some((pivot.table_text.clone(), crossing.beyond.clone())),
+    };
+    model.resources[crossing.from].relations.push(relation);
+}

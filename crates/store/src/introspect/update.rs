@@ -1,0 +1,137 @@
+//! Adds to a manifest what the database has beyond it, and leaves every byte that was there as it was.
+
+use query::catalog::Catalog;
+use query::manifest::{Manifest, ManifestError};
+use query::sql::Dialect;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Value};
+
+use crate::schema::Schema;
+
+use super::model::{self, Draft};
+use super::{relation, write};
+
+/// A manifest with what was added to it.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// The new text; the old one when nothing was added.
+    pub text: String,
+    /// What was added, such as `field shop.customer.phone`, in the order of the database.
+    pub added: Vec<String>,
+}
+
+/// Why a manifest was left alone.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// It has faults of its own.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// It is no TOML to the editor.
+    #[error("not TOML: {0}")]
+    Toml(#[from] TomlError),
+    /// It is laid out in a way that leaves no place for what is new.
+    #[error("what is new cannot be added to a manifest laid out like this ({0}); write each resource as [resource.<context>.<name>]")]
+    Layout(String),
+}
+
+/// Adds resources for tables that no resource names, fields for columns that no field of the resource maps to, and
+/// relations to what is new. Nothing is removed or changed.
+pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
+    let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
+    let mut model = model::draft(schema, dialect, Some(&catalog));
+    relation::connect(&mut model);
+    let mut document: DocumentMut = existing.parse()?;
+    let (mut added, mut fresh) = (Vec::new(), String::new());
+    for draft in model.resources.iter().filter(|draft| !draft.left_out) {
+        if draft.is_new {
+            write::resource(&mut fresh, draft);
+            added.push(format!("resource {}", draft.full_name()));
+        } else {
+            extend(&mut document, draft, &mut added)?;
+        }
+    }
+    if added.is_empty() {
+        return Ok(Update { text: existing.to_owned(), added });
+    }
+    let text = spelled_as(existing, &format!("{document}{fresh}"));
+    let valid = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
+    valid.map_err(|error| UpdateError::Layout(error.to_string()))?;
+    Ok(Update { text, added })
+}
+
+/// Line ends and the byte order mark as they were: the editor knows only one kind.
+fn spelled_as(existing: &str, text: &str) -> String {
+    let mark = if existing.starts_with('\u{feff}') && !text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    if existing.contains("\r\n") {
+        return format!("{mark}{}", text.replace("\r\n", "\n").replace('\n', "\r\n"));
+    }
+    format!("{mark}{text}")
+}
+
+/// New fields and relations of a resource that is there.
+fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) -> Result<(), UpdateError> {
+    let full_name = draft.full_name();
+    let fields: Vec<_> = draft.fields.iter().filter(|field| field.is_new).map(|field| (field.name.as_str(), write::field_value(field))).collect();
+    let relations: Vec<_> = draft.relations.iter().map(|relation| (relation.name.as_str(), write::relation_value(relation))).collect();
+    for (part, word, entries) in [("fields", "field", fields), ("relations", "relation", relations)] {
+        if entries.is_empty() {
+            continue;
+        }
+        let table = part_of(document, draft, part).ok_or_else(|| UpdateError::Layout(full_name.clone()))?;
+        let layout = Layout::of(table);
+        for (name, value) in entries {
+            let value: Value = value.parse()?;
+            table.insert(name, Item::Value(value));
+            layout.apply(table, name);
+            added.push(format!("{word} {full_name}.{name}"));
+        }
+    }
+    Ok(())
+}
+
+/// The table `fields` or `relations` of a resource, made when it is not there.
+fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
+    let contexts = document.get_mut("resource")?.as_table_like_mut()?;
+    let resource = contexts.get_mut(&draft.context)?.as_table_like_mut()?.get_mut(&draft.name)?;
+    let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(Table::new()) };
+    let resource = resource.as_table_like_mut()?;
+    if !resource.contains_key(part) {
+        resource.insert(part, made);
+    }
+    resource.get_mut(part)?.as_table_like_mut()
+}
+
+/// How the entries of a table stand: their indentation, and the column of their `=` when they share one.
+struct Layout {
+    indentation: String,
+    width: Option<usize>,
+}
+
+impl Layout {
+    fn of(table: &dyn TableLike) -> Self {
+        let mut indentation = String::new();
+        let mut widths = Vec::new();
+        for (name, _) in table.iter() {
+            let Some(key) = table.key(name) else { continue };
+            let decor = key.leaf_decor();
+            let text = |raw: Option<&toml_edit::RawString>| raw.and_then(toml_edit::RawString::as_str).unwrap_or_default().to_owned();
+            let before = text(decor.prefix());
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            indentation = if line.trim().is_empty() { line.to_owned() } else { String::new() };
+            widths.push(key.display_repr().len() + text(decor.suffix()).len());
+        }
+        let shared = widths.first().copied().filter(|first| widths.len() > 1 && widths.iter().all(|width| width == first));
+        Layout { indentation, width: shared }
+    }
+
+    fn apply(&self, table: &mut dyn TableLike, name: &str) {
+        // Inside braces the entries stand in one line, and the editor's own spacing is right.
+        if table.get(name).is_none() || self.width.is_none() && self.indentation.is_empty() {
+            return;
+        }
+        if let Some(mut key) = table.key_mut(name) {
+            let padding = self.width.unwrap_or(0).saturating_sub(name.len()).max(1);
+            key.leaf_decor_mut().set_prefix(self.indentation.clone());
+            key.leaf_decor_mut().set_suffix(" ".repeat(padding));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Drafts as TOML text, in the style of the manual: the short form where the type is all there is to say.
+
+use std::fmt::Write;
+
+use query::catalog::Stored;
+use query::types::Scalar;
+
+use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
+
+/// A comment line.
+pub(super) fn note(text: &mut String, note: &str) {
+    // Writing to a text never fails.
+    let _ = writeln!(text, "# {}", note.replace(char::is_control, " "));
+}
+
+/// A whole resource, with an empty line before it.
+pub(super) fn resource(text: &mut String, resource: &Draft) {
+    let full_name = resource.full_name();
+    let _ = writeln!(text, "\n[resource.{full_name}]");
+    let mut keys = vec![("table".to_owned(), quoted(&resource.table_text))];
+    if resource.plural != format!("{}s", resource.name) {
+        keys.push(("plural".to_owned(), quoted(&resource.plural)));
+    }
+    aligned(text, &keys);
+    let _ = writeln!(text, "\n[resource.{full_name}.fields]");
+    let fields: Vec<_> = resource.fields.iter().map(|field| (field.name.clone(), field_value(field))).collect();
+    aligned(text, &fields);
+    for line in &resource.notes {
+        note(text, line);
+    }
+    if !resource.relations.is_empty() {
+        let _ = writeln!(text, "\n[resource.{full_name}.relations]");
+        let relations: Vec<_> = resource.relations.iter().map(|relation| (relation.name.clone(), relation_value(relation))).collect();
+        aligned(text, &relations);
+    }
+}
+
+fn aligned(text: &mut String, entries: &[(String, String)]) {
+    let width = entries.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+    for (key, value) in entries {
+        let _ = writeln!(text, "{key:width$} = {value}");
+    }
+}
+
+/// `"text"` or `{ type = "text", … }`
+pub(super) fn field_value(field: &DraftField) -> String {
+    let kind = quoted(&field.kind.name());
+    let mut rest = String::new();
+    if let Scalar::Enum(values) = field.kind.scalar() {
+        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+        let _ = write!(rest, ", values = [{}]", values.join(", "));
+    }
+    if !column_is_implied(field) {
+        let _ = write!(rest, ", column = {}", quoted(&field.column));
+    }
+    if field.stored == Stored::Datetime {
+        rest.push_str(", stored = \"datetime\"");
+    }
+    if field.key {
+        rest.push_str(", key = true");
+    }
+    if field.not_null {
+        rest.push_str(", null = false");
+    }
+    if rest.is_empty() { kind } else { format!("{{ type = {kind}{rest} }}") }
+}
+
+/// `{ many = "shop.order", on = { id = "customerId" } }`
+pub(super) fn relation_value(relation: &DraftRelation) -> String {
+    let word = if relation.many { "many" } else { "one" };
+    let mut text = format!("{{ {word} = {}, ", quoted(&relation.target));
+    if let Some((table, _)) = &relation.through {
+        let _ = write!(text, "through = {}, ", quoted(table));
+    }
+    let _ = write!(text, "on = {}", pairs(&relation.on));
+    if let Some((_, to)) = &relation.through {
+        let _ = write!(text, ", to = {}", pairs(to));
+    }
+    text.push_str(" }");
+    text
+}
+
+fn pairs(pairs: &[(String, String)]) -> String {
+    let entries: Vec<String> = pairs.iter().map(|(left, right)| format!("{} = {}", key(left), quoted(right))).collect();
+    format!("{{ {} }}", entries.join(", "))
+}
+
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if bare { name.to_owned() } else { quoted(name) }
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            character if character.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(character));
+            }
+            character => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,279 @@
+//! PostgreSQL: the address, the pool, and connections that remember their prepared statements.
+
+mod bind;
+mod encode;
+mod numeric;
+mod read;
+mod tls;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
+use deadpool::Runtime;
+use lru::LruCache;
+use query::sql::Sql;
+use tokio_postgres::{Client, Config, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::Error;
+use crate::run::DatabaseSettings;
+
+pub(crate) use read::{analyze, page, stream, total};
+
+/// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
+const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+/// How long a request waits for a free connection.
+const WAIT: Duration = Duration::from_secs(5);
+/// How long a new connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Said once to every new connection: a page is never worth compiling, we never write here, and a reader that stalls is
+/// our own affair.
+const SESSION: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
+
+/// A pool of connections.
+#[derive(Clone)]
+pub(crate) struct Postgres {
+    pool: managed::Pool<Manager>,
+    pub(crate) timeout: Duration,
+    pub(crate) patience: Duration,
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The address holds a password.
+        out.debug_struct("Postgres").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
+}
+
+/// Whether statements are prepared by name and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prepare {
+    /// Named, and kept.
+    On,
+    /// Unnamed, every time: behind a pooler that hands connections around.
+    Off,
+}
+
+struct Manager {
+    config: Config,
+    tls: MakeRustlsConnect,
+    prepare: Prepare,
+}
+
+/// A connection with its prepared statements.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    statements: LruCache<Arc<str>, Statement>,
+    prepare: Prepare,
+    tls: MakeRustlsConnect,
+}
+
+impl managed::Manager for Manager {
+    type Type = Connection;
+    type Error = tokio_postgres::Error;
+
+    async fn create(&self) -> Result<Connection, tokio_postgres::Error> {
+        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a PostgreSQL connection ended");
+            }
+        });
+        // A pooler's connection is not ours to set up.
+        if self.prepare == Prepare::On {
+            client.batch_execute(SESSION).await?;
+        }
+        Ok(Connection { client, statements: LruCache::new(STATEMENTS), prepare: self.prepare, tls: self.tls.clone() })
+    }
+
+    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
+        if connection.client.is_closed() {
+            return Err(RecycleError::message("the connection is closed"));
+        }
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// The statement of this text, prepared now or earlier.
+    async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.statements.get(sql.text.as_str()) {
+            return Ok(statement.clone());
+        }
+        let types: Vec<_> = sql.params.iter().map(bind::kind).collect();
+        let statement = self.client.prepare_typed(&sql.text, &types).await?;
+        // What falls out of the cache is closed on the server when it is dropped.
+        self.statements.put(sql.text.as_str().into(), statement.clone());
+        Ok(statement)
+    }
+
+    fn forget(&mut self, text: &str) {
+        self.statements.pop(text);
+    }
+}
+
+/// A connection on loan. Dropped while a statement runs, it cancels it and does not go back.
+pub(crate) struct Lease {
+    connection: Option<Object<Manager>>,
+    running: bool,
+}
+
+impl Lease {
+    /// Runs one step on the connection within the time allowed.
+    async fn step<T>(&mut self, timeout: Duration, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        let Some(connection) = self.connection.as_mut() else {
+            return Err(Error::Unavailable("the connection is gone".to_owned()));
+        };
+        self.running = true;
+        match tokio::time::timeout(timeout, step(connection)).await {
+            Err(_) => Err(Error::Timeout),
+            Ok(result) => {
+                self.running = false;
+                if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
+                    self.discard();
+                }
+                Ok(result?)
+            }
+        }
+    }
+
+    /// Takes the connection out of the pool.
+    fn discard(&mut self) -> Option<Connection> {
+        self.connection.take().map(Object::take)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if !self.running {
+            return;
+        }
+        let Some(connection) = self.discard() else { return };
+        let token = connection.client.cancel_token();
+        let tls = connection.tls.clone();
+        tokio::spawn(async move {
+            if let Err(error) = token.cancel_query(tls).await {
+                tracing::debug!(%error, "a statement could not be cancelled");
+            }
+            drop(connection);
+        });
+    }
+}
+
+impl Postgres {
+    /// Reads the address and sets up the pool; connects to nothing yet.
+    pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
+        let (mut config, tls) = address(url)?;
+        config.ssl_mode(tls.mode.driver());
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("peristyle");
+        }
+        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare };
+        let pool = managed::Pool::builder(manager)
+            .max_size(settings.pool)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(WAIT.min(settings.timeout)))
+            .create_timeout(Some(CONNECT))
+            .build()
+            .map_err(|error| Error::Setting(error.to_string()))?;
+        Ok(Postgres { pool, timeout: settings.timeout, patience: settings.patience })
+    }
+
+    async fn lease(&self) -> Result<Lease, Error> {
+        match self.pool.get().await {
+            Ok(connection) => Ok(Lease { connection: Some(connection), running: false }),
+            Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
+            Err(PoolError::Backend(error)) => match Error::from(error) {
+                // Whatever it says, we have no connection.
+                Error::Refused(message) => Err(Error::Unavailable(message)),
+                other => Err(other),
+            },
+            Err(other) => Err(Error::Unavailable(other.to_string())),
+        }
+    }
+
+    /// A connection for reading the schema at boot.
+    pub(crate) async fn schema(&self) -> Result<crate::schema::Schema, Error> {
+        let mut lease = self.lease().await?;
+        lease.step(self.timeout, async |connection| crate::schema::read_postgres(&connection.client).await).await
+    }
+
+    /// Whether the database answers.
+    pub(crate) async fn ping(&self) -> Result<(), Error> {
+        let mut lease = self.lease().await?;
+        lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await
+    }
+}
+
+/// Splits what libpq knows and the driver does not from the address.
+fn address(url: &str) -> Result<(Config, tls::TlsSettings), Error> {
+    let mut settings = tls::TlsSettings { mode: tls::Mode::Prefer, root: None };
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let mut kept = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match key {
+            "sslmode" => {
+                settings.mode = tls::Mode::from_word(value).ok_or_else(|| {
+                    Error::Setting(format!("sslmode is disable, allow, prefer, require, verify-ca or verify-full; found {value:?}"))
+                })?;
+            }
+            "sslrootcert" => settings.root = Some(percent_decoded(value)),
+            _ => kept.push(pair),
+        }
+    }
+    let kept = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+    // The driver's message may quote the address, password and all: only its kind is told.
+    let config: Config = kept.parse().map_err(|error: tokio_postgres::Error| {
+        let reason = std::error::Error::source(&error).map_or_else(|| "not an address".to_owned(), ToString::to_string);
+        Error::Setting(format!("not a PostgreSQL address: {reason}"))
+    })?;
+    Ok((config, settings))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let decoded = match (first, tail) {
+            (b'%', [high, low, ..]) => (*high as char).to_digit(16).zip((*low as char).to_digit(16)),
+            _ => None,
+        };
+        match decoded {
+            Some((high, low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_knows_libpq_s_words_for_tls() {
+        let (config, tls) = address("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("an address");
+        assert_eq!(tls, tls::TlsSettings { mode: tls::Mode::VerifyFull, root: Some("/a b.pem".to_owned()) });
+        assert_eq!(config.get_application_name(), Some("x"));
+        assert!(address("postgres://h/d?sslmode=maybe").is_err());
+    }
+
+    #[test]
+    fn a_bad_address_does_not_tell_the_password() {
+        let error = address("postgres://u:sesame@h:notaport/d").expect_err("no address").to_string();
+        assert!(!error.contains("sesame"), "{error}");
+    }
+}

@@ -1,0 +1,163 @@
+//! PostgreSQL's binary rows → JSON bytes.
+
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::types::array_from_sql;
+use query::sql::{Decode, Form, Output};
+use query::plan::Show;
+use tokio_postgres::types::{FromSql, Type};
+use tokio_postgres::Row;
+
+use crate::decimal;
+use crate::encode;
+
+use super::numeric;
+
+/// Microseconds from 1970 to 2000, where PostgreSQL begins to count.
+const EPOCH_MICROS: i64 = 946_684_800_000_000;
+const EPOCH_DAYS: i64 = 10_957;
+
+/// The bytes of a column, whatever its type.
+pub(super) struct Raw<'a>(pub(super) &'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Raw(raw))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+pub(super) fn column(row: &Row, index: usize) -> Option<&[u8]> {
+    row.try_get::<_, Option<Raw<'_>>>(index).ok().flatten().map(|raw| raw.0)
+}
+
+/// Appends a row as an object without its closing brace.
+pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row) {
+    out.push(b'{');
+    for (index, output) in outputs.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&output.key);
+        member(out, output, row);
+    }
+}
+
+fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
+    match output.decode {
+        Decode::Redacted => return out.extend_from_slice(encode::REDACTED),
+        Decode::RedactedNull => return encode::null(out),
+        _ => {}
+    }
+    let Some(raw) = column(row, output.column) else {
+        return encode::null(out);
+    };
+    let kind = row.columns()[output.column].type_();
+    let done = match output.decode {
+        Decode::Value(form, _) => value(out, form, raw, kind, output.show),
+        Decode::Array(form) => array(out, form, raw),
+        Decode::Count => whole(raw).map(|count| encode::integer(out, count)),
+        Decode::SumNumber => exact(raw, kind).map(|sum| out.extend_from_slice(sum.as_bytes())),
+        Decode::SumText => exact(raw, kind).map(|sum| encode::quoted(out, &sum)),
+        Decode::Average => average(exact(raw, kind), column(row, output.column + 1)).map(|text| encode::quoted(out, &text)),
+        Decode::Redacted | Decode::RedactedNull => Some(()),
+    };
+    if done.is_none() {
+        encode::null(out);
+    }
+}
+
+fn average(sum: Option<String>, count: Option<&[u8]>) -> Option<String> {
+    decimal::average(&sum?, whole(count?)?)
+}
+
+/// Writes a value; nothing is written when it has no JSON form.
+fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> Option<()> {
+    match form {
+        Form::Bool => encode::boolean(out, *raw.first()? != 0),
+        Form::Int | Form::BigInt => encode::integer(out, whole(raw)?),
+        Form::Float => match raw.len() {
+            4 => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
+            _ => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
+        },
+        Form::Decimal => encode::quoted(out, &numeric::text(raw)?),
+        Form::Text => encode::text(out, std::str::from_utf8(raw).ok()?, show),
+        Form::Uuid => encode::quoted(out, &query::value::uuid_text(raw.try_into().ok()?)),
+        Form::Date => {
+            let days = i32::from_be_bytes(raw.try_into().ok()?);
+            // The ends of the range are PostgreSQL's infinities.
+            if days == i32::MAX || days == i32::MIN {
+                return None;
+            }
+            encode::date(out, i64::from(days) + EPOCH_DAYS);
+        }
+        Form::Time => encode::time(out, i64::from_be_bytes(raw.try_into().ok()?)),
+        Form::Timestamp => {
+            let micros = i64::from_be_bytes(raw.try_into().ok()?);
+            if micros == i64::MAX || micros == i64::MIN {
+                return None;
+            }
+            encode::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
+        }
+        // jsonb begins with a version byte.
+        Form::Json => encode::json(out, if *kind == Type::JSONB { raw.get(1..)? } else { raw }),
+    }
+    Some(())
+}
+
+fn whole(raw: &[u8]) -> Option<i64> {
+    Some(match raw.len() {
+        2 => i64::from(i16::from_be_bytes(raw.try_into().ok()?)),
+        4 => i64::from(i32::from_be_bytes(raw.try_into().ok()?)),
+        8 => i64::from_be_bytes(raw.try_into().ok()?),
+        _ => return None,
+    })
+}
+
+/// A sum's digits: `int8` for small integers, `numeric` for the rest.
+fn exact(raw: &[u8], kind: &Type) -> Option<String> {
+    if *kind == Type::NUMERIC { numeric::text(raw) } else { whole(raw).map(|number| number.to_string()) }
+}
+
+/// An array of any number of dimensions as nested JSON arrays.
+fn array(out: &mut Vec<u8>, form: Form, raw: &[u8]) -> Option<()> {
+    let array = array_from_sql(raw).ok()?;
+    let kind = Type::from_oid(array.element_type())?;
+    let mut sizes = Vec::new();
+    let mut dimensions = array.dimensions();
+    while let Ok(Some(dimension)) = dimensions.next() {
+        sizes.push(usize::try_from(dimension.len).ok()?);
+    }
+    if sizes.is_empty() {
+        out.extend_from_slice(b"[]");
+        return Some(());
+    }
+    let mut values = array.values();
+    nested(out, &sizes, &mut |out| {
+        match values.next() {
+            Ok(Some(Some(raw))) => {
+                if value(out, form, raw, &kind, Show::Plain).is_none() {
+                    encode::null(out);
+                }
+            }
+            _ => encode::null(out),
+        };
+    });
+    Some(())
+}
+
+fn nested(out: &mut Vec<u8>, sizes: &[usize], element: &mut dyn FnMut(&mut Vec<u8>)) {
+    let [size, rest @ ..] = sizes else {
+        return element(out);
+    };
+    out.push(b'[');
+    for index in 0..*size {
+        if index > 0 {
+            out.push(b',');
+        }
+        nested(out, rest, element);
+    }
+    out.push(b']');
+}

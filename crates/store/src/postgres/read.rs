@@ -1,0 +1,204 @@
+//! Runs statements on PostgreSQL: a page at once, or a snapshot in batches.
+
+use std::pin::{Pin, pin};
+
+use futures_util::{StreamExt, TryStreamExt};
+use query::sql::{ChildLevel, Level, Query, Sql};
+use tokio_postgres::{Row, RowStream};
+
+use crate::Error;
+use crate::assemble::{Batch, Keys};
+use crate::run::{BatchSize, Need, Sink, need_total};
+
+use super::{Connection, Lease, Postgres, Prepare, bind, encode};
+
+/// The rows of a page with everything loaded for them.
+pub(crate) async fn page(postgres: &Postgres, level: &Level) -> Result<(Batch, Lease), Error> {
+    let mut retried = false;
+    loop {
+        let mut lease = postgres.lease().await?;
+        match lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Query(&level.sql)).await).await {
+            Ok(mut batch) => {
+                load(&mut lease, postgres, level, &mut batch).await?;
+                return Ok((batch, lease));
+            }
+            // The pool may hold connections that ended with the server they came from: one more try with another.
+            Err(Error::Unavailable(_)) if !retried => retried = true,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How many rows there are without limit and offset.
+pub(crate) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
+    lease
+        .step(postgres.timeout, async |connection| {
+            let stream = open(connection, sql, None).await?;
+            let row = pin!(stream).try_next().await?;
+            Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
+        })
+        .await
+}
+
+/// The database's own plan of a statement, run for real.
+pub(crate) async fn analyze(postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
+    let mut lease = postgres.lease().await?;
+    let explained = Sql { text: format!("EXPLAIN (ANALYZE, BUFFERS) {}", sql.text), params: sql.params.clone() };
+    lease
+        .step(postgres.timeout, async |connection| {
+            let params = explained.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+            let rows: Vec<Row> = connection.client.query_typed_raw(&explained.text, params).await?.try_collect().await?;
+            Ok(rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok()).collect())
+        })
+        .await
+}
+
+/// Hands all rows to the sink, batch by batch, out of one read-only snapshot.
+pub(crate) async fn stream(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
+    let level = &query.root;
+    let mut lease = declared(postgres, &level.sql).await?;
+    let mut size = BatchSize::first();
+    loop {
+        let wanted = size.rows();
+        let fetch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(wanted)).await);
+        let mut batch = sink.while_read(fetch).await?;
+        sink.while_read(load(&mut lease, postgres, level, &mut batch)).await?;
+        size.learn(batch.len(), batch.size());
+        sink.rows(&batch);
+        if batch.len() < wanted {
+            break;
+        }
+        // Waiting for the reader happens between statements, where no timeout runs.
+        if let Err(error) = sink.flush().await {
+            lease.step(postgres.timeout, async |connection| connection.client.batch_execute("ROLLBACK").await).await?;
+            return Err(error);
+        }
+    }
+    let total = match need_total(query, sink.count()) {
+        Need::Known(total) => total,
+        Need::Ask(sql) => sink.while_read(total(postgres, &mut lease, sql)).await?,
+    };
+    lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
+    sink.finish(total).await
+}
+
+/// A connection with a cursor open on the statement, in a snapshot of its own.
+async fn declared(postgres: &Postgres, sql: &Sql) -> Result<Lease, Error> {
+    let text = format!("DECLARE batch NO SCROLL CURSOR FOR {}", sql.text);
+    let mut retried = false;
+    loop {
+        let mut lease = postgres.lease().await?;
+        let declare = lease.step(postgres.timeout, async |connection| {
+            connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?;
+            let params = sql.params.iter().map(|param| (bind::Bound { param, keys: None }, bind::kind(param)));
+            connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await
+        });
+        match declare.await {
+            Ok(_) => return Ok(lease),
+            Err(Error::Unavailable(_)) if !retried => retried = true,
+            Err(error) => {
+                // The transaction is open and failed: this connection must not go back as it is.
+                lease.discard();
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// What a level's rows come from.
+enum Source<'a> {
+    Query(&'a Sql),
+    /// The next so many of the open cursor.
+    Fetch(usize),
+}
+
+async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) -> Result<Batch, tokio_postgres::Error> {
+    let stream = match source {
+        Source::Query(sql) => open(connection, sql, None).await?,
+        Source::Fetch(count) => {
+            let none: [(&str, tokio_postgres::types::Type); 0] = [];
+            connection.client.query_typed_raw(&format!("FETCH {count} FROM batch"), none).await?
+        }
+    };
+    let mut stream = pin!(stream);
+    let mut batch = Batch::default();
+    let mut keys = key_sets(level);
+    while let Some(row) = stream.next().await {
+        let row = row?;
+        encode::row(batch.buffer(), &level.outputs, &row);
+        batch.end_row();
+        collect_keys(&mut keys, level, &row);
+    }
+    batch.pending = keys;
+    Ok(batch)
+}
+
+fn key_sets(level: &Level) -> Vec<Keys> {
+    level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
+}
+
+fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
+    for (keys, child) in keys.iter_mut().zip(&level.children) {
+        keys.add(child.parent_columns.iter().map(|column| encode::column(row, *column)));
+    }
+}
+
+/// Loads the levels below, one statement a level for the whole batch, on the same connection.
+fn load<'a>(lease: &'a mut Lease, postgres: &'a Postgres, level: &'a Level, batch: &'a mut Batch) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+    Box::pin(async move {
+        let keys = std::mem::take(&mut batch.pending);
+        for (keys, child) in keys.into_iter().zip(&level.children) {
+            let mut owners = Vec::new();
+            let mut rows = Batch::default();
+            if keys.len() > 0 {
+                (owners, rows) = lease.step(postgres.timeout, async |connection| related(connection, child, &keys).await).await?;
+                load(lease, postgres, &child.level, &mut rows).await?;
+            }
+            batch.attach((child.key.clone(), child.many), keys, &owners, rows);
+        }
+        Ok(())
+    })
+}
+
+async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -> Result<(Vec<u32>, Batch), tokio_postgres::Error> {
+    let stream = open(connection, &child.level.sql, Some(keys)).await?;
+    let mut stream = pin!(stream);
+    let mut owners = Vec::new();
+    let mut batch = Batch::default();
+    let mut key_sets = key_sets(&child.level);
+    while let Some(row) = stream.next().await {
+        let row = row?;
+        // Ordinals count from one.
+        let owner = row.try_get::<_, i64>(0)? - 1;
+        owners.push(owner as u32);
+        encode::row(batch.buffer(), &child.level.outputs, &row);
+        batch.end_row();
+        collect_keys(&mut key_sets, &child.level, &row);
+    }
+    batch.pending = key_sets;
+    Ok((owners, batch))
+}
+
+/// Starts a statement, prepared or not.
+async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
+    if connection.prepare == Prepare::Off {
+        let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+        return connection.client.query_typed_raw(&sql.text, params).await;
+    }
+    let statement = connection.statement(sql).await?;
+    let bound = || sql.params.iter().map(|param| bind::Bound { param, keys });
+    match connection.client.query_raw(&statement, bound()).await {
+        // A table changed under a prepared statement: prepare it anew.
+        Err(error) if is_stale(&error) => {
+            connection.forget(&sql.text);
+            let statement = connection.statement(sql).await?;
+            connection.client.query_raw(&statement, bound()).await
+        }
+        other => other,
+    }
+}
+
+fn is_stale(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| matches!(code.code(), "0A000" | "26000"))
+}
+

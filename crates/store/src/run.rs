@@ -1,0 +1,241 @@
+//! Runs a rendered statement: the only place where one is executed, whichever database it is for.
+//!
+//! A page of known size is built whole. Everything else comes out of one snapshot in batches, each sent on before the next
+//! is read, so that memory does not grow with the answer.
+
+mod sink;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use query::plan::Operation;
+use query::sql::{Dialect, Level, Query, Total};
+
+use crate::Error;
+use crate::assemble::Batch;
+use crate::postgres::{self, Postgres};
+use crate::schema::Schema;
+use crate::sqlite::{self, Sqlite};
+
+pub use crate::postgres::Prepare;
+use sink::Opening;
+pub use sink::Chunks;
+pub(crate) use sink::{BatchSize, Sink};
+
+/// A page of at most so many rows is built whole; a larger one is streamed.
+const WHOLE_ROWS: u64 = 1_000;
+
+/// How a database is used.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseSettings {
+    /// How many connections.
+    pub pool: usize,
+    /// How long a statement may run.
+    pub timeout: Duration,
+    /// Whether PostgreSQL statements are prepared by name.
+    pub prepare: Prepare,
+    /// How long a reader of a streamed answer may take nothing before it is cut off.
+    pub patience: Duration,
+}
+
+impl Default for DatabaseSettings {
+    fn default() -> Self {
+        DatabaseSettings { pool: 16, timeout: Duration::from_secs(30), prepare: Prepare::On, patience: Duration::from_secs(30) }
+    }
+}
+
+/// A database that answers statements.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// PostgreSQL.
+    Postgres(PostgresHandle),
+    /// Embedded SQLite.
+    Sqlite(SqliteHandle),
+}
+
+/// A pool of PostgreSQL connections.
+#[derive(Clone, Debug)]
+pub struct PostgresHandle(Postgres);
+
+/// An embedded SQLite database.
+#[derive(Clone, Debug)]
+pub struct SqliteHandle(Sqlite);
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As the operation says: an array, a page, or one object.
+    Json,
+    /// One row a line.
+    Lines,
+}
+
+/// What came of a statement.
+#[derive(Debug)]
+pub enum Answer {
+    /// The whole answer.
+    Whole(Bytes),
+    /// There is no such row.
+    Nothing,
+    /// Chunks, as they are read. A chunk that is an error ends the answer, which must not look whole.
+    Chunks(Chunks),
+}
+
+impl Database {
+    /// Opens the database an address names: `postgres://…`, `sqlite://PATH` or `sqlite::memory:`.
+    pub fn open(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Database::Postgres(PostgresHandle(Postgres::new(url, settings)?)));
+        }
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            return Ok(Database::Sqlite(SqliteHandle(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
+        }
+        Err(Error::Setting("an address begins with postgres:// or is sqlite://PATH or sqlite::memory:".to_owned()))
+    }
+
+    /// Which SQL it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Database::Postgres(_) => Dialect::Postgres,
+            Database::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// What tables there are.
+    pub async fn schema(&self) -> Result<Schema, Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.schema().await,
+            Database::Sqlite(handle) => handle.0.schema().await,
+        }
+    }
+
+    /// Whether it answers.
+    pub async fn ping(&self) -> Result<(), Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.ping().await,
+            Database::Sqlite(handle) => handle.0.ping().await,
+        }
+    }
+
+    /// Runs a statement.
+    pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
+        let whole = query.limit.is_some_and(|limit| limit <= WHOLE_ROWS);
+        if !whole {
+            return self.stream(query, format).await;
+        }
+        let operation = query.operation;
+        let (batch, total) = match self {
+            Database::Postgres(handle) => {
+                let (batch, mut lease) = postgres::page(&handle.0, &query.root).await?;
+                let total = match need_total(&query, batch.len()) {
+                    Need::Known(total) => total,
+                    Need::Ask(sql) => postgres::total(&handle.0, &mut lease, sql).await?,
+                };
+                (batch, total)
+            }
+            Database::Sqlite(handle) => sqlite::page(&handle.0, query).await?,
+        };
+        Ok(whole_answer(operation, format, &batch, total))
+    }
+
+    /// The database's own plan of each level's statement, run for real.
+    pub async fn analyze(&self, query: &Query) -> Result<Vec<String>, Error> {
+        match self {
+            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root.sql, None).await,
+            Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.sql.clone()).await,
+        }
+    }
+
+    async fn stream(&self, query: Query, format: Format) -> Result<Answer, Error> {
+        let (sink, outlet) = sink::channel(query.operation, format, self.patience());
+        let alarm = sink.alarm();
+        let database = self.clone();
+        tokio::spawn(async move {
+            let outcome = match &database {
+                Database::Postgres(handle) => postgres::stream(&handle.0, &query, sink).await,
+                Database::Sqlite(handle) => sqlite::stream(&handle.0, query, sink).await,
+            };
+            if let Err(error) = outcome {
+                tracing::debug!(%error, "a streamed answer ended early");
+                alarm.ring(error);
+            }
+        });
+        Ok(match outlet.open().await? {
+            Opening::Whole(bytes) => Answer::Whole(bytes),
+            Opening::Chunks(chunks) => Answer::Chunks(chunks),
+        })
+    }
+
+    fn patience(&self) -> Duration {
+        match self {
+            Database::Postgres(handle) => handle.0.patience,
+            Database::Sqlite(handle) => handle.0.patience,
+        }
+    }
+}
+
+/// What is to be done to learn the total.
+pub(crate) enum Need<'q> {
+    Known(i64),
+    Ask(&'q query::sql::Sql),
+}
+
+/// The total is asked only when the page does not tell it.
+pub(crate) fn need_total(query: &Query, count: usize) -> Need<'_> {
+    if query.operation != Operation::Paginate {
+        return Need::Known(0);
+    }
+    let (count, offset) = (count as u64, query.offset);
+    let short = query.limit.is_none_or(|limit| count < limit);
+    match &query.total {
+        Total::One => Need::Known(1),
+        Total::Count(_) if short && (count > 0 || offset == 0) => Need::Known((offset + count) as i64),
+        Total::Count(sql) => Need::Ask(sql),
+    }
+}
+
+fn whole_answer(operation: Operation, format: Format, batch: &Batch, total: i64) -> Answer {
+    let mut out = Vec::with_capacity(batch.size() + 64);
+    match operation {
+        Operation::Find => {
+            if batch.len() == 0 {
+                return Answer::Nothing;
+            }
+            batch.write_row(0, &mut out);
+        }
+        Operation::List if format == Format::Lines => {
+            for index in 0..batch.len() {
+                batch.write_row(index, &mut out);
+                out.push(b'\n');
+            }
+        }
+        Operation::List => {
+            out.push(b'[');
+            batch.write_rows(&mut out);
+            out.push(b']');
+        }
+        Operation::Paginate => {
+            out.extend_from_slice(format!("{{\"total\":{total},\"count\":{},\"rows\":[", batch.len()).as_bytes());
+            batch.write_rows(&mut out);
+            out.extend_from_slice(b"]}");
+        }
+    }
+    Answer::Whole(out.into())
+}
+
+/// Every level of a statement with the relations that lead to it: nothing for the root, then `orders`, `orders.items`, …
+pub fn levels(root: &Level) -> Vec<(String, &Level)> {
+    let mut found = vec![(String::new(), root)];
+    collect_levels(root, "", &mut found);
+    found
+}
+
+fn collect_levels<'l>(level: &'l Level, path: &str, found: &mut Vec<(String, &'l Level)>) {
+    for child in &level.children {
+        let key = String::from_utf8_lossy(&child.key);
+        let name = key.trim_end_matches(':').trim_matches('"');
+        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        found.push((path.clone(), &child.level));
+        collect_levels(&child.level, &path, found);
+    }
+}

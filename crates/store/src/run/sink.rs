@@ -1,0 +1,205 @@
+//! Where a streamed answer goes: brackets, commas and totals around batches, with back-pressure and an end to patience.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use query::plan::Operation;
+use tokio::sync::mpsc;
+
+use crate::Error;
+use crate::assemble::Batch;
+
+use super::Format;
+
+/// A piece of an answer.
+#[derive(Debug)]
+struct Chunk {
+    bytes: Bytes,
+    last: bool,
+}
+
+/// The writing end.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    sender: mpsc::Sender<Result<Chunk, Error>>,
+    operation: Operation,
+    format: Format,
+    /// How long a reader may take nothing.
+    patience: Duration,
+    buffer: Vec<u8>,
+    rows: usize,
+}
+
+/// The chunks of an answer. One that ends before its last chunk yields an error, so that it never looks whole.
+#[derive(Debug)]
+pub struct Chunks {
+    first: Option<Bytes>,
+    rest: mpsc::Receiver<Result<Chunk, Error>>,
+    done: bool,
+}
+
+/// What the first chunk told.
+pub(crate) enum Opening {
+    Whole(Bytes),
+    Chunks(Chunks),
+}
+
+/// A sink and the way to what is poured into it.
+pub(crate) fn channel(operation: Operation, format: Format, patience: Duration) -> (Sink, Outlet) {
+    let (sender, receiver) = mpsc::channel(2);
+    (Sink { sender, operation, format, patience, buffer: Vec::new(), rows: 0 }, Outlet(receiver))
+}
+
+/// The reading end, before anything was read.
+pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
+
+impl Outlet {
+    /// Waits for the first chunk, so that a fault before the first byte is told as one.
+    pub(crate) async fn open(mut self) -> Result<Opening, Error> {
+        match self.0.recv().await {
+            None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
+            Some(Err(error)) => Err(error),
+            Some(Ok(Chunk { bytes, last: true })) => Ok(Opening::Whole(bytes)),
+            Some(Ok(Chunk { bytes, last: false })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), rest: self.0, done: false })),
+        }
+    }
+}
+
+impl Stream for Chunks {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        if self.done {
+            return Poll::Ready(None);
+        }
+        self.rest.poll_recv(context).map(|item| {
+            let item = item.unwrap_or_else(|| Err(Error::Unavailable("the answer was cut".to_owned())));
+            self.done = item.as_ref().map_or(true, |chunk| chunk.last);
+            Some(item.map(|chunk| chunk.bytes))
+        })
+    }
+}
+
+impl Sink {
+    /// Adds a batch's rows to what is sent next.
+    pub(crate) fn rows(&mut self, batch: &Batch) {
+        self.buffer.reserve(batch.size() + batch.len() * 8);
+        if self.rows == 0 {
+            self.buffer.extend_from_slice(match (self.operation, self.format) {
+                (Operation::Paginate, _) => b"{\"rows\":[",
+                (_, Format::Lines) => b"",
+                _ => b"[",
+            });
+        }
+        for index in 0..batch.len() {
+            let lines = self.format == Format::Lines && self.operation != Operation::Paginate;
+            if self.rows > 0 && !lines {
+                self.buffer.push(b',');
+            }
+            batch.write_row(index, &mut self.buffer);
+            if lines {
+                self.buffer.push(b'\n');
+            }
+            self.rows += 1;
+        }
+    }
+
+    /// How many rows were added.
+    pub(crate) fn count(&self) -> usize {
+        self.rows
+    }
+
+    /// Sends what was added, waiting for the reader.
+    pub(crate) async fn flush(&mut self) -> Result<(), Error> {
+        self.send(false).await
+    }
+
+    /// Sends the end.
+    pub(crate) async fn finish(mut self, total: i64) -> Result<(), Error> {
+        match (self.operation, self.format) {
+            (Operation::Paginate, _) => {
+                if self.rows == 0 && self.buffer.is_empty() {
+                    self.buffer.extend_from_slice(b"{\"rows\":[");
+                }
+                let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
+                self.buffer.extend_from_slice(end.as_bytes());
+            }
+            (_, Format::Lines) => {}
+            _ => {
+                if self.rows == 0 && self.buffer.is_empty() {
+                    self.buffer.push(b'[');
+                }
+                self.buffer.push(b']');
+            }
+        }
+        self.send(true).await
+    }
+
+    async fn send(&mut self, last: bool) -> Result<(), Error> {
+        let bytes = std::mem::take(&mut self.buffer).into();
+        match self.sender.send_timeout(Ok(Chunk { bytes, last }), self.patience).await {
+            Ok(()) => Ok(()),
+            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(Error::Stalled),
+            Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Error::Gone),
+        }
+    }
+
+    /// Waits for the database, but not longer than there is a reader.
+    pub(crate) async fn while_read<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::select! {
+            result = work => result,
+            () = self.sender.closed() => Err(Error::Gone),
+        }
+    }
+
+    /// A way to tell a fault after the sink itself is gone.
+    pub(crate) fn alarm(&self) -> Alarm {
+        Alarm(self.sender.clone())
+    }
+
+    /// Whether the reader has gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+/// Tells the reader of a fault, without waiting for one that does not read.
+pub(crate) struct Alarm(mpsc::Sender<Result<Chunk, Error>>);
+
+impl Alarm {
+    pub(crate) fn ring(self, error: Error) {
+        // A reader whose channel is full learns it from the answer that ends before its last chunk.
+        _ = self.0.try_send(Err(error));
+    }
+}
+
+/// How many rows the next batch has: few at first, so that the first byte comes soon; then as many as fit the target.
+#[derive(Debug)]
+pub(crate) struct BatchSize(usize);
+
+impl BatchSize {
+    const FIRST: usize = 256;
+    const MOST: usize = 4_096;
+    const TARGET_BYTES: usize = 256 * 1024;
+
+    pub(crate) fn first() -> Self {
+        BatchSize(Self::FIRST)
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.0
+    }
+
+    pub(crate) fn learn(&mut self, rows: usize, bytes: usize) {
+        if rows > 0 {
+            let each = (bytes / rows).max(1);
+            self.0 = (Self::TARGET_BYTES / each).clamp(1, Self::MOST);
+        }
+    }
+}

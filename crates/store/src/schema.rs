@@ -1,0 +1,171 @@
+//! The live database as its own catalog describes it: what `check` compares a manifest with and `introspect` writes one from.
+
+mod postgres;
+mod sqlite;
+
+use query::catalog::TableName;
+use query::sql::Dialect;
+
+pub use postgres::read_postgres;
+pub use sqlite::read_sqlite;
+
+/// The tables and views of a database.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    /// Every table and view, Peristyle's own left out.
+    pub tables: Vec<Table>,
+    /// The schemas in which a table without one is looked for, in order. Empty on SQLite.
+    pub search_path: Vec<String>,
+    /// How PostgreSQL sorts and folds texts. Always there on PostgreSQL, never on SQLite.
+    pub locale: Option<Locale>,
+}
+
+/// How a PostgreSQL database sorts texts and folds their case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locale {
+    /// `UTF8`, as a rule.
+    pub encoding: String,
+    /// `datcollate`
+    pub collate: String,
+    /// `datctype`
+    pub ctype: String,
+    /// `c` for the C library, `i` for ICU, `b` for PostgreSQL's own.
+    pub provider: String,
+    /// The locale of a provider that is not the C library.
+    pub provider_locale: Option<String>,
+}
+
+impl Locale {
+    /// Whether upper and lower case are the same to `ILIKE` for letters beyond ASCII.
+    pub fn folds_beyond_ascii(&self) -> bool {
+        match self.provider.as_str() {
+            "i" => true,
+            "b" => self.provider_locale.as_deref() != Some("C"),
+            _ => !matches!(self.ctype.as_str(), "C" | "POSIX"),
+        }
+    }
+}
+
+/// A table or view.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Its schema; `main` on SQLite.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// A view or materialised view, whose columns do not tell whether they can be NULL.
+    pub is_view: bool,
+    /// Belongs to an extension or is a partition of another table: readable, but nothing one would list.
+    pub incidental: bool,
+    /// The columns, in order.
+    pub columns: Vec<Column>,
+    /// The columns of the primary key; empty without one.
+    pub primary_key: Vec<String>,
+    /// Unique constraints and whole unique indexes, the primary key left out.
+    pub unique_keys: Vec<Vec<String>>,
+    /// What its columns refer to.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// The leading columns of every index that can find equal values, those of the keys included.
+    pub indexes: Vec<Vec<String>>,
+}
+
+/// A column.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// PostgreSQL: the name of its type, or of the elements' type, domains resolved. SQLite: the type as declared.
+    pub native: String,
+    /// Whether it is an array.
+    pub array: bool,
+    /// Whether a domain, over the value or over the elements, was resolved to get at the type.
+    pub domain: bool,
+    /// The native enum it or its elements are of.
+    pub enumeration: Option<Enumeration>,
+    /// Whether it may hold NULL.
+    pub nullable: bool,
+    /// Whether the database user may not read it.
+    pub forbidden: bool,
+}
+
+/// A native enum type of PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enumeration {
+    /// The schema of the type.
+    pub schema: String,
+    /// The type's name.
+    pub name: String,
+    /// Its labels, in order.
+    pub labels: Vec<String>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The referring columns.
+    pub columns: Vec<String>,
+    /// The schema of the table referred to.
+    pub schema: String,
+    /// The table referred to.
+    pub table: String,
+    /// Its columns, in the order of the referring ones.
+    pub target_columns: Vec<String>,
+}
+
+/// Names are equal as the database sees it: SQLite does not tell cases apart.
+pub(crate) fn same(left: &str, right: &str, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Postgres => left == right,
+        Dialect::Sqlite => left.eq_ignore_ascii_case(right),
+    }
+}
+
+impl Schema {
+    /// The table a name of the manifest stands for, as a statement would find it.
+    pub fn table(&self, name: &TableName, dialect: Dialect) -> Option<&Table> {
+        self.find(name.schema.as_ref().map(|schema| schema.plain()), name.name.plain(), dialect)
+    }
+
+    pub(crate) fn find(&self, schema: Option<&str>, name: &str, dialect: Dialect) -> Option<&Table> {
+        let within = |schema: &str| self.tables.iter().find(|table| same(&table.schema, schema, dialect) && same(&table.name, name, dialect));
+        match (schema, dialect) {
+            (Some(schema), _) => within(schema),
+            (None, Dialect::Sqlite) => within("main"),
+            (None, Dialect::Postgres) if self.search_path.is_empty() => within("public"),
+            (None, Dialect::Postgres) => self.search_path.iter().find_map(|schema| within(schema)),
+        }
+    }
+}
+
+impl Table {
+    /// The column of this name.
+    pub fn column(&self, name: &str, dialect: Dialect) -> Option<&Column> {
+        self.columns.iter().find(|column| same(&column.name, name, dialect))
+    }
+
+    /// The primary key and the unique keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Vec<String>> {
+        std::iter::once(&self.primary_key).filter(|key| !key.is_empty()).chain(&self.unique_keys)
+    }
+
+    /// Whether no two rows have the same values in these columns.
+    pub(crate) fn is_unique(&self, columns: &[&str], dialect: Dialect) -> bool {
+        self.keys().any(|key| key.iter().all(|column| columns.iter().any(|other| same(column, other, dialect))))
+    }
+
+    /// Whether an index finds rows by these columns.
+    pub(crate) fn is_indexed(&self, columns: &[&str], dialect: Dialect) -> bool {
+        self.indexes.iter().any(|index| {
+            let leading = &index[..index.len().min(columns.len())];
+            !leading.is_empty() && leading.iter().all(|column| columns.iter().any(|other| same(column, other, dialect)))
+        })
+    }
+}
+
+impl Column {
+    /// The type as a message names it.
+    pub(crate) fn native_name(&self) -> String {
+        let brackets = if self.array { "[]" } else { "" };
+        format!("{}{brackets}", self.native)
+    }
+}

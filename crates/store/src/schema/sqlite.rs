@@ -1,0 +1,166 @@
+//! Reads SQLite's schema table and pragmas. Its names are those of the first spelling; others are brought to it.
+
+use std::collections::HashMap;
+
+use query::sql::Dialect;
+use rusqlite::{Connection, Result};
+
+use super::{Column, ForeignKey, Schema, Table};
+
+/// What `table_list` says beyond the schema table.
+struct Kind {
+    name: String,
+    without_rowid: bool,
+    strict: bool,
+}
+
+/// Reads the schema of a SQLite database.
+pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
+    let kinds = kinds(connection)?;
+    let mut statement = connection.prepare("SELECT name, type = 'view' FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
+    let names = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?.collect::<Result<Vec<_>>>()?;
+    let mut schema = Schema::default();
+    for (name, is_view) in names {
+        let lower = name.to_ascii_lowercase();
+        if lower.starts_with("sqlite_") || lower.starts_with("peristyle_") {
+            continue;
+        }
+        // What is not in the list is the shadow of a virtual table.
+        let Some(kind) = kinds.get(&name) else { continue };
+        if let Some(table) = table(connection, kind, is_view)? {
+            schema.tables.push(table);
+        }
+    }
+    complete_foreign_keys(&mut schema);
+    Ok(schema)
+}
+
+fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
+    let mut statement = connection.prepare("PRAGMA main.table_list")?;
+    let mut rows = statement.query([])?;
+    let mut kinds = HashMap::new();
+    while let Some(row) = rows.next()? {
+        if row.get::<_, String>("type")? != "shadow" {
+            let name: String = row.get("name")?;
+            kinds.insert(name.clone(), Kind { name, without_rowid: row.get("wr")?, strict: row.get("strict")? });
+        }
+    }
+    Ok(kinds)
+}
+
+/// The table, or nothing when SQLite itself cannot read it: a view of a table that is gone, a module that is not loaded.
+fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<Table>> {
+    let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view, ..Table::default() };
+    let mut key: Vec<(i64, String)> = Vec::new();
+    let Ok(mut statement) = connection.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid") else {
+        return Ok(None);
+    };
+    let columns = statement.query_map([&kind.name], |row| {
+        let column = Column { name: row.get(0)?, native: row.get::<_, Option<String>>(1)?.unwrap_or_default(), nullable: !row.get::<_, bool>(2)?, ..Column::default() };
+        Ok((column, row.get::<_, i64>(3)?, row.get::<_, i64>(4)?))
+    });
+    let Ok(columns) = columns.and_then(Iterator::collect::<Result<Vec<_>>>) else { return Ok(None) };
+    for (column, place, hidden) in columns {
+        if place > 0 {
+            key.push((place, column.name.clone()));
+        }
+        // 1 is a virtual table's argument; 2 and 3 are generated columns.
+        if hidden != 1 {
+            table.columns.push(column);
+        }
+    }
+    key.sort_unstable();
+    table.primary_key = key.into_iter().map(|(_, name)| name).collect();
+    let key_has_index = indexes(connection, &mut table)?;
+    not_null_keys(&mut table, kind, key_has_index);
+    foreign_keys(connection, &mut table)?;
+    Ok(Some(table))
+}
+
+/// Reads the indexes and tells whether the primary key has one of its own.
+fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
+    let mut key_has_index = false;
+    let mut list = connection.prepare("SELECT name, \"unique\", origin, partial FROM pragma_index_list(?1, 'main') ORDER BY seq DESC")?;
+    let found = list.query_map([&table.name], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?))
+    })?;
+    for index in found.collect::<Result<Vec<_>>>()? {
+        let (name, unique, origin, partial) = index;
+        let mut parts = connection.prepare("SELECT name FROM pragma_index_xinfo(?1, 'main') WHERE key ORDER BY seqno")?;
+        let parts = parts.query_map([&name], |row| row.get::<_, Option<String>>(0))?.collect::<Result<Vec<_>>>()?;
+        let whole = !partial && parts.iter().all(Option::is_some);
+        let leading: Vec<String> = parts.into_iter().map_while(|part| part).collect();
+        if origin == "pk" {
+            key_has_index = true;
+        } else if unique && whole {
+            table.unique_keys.push(leading.clone());
+        }
+        if !leading.is_empty() {
+            table.indexes.push(leading);
+        }
+    }
+    Ok(key_has_index)
+}
+
+/// A primary key may hold NULL in SQLite, unless it is the rowid or the table says otherwise.
+fn not_null_keys(table: &mut Table, kind: &Kind, key_has_index: bool) {
+    let is_rowid = !kind.without_rowid && !key_has_index && table.primary_key.len() == 1;
+    if is_rowid {
+        table.indexes.push(table.primary_key.clone());
+    }
+    if is_rowid || kind.without_rowid || kind.strict {
+        let Table { columns, primary_key, .. } = table;
+        for column in columns.iter_mut().filter(|column| primary_key.contains(&column.name)) {
+            column.nullable = false;
+        }
+    }
+}
+
+fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
+    let mut statement =
+        connection.prepare("SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")?;
+    let mut rows = statement.query([&table.name])?;
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        if last != Some(id) {
+            last = Some(id);
+            let target = ForeignKey { columns: Vec::new(), schema: "main".to_owned(), table: row.get(1)?, target_columns: Vec::new() };
+            table.foreign_keys.push(target);
+        }
+        if let Some(foreign_key) = table.foreign_keys.last_mut() {
+            foreign_key.columns.push(row.get(2)?);
+            // Without columns the primary key is meant.
+            foreign_key.target_columns.extend(row.get::<_, Option<String>>(3)?);
+        }
+    }
+    Ok(())
+}
+
+/// Brings the names of foreign keys to the spelling of what they name, and fills in primary keys left unsaid.
+fn complete_foreign_keys(schema: &mut Schema) {
+    let known = schema.clone();
+    for table in &mut schema.tables {
+        let own = known.find(None, &table.name, Dialect::Sqlite);
+        table.foreign_keys.retain_mut(|foreign_key| {
+            let (Some(own), Some(target)) = (own, known.find(None, &foreign_key.table, Dialect::Sqlite)) else { return false };
+            foreign_key.table.clone_from(&target.name);
+            if foreign_key.target_columns.is_empty() {
+                foreign_key.target_columns.clone_from(&target.primary_key);
+            }
+            foreign_key.columns.len() == foreign_key.target_columns.len()
+                && spell(own, &mut foreign_key.columns)
+                && spell(target, &mut foreign_key.target_columns)
+        });
+    }
+}
+
+fn spell(table: &Table, names: &mut [String]) -> bool {
+    names.iter_mut().all(|name| {
+        let column = table.column(name, Dialect::Sqlite);
+        if let Some(column) = column {
+            name.clone_from(&column.name);
+        }
+        column.is_some()
+    })
+}

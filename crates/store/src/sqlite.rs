@@ -1,0 +1,144 @@
+//! Embedded SQLite: connections that only read, each on a thread of its own while it works.
+
+mod encode;
+mod functions;
+mod read;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::Error;
+use crate::run::DatabaseSettings;
+use crate::schema::{self, Schema};
+
+pub(crate) use read::{analyze, page, stream};
+
+const STATEMENTS: usize = 256;
+const WAIT: Duration = Duration::from_secs(5);
+/// How many steps of the virtual machine pass between two looks at the clock.
+const STEPS: i32 = 20_000;
+
+/// A SQLite database.
+#[derive(Clone, Debug)]
+pub(crate) struct Sqlite {
+    shared: Arc<Shared>,
+    pub(crate) timeout: Duration,
+    pub(crate) patience: Duration,
+}
+
+#[derive(Debug)]
+struct Shared {
+    place: Place,
+    idle: Mutex<Vec<Connection>>,
+    permits: Arc<Semaphore>,
+    /// An in-memory database lives as long as one connection to it.
+    _keeper: Mutex<Connection>,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    File(String),
+    Memory(String),
+}
+
+/// What ends a running statement: its deadline, or nobody waiting for it any more.
+#[derive(Debug)]
+pub(crate) struct Brake {
+    deadline: Mutex<Instant>,
+    gone: AtomicBool,
+}
+
+impl Brake {
+    fn new(timeout: Duration) -> Arc<Self> {
+        Arc::new(Brake { deadline: Mutex::new(Instant::now() + timeout), gone: AtomicBool::new(false) })
+    }
+
+    /// Gives the next statement its own time.
+    fn renew(&self, timeout: Duration) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + timeout;
+    }
+
+    fn is_pulled(&self) -> bool {
+        self.gone.load(Ordering::Relaxed) || Instant::now() >= *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Pulls the brake when the one who waits is dropped.
+struct Waiter(Arc<Brake>);
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.0.gone.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Sqlite {
+    /// Opens a file, or a database in memory for `:memory:`.
+    pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
+        let place = match path {
+            "" => return Err(Error::Setting("sqlite:// needs a path, such as sqlite://peristyle.db".to_owned())),
+            ":memory:" => Place::Memory(format!("file:/peristyle-{:p}?vfs=memdb", Arc::new(()))),
+            path => Place::File(path.to_owned()),
+        };
+        let keeper = connect(&place)?;
+        let shared = Shared { place, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(settings.pool)), _keeper: Mutex::new(keeper) };
+        Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience })
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        match tokio::time::timeout(WAIT.min(self.timeout), self.shared.permits.clone().acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Error::Overloaded),
+        }
+    }
+
+    /// Does work with a connection on a thread that may block.
+    async fn work<T: Send + 'static>(&self, work: impl FnOnce(&Connection, &Brake) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+        let permit = self.permit().await?;
+        let shared = self.shared.clone();
+        let brake = Brake::new(self.timeout);
+        let waiter = Waiter(brake.clone());
+        let result = tokio::task::spawn_blocking(move || {
+            let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut connection = idle.map_or_else(|| connect(&shared.place), Ok)?;
+            let watched = brake.clone();
+            connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
+            let result = work(&connection, &brake);
+            connection.progress_handler(0, None::<fn() -> bool>)?;
+            shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            drop(permit);
+            result
+        })
+        .await;
+        drop(waiter);
+        result.map_err(|error| Error::Refused(error.to_string()))?
+    }
+
+    pub(crate) async fn schema(&self) -> Result<Schema, Error> {
+        self.work(|connection, _| Ok(schema::read_sqlite(connection)?)).await
+    }
+
+    pub(crate) async fn ping(&self) -> Result<(), Error> {
+        self.work(|connection, _| Ok(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)).await
+    }
+}
+
+fn connect(place: &Place) -> Result<Connection, Error> {
+    let connection = match place {
+        Place::Memory(name) => Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
+        // Writable where that is allowed, since reading a WAL file may first have to recover it; we still never write.
+        Place::File(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
+            .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
+    };
+    connection.busy_timeout(WAIT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
+    rusqlite::vtab::array::load_module(&connection)?;
+    functions::install(&connection)?;
+    Ok(connection)
+}

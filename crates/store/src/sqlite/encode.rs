@@ -1,0 +1,150 @@
+//! SQLite's values → JSON bytes. What does not fit its type reads as null.
+
+use query::catalog::Stored;
+use query::json::{self, Json};
+use query::plan::Show;
+use query::sql::{Decode, Form, Output};
+use query::value::{self, stored};
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
+use crate::{decimal, encode};
+
+use super::functions::{decimal_of, unix};
+
+/// Appends a row as an object without its closing brace.
+pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
+    out.push(b'{');
+    for (index, output) in outputs.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&output.key);
+        if member(out, output, row).is_none() {
+            encode::null(out);
+        }
+    }
+}
+
+fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
+    match output.decode {
+        Decode::Redacted => {
+            out.extend_from_slice(encode::REDACTED);
+            return Some(());
+        }
+        Decode::RedactedNull => return None,
+        _ => {}
+    }
+    let cell = row.get_ref(output.column).ok()?;
+    match output.decode {
+        Decode::Value(form, kept) => value(out, form, kept, cell, output.show)?,
+        Decode::Array(form) => array(out, form, text(cell)?)?,
+        Decode::Count => encode::integer(out, whole(cell)?),
+        Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
+        Decode::SumText => encode::quoted(out, text(cell)?),
+        Decode::Average => {
+            let count = whole(row.get_ref(output.column + 1).ok()?)?;
+            encode::quoted(out, &decimal::average(text(cell)?, count)?);
+        }
+        Decode::Redacted | Decode::RedactedNull => {}
+    }
+    Some(())
+}
+
+fn text(cell: ValueRef<'_>) -> Option<&str> {
+    match cell {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+fn whole(cell: ValueRef<'_>) -> Option<i64> {
+    match cell {
+        ValueRef::Integer(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: Show) -> Option<()> {
+    match form {
+        Form::Bool => match whole(cell)? {
+            0 => encode::boolean(out, false),
+            1 => encode::boolean(out, true),
+            _ => return None,
+        },
+        Form::Int => encode::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
+        Form::BigInt => encode::integer(out, whole(cell)?),
+        Form::Float => match cell {
+            ValueRef::Integer(number) => encode::float(out, number as f64),
+            ValueRef::Real(number) => encode::float(out, number),
+            _ => return None,
+        },
+        Form::Decimal => encode::quoted(out, &decimal_of(cell)?),
+        Form::Text => encode::text(out, text(cell)?, show),
+        Form::Uuid => encode::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
+        Form::Date => {
+            let text = text(cell)?;
+            stored::date(text)?;
+            encode::quoted(out, text);
+        }
+        Form::Time => encode::time(out, stored::time(text(cell)?)?),
+        Form::Timestamp => {
+            let micros = match kept {
+                Stored::Standard => stored::timestamp(text(cell)?)?,
+                Stored::Datetime => stored::datetime(text(cell)?)?,
+                Stored::Unix => unix(cell)?,
+            };
+            encode::timestamp(out, micros);
+        }
+        Form::Json => {
+            let text = text(cell)?;
+            serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+            encode::json(out, text.as_bytes());
+        }
+    }
+    Some(())
+}
+
+/// A stored JSON array, each element in the form its type has; one that does not fit is null.
+fn array(out: &mut Vec<u8>, form: Form, text: &str) -> Option<()> {
+    let Some(Json::Array(items)) = json::data(text.as_bytes()) else { return None };
+    elements(out, form, &items);
+    Some(())
+}
+
+fn elements(out: &mut Vec<u8>, form: Form, items: &[Json]) {
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        if element(out, form, item).is_none() {
+            encode::null(out);
+        }
+    }
+    out.push(b']');
+}
+
+fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> {
+    match (form, item) {
+        // PostgreSQL's arrays may have several dimensions.
+        (_, Json::Array(items)) if form != Form::Json => elements(out, form, items),
+        (Form::Bool, Json::Bool(value)) => encode::boolean(out, *value),
+        (Form::Int, Json::Number(text)) => encode::integer(out, i64::from(text.parse::<i32>().ok()?)),
+        (Form::BigInt, Json::Number(text)) => encode::integer(out, text.parse().ok()?),
+        (Form::Float, Json::Number(text)) => encode::float(out, text.parse().ok()?),
+        (Form::Decimal, Json::Number(text)) => encode::quoted(out, &stored::decimal(text)?),
+        (Form::Decimal, Json::Text(text)) => encode::quoted(out, &stored::decimal(text)?),
+        (Form::Text, Json::Text(text)) => encode::text(out, text, Show::Plain),
+        (Form::Uuid, Json::Text(text)) => encode::quoted(out, stored::uuid_canonical(text).then_some(text)?),
+        (Form::Date, Json::Text(text)) => {
+            stored::date(text)?;
+            encode::quoted(out, text);
+        }
+        (Form::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
+        (Form::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
+        (Form::Json, json) => out.extend_from_slice(super::functions::canonical(json).as_bytes()),
+        _ => return None,
+    }
+    Some(())
+}

@@ -1,0 +1,288 @@
+//! Our own functions and collations: what PostgreSQL has built in, with the same meaning.
+//!
+//! `peristyle_<type>(x)` gives a stored value in its standard form, or NULL when it does not fit the type: a value that does
+//! not fit never fails a query.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use query::json::{self, Json};
+use query::value::{self, stored};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use crate::decimal;
+
+const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC).union(FunctionFlags::SQLITE_INNOCUOUS);
+
+pub(super) fn install(connection: &Connection) -> Result<()> {
+    connection.create_collation("peristyle_decimal", decimal::compare)?;
+    fit(connection, "peristyle_bool", |value| match value {
+        ValueRef::Integer(number @ (0 | 1)) => Some(Value::Integer(number)),
+        _ => None,
+    })?;
+    fit(connection, "peristyle_int", |value| match value {
+        ValueRef::Integer(number) if i32::try_from(number).is_ok() => Some(Value::Integer(number)),
+        _ => None,
+    })?;
+    fit(connection, "peristyle_bigint", |value| match value {
+        ValueRef::Integer(number) => Some(Value::Integer(number)),
+        _ => None,
+    })?;
+    fit(connection, "peristyle_float", |value| match value {
+        ValueRef::Integer(number) => Some(Value::Real(number as f64)),
+        ValueRef::Real(number) => Some(Value::Real(number)),
+        _ => None,
+    })?;
+    fit(connection, "peristyle_decimal", |value| decimal_of(value).map(Value::Text))?;
+    fit_text(connection, "peristyle_text", |text| Some(text.to_owned()))?;
+    fit_text(connection, "peristyle_uuid", |text| stored::uuid_canonical(text).then(|| text.to_owned()))?;
+    fit_text(connection, "peristyle_date", |text| stored::date(text).map(|_| text.to_owned()))?;
+    fit_text(connection, "peristyle_time", |text| stored::time(text).map(value::time_text))?;
+    fit_text(connection, "peristyle_timestamp", |text| stored::timestamp(text).map(|_| text.to_owned()))?;
+    fit_text(connection, "peristyle_datetime", |text| stored::datetime(text).map(value::timestamp_fixed_text))?;
+    fit(connection, "peristyle_unix", |value| unix(value).map(|micros| Value::Text(value::timestamp_fixed_text(micros))))?;
+    fit_text(connection, "peristyle_json", |text| json::data(text.as_bytes()).map(|json| canonical(&json)))?;
+    fit_text(connection, "peristyle_array", |text| matches!(json::data(text.as_bytes()), Some(Json::Array(_))).then(|| text.to_owned()))?;
+    connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
+    connection.create_scalar_function("peristyle_json_contains", 2, PURE, |context| collection(context, json_canonical, Asked::All))?;
+    connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| collection(context, json_canonical, Asked::Any))?;
+    connection.create_scalar_function("peristyle_array_contains", 2, PURE, |context| collection(context, array_canonical, Asked::All))?;
+    connection.create_scalar_function("peristyle_array_overlap", 2, PURE, |context| collection(context, array_canonical, Asked::Any))?;
+    connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
+}
+
+fn fit(connection: &Connection, name: &str, convert: fn(ValueRef<'_>) -> Option<Value>) -> Result<()> {
+    connection.create_scalar_function(name, 1, PURE, move |context| Ok(convert(context.get_raw(0))))
+}
+
+fn fit_text(connection: &Connection, name: &str, convert: fn(&str) -> Option<String>) -> Result<()> {
+    connection.create_scalar_function(name, 1, PURE, move |context| Ok(text_of(context.get_raw(0)).and_then(convert)))
+}
+
+fn text_of(value: ValueRef<'_>) -> Option<&str> {
+    match value {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// A decimal as plain digits. Files of other makers keep small ones as numbers.
+pub(super) fn decimal_of(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Text(_) => stored::decimal(text_of(value)?),
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) if number.is_finite() => stored::decimal(zmij::Buffer::new().format_finite(number).trim_end_matches(".0")),
+        _ => None,
+    }
+}
+
+/// Microseconds of a number of seconds since 1970.
+pub(super) fn unix(value: ValueRef<'_>) -> Option<i64> {
+    let micros = match value {
+        ValueRef::Integer(seconds) => seconds.checked_mul(1_000_000)?,
+        ValueRef::Real(seconds) if seconds.is_finite() && seconds.abs() < 1e12 => (seconds * 1e6).round() as i64,
+        _ => return None,
+    };
+    value::timestamp_text(micros).map(|_| micros)
+}
+
+/// One text for all JSON values that are equal: numbers by value, keys sorted.
+pub(super) fn canonical(json: &Json) -> String {
+    match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(text) => value::normal_decimal(text).unwrap_or_else(|| text.to_string()),
+        Json::Text(text) => {
+            let mut bytes = Vec::with_capacity(text.len() + 2);
+            json::write_text(&mut bytes, text);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Json::Object(entries) => {
+            let mut members: Vec<String> = entries.iter().map(|(key, value)| format!("{}:{}", canonical(&Json::Text(key.clone())), canonical(value))).collect();
+            members.sort();
+            format!("{{{}}}", members.join(","))
+        }
+    }
+}
+
+/// A scalar as it is compared inside a json column: null equals null, arrays and objects equal nothing we ask for.
+fn json_canonical(json: &Json) -> Option<String> {
+    (!matches!(json, Json::Array(_) | Json::Object(_))).then(|| canonical(json))
+}
+
+/// An element as it is compared inside an array column: NULL equals nothing, and a decimal's text equals its number.
+fn array_canonical(json: &Json) -> Option<String> {
+    match json {
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+        Json::Text(text) => Some(value::normal_decimal(text).unwrap_or_else(|| canonical(json))),
+        other => Some(canonical(other)),
+    }
+}
+
+type Elements = Vec<Option<String>>;
+
+/// How many of the elements asked for must be there.
+enum Asked {
+    All,
+    Any,
+}
+
+fn collection(context: &Context<'_>, element: fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
+    let Some(text) = text_of(context.get_raw(0)) else { return Ok(None) };
+    let Some(stored) = json::data(text.as_bytes()) else { return Ok(None) };
+    // The list is the same for every row of a statement; it is read once.
+    let wanted: Arc<Elements> = context.get_or_create_aux(1, |value| -> std::result::Result<Elements, rusqlite::Error> {
+        Ok(match text_of(value).and_then(|text| json::data(text.as_bytes())) {
+            Some(Json::Array(items)) => items.iter().map(element).collect(),
+            _ => Vec::new(),
+        })
+    })?;
+    let Json::Array(items) = stored else { return Ok(Some(false)) };
+    let held: Vec<String> = items.iter().filter_map(element).collect();
+    let has = |element: &Option<String>| element.as_ref().is_some_and(|element| held.contains(element));
+    Ok(Some(match asked {
+        Asked::All => wanted.iter().all(has),
+        Asked::Any => wanted.iter().any(has),
+    }))
+}
+
+/// PostgreSQL's ILIKE: `%` any run, `_` any one, backslash takes the next as it is; case folded character by character.
+fn ilike(context: &Context<'_>) -> Result<Option<bool>> {
+    let Some(text) = text_of(context.get_raw(0)) else { return Ok(None) };
+    let pattern: Arc<Vec<Token>> = context.get_or_create_aux(1, |value| -> std::result::Result<Vec<Token>, rusqlite::Error> {
+        Ok(tokens(text_of(value).unwrap_or_default()))
+    })?;
+    let text: Vec<char> = text.chars().map(fold).collect();
+    Ok(Some(matches(&pattern, &text)))
+}
+
+#[derive(Debug, PartialEq)]
+enum Token {
+    Run,
+    One,
+    Exactly(char),
+}
+
+fn tokens(pattern: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        tokens.push(match character {
+            '%' => Token::Run,
+            '_' => Token::One,
+            '\\' => Token::Exactly(fold(characters.next().unwrap_or('\\'))),
+            other => Token::Exactly(fold(other)),
+        });
+    }
+    tokens
+}
+
+/// One character to one, as a C library folds; the few that would become two stay as they are.
+fn fold(character: char) -> char {
+    let mut lower = character.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(single), None) => single,
+        _ => character,
+    }
+}
+
+/// Linear but for the last run: on a mismatch only the latest `%` can take one more.
+fn matches(pattern: &[Token], text: &[char]) -> bool {
+    let (mut at, mut in_text) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while in_text < text.len() {
+        match pattern.get(at) {
+            Some(Token::Run) => {
+                retry = Some((at + 1, in_text));
+                at += 1;
+            }
+            Some(Token::One) => {
+                at += 1;
+                in_text += 1;
+            }
+            Some(Token::Exactly(character)) if *character == text[in_text] => {
+                at += 1;
+                in_text += 1;
+            }
+            _ => match &mut retry {
+                Some((after, start)) => {
+                    *start += 1;
+                    at = *after;
+                    in_text = *start;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|token| *token == Token::Run)
+}
+
+struct ExactSum;
+
+impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
+    fn init(&self, _: &mut Context<'_>) -> Result<decimal::Sum> {
+        Ok(decimal::Sum::default())
+    }
+
+    fn step(&self, context: &mut Context<'_>, sum: &mut decimal::Sum) -> Result<()> {
+        let text: Option<Cow<'_, str>> = match context.get_raw(0) {
+            ValueRef::Integer(number) => Some(number.to_string().into()),
+            value => text_of(value).map(Cow::from),
+        };
+        if let Some(text) = text {
+            sum.add(&text);
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<decimal::Sum>) -> Result<Option<String>> {
+        Ok(sum.and_then(|sum| sum.text()))
+    }
+}
+
+/// What a bound JSON value is compared as.
+pub(super) fn canonical_text(text: &str) -> ToSqlOutput<'static> {
+    let canonical = json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json));
+    ToSqlOutput::Owned(Value::Text(canonical))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn like(pattern: &str, text: &str) -> bool {
+        let text: Vec<char> = text.chars().map(fold).collect();
+        matches(&tokens(pattern), &text)
+    }
+
+    #[test]
+    fn patterns_match_as_in_postgresql() {
+        // trap 11, contract Q3.8
+        for (pattern, text, expected) in [
+            ("ali%", "Alice", true),
+            ("%É%", "café", true),
+            ("жУК", "Жук", true),
+            ("a_c", "aXc", true),
+            ("a_c", "ac", false),
+            ("100\\%", "100%", true),
+            ("100\\%", "1000", false),
+            ("a\\_b", "axb", false),
+            ("\\\\", "\\", true),
+            ("", "", true),
+            ("%", "", true),
+            ("", "x", false),
+            ("%a%b%c%", "xxaxxbxxcxx", true),
+            ("%a%b%c", "abcabcab", false),
+        ] {
+            assert_eq!(like(pattern, text), expected, "{pattern:?} on {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_pattern_takes_no_exponential_time() {
+        assert!(!like(&"%a".repeat(2_000), &"b".repeat(20_000)));
+    }
+}

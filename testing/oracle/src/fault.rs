@@ -1,0 +1,41 @@
+//! Plants one fault into a valid statement, mostly by adding to it, so that nothing else becomes wrong.
+
+mod aggregation;
+mod clause;
+mod limit;
+mod planter;
+mod shape;
+
+use crate::generate::{Case, Fault, Maker};
+use crate::schema::Resource;
+use planter::Planter;
+
+/// A way to spoil a statement; none when this statement offers no place for it.
+type Spoiler = fn(&mut Planter<'_>) -> Option<Fault>;
+
+/// Puts one fault of a random kind into the case.
+pub(crate) fn plant(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
+    let groups = [
+        shape::SPOILERS,
+        clause::SPOILERS,
+        clause::SPOILERS,
+        aggregation::SPOILERS,
+        limit::SPOILERS,
+    ];
+    let spoilers: Vec<Spoiler> = groups.concat();
+    let body = case.body();
+    loop {
+        let spoil = *maker.random.pick(&spoilers);
+        let mut planter = Planter {
+            maker,
+            resource,
+            body: body.clone(),
+        };
+        if let Some(fault) = spoil(&mut planter) {
+            case.query = planter.body.get("query").cloned();
+            case.constraint = planter.body.get("constraint").cloned();
+            case.fault = Some(fault);
+            return;
+        }
+    }
+}

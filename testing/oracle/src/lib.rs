@@ -1,0 +1,41 @@
+//! A deliberately naive, in-memory reading of the Query Statement: nested loops over rows, three-valued logic as
+//! `Option<bool>`. It is the third party of the differential test and shares no code with the product.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod aggregate;
+mod answer;
+mod calendar;
+mod cell;
+mod compare;
+mod decimal;
+mod fault;
+mod fixture;
+mod generate;
+mod load;
+mod operator;
+mod pattern;
+mod policy;
+mod random;
+mod render;
+mod schema;
+mod session;
+mod statement;
+mod viewer;
+mod world;
+
+pub use answer::{Answer, Operation, Question, answer, answer_in};
+pub use compare::compare;
+pub use fixture::script::{postgres_script, sqlite_script};
+pub use fixture::viewers::{viewer, viewers};
+pub use fixture::{MANIFEST, world};
+pub use generate::{Case, Fault, Generator};
+pub use random::Random;
+pub use schema::{Field, Kind, Mask, Relation, Resource, Schema, Through};
+pub use viewer::Viewer;
+pub use world::World;

@@ -1,0 +1,39 @@
+//! Who asks: the permissions and the account of a caller.
+
+use crate::schema::{Field, Resource};
+use serde_json::Value;
+
+#[derive(Debug, Clone)]
+pub struct Viewer {
+    pub name: &'static str,
+    pub permissions: Vec<String>,
+    /// The account as `$account` sees it: id, dTenants, meta and so on.
+    pub account: Value,
+}
+
+impl Viewer {
+    pub fn holds(&self, permission: &str) -> bool {
+        self.permissions.iter().any(|held| held == permission)
+    }
+
+    pub fn may_read(&self, resource: &Resource) -> bool {
+        resource
+            .permission
+            .as_deref()
+            .is_none_or(|permission| self.holds(permission))
+    }
+
+    /// Whether the field shows its mask instead of its value.
+    pub fn sees_masked(&self, field: &Field) -> bool {
+        field.mask.is_some()
+            && !field
+                .unmask
+                .as_deref()
+                .is_some_and(|permission| self.holds(permission))
+    }
+
+    /// Whether the field may stand in where, order, groupBy and aggregation.
+    pub fn may_use(&self, field: &Field) -> bool {
+        !field.hidden && !self.sees_masked(field)
+    }
+}
