@@ -1,1 +1,85 @@
-fn main() {}
+//! The yardstick: what a good engineer would write by hand for the four workloads of `bench/`. The driver, prepared
+//! statements and a pool behind axum; no language, no policy, no settings.
+//!
+//! ```text
+//! bare-loop ADDRESS DATABASE_URL
+//! ```
+
+mod connection;
+mod encode;
+mod shop;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use tokio::net::TcpListener;
+
+use connection::Pool;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(address), Some(url), None) = (arguments.next(), arguments.next(), arguments.next()) else {
+        eprintln!("usage: bare-loop ADDRESS DATABASE_URL, as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench");
+        return ExitCode::from(2);
+    };
+    match serve(&address, &url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(address: &str, url: &str) -> Result<(), Box<dyn Error>> {
+    let router = Router::new()
+        .route("/ready", get(async || StatusCode::OK))
+        .route("/w1", post(|state, body| answer(state, body, Workload::FilteredPage)))
+        .route("/w2", post(|state, body| answer(state, body, Workload::PageWithTotal)))
+        .route("/w3", post(|state, body| answer(state, body, Workload::ThreeLevels)))
+        .route("/w4", post(|state, body| answer(state, body, Workload::Aggregation)))
+        .with_state(connection::pool(url)?);
+    let listener = TcpListener::bind(address).await?.tap_io(|stream| {
+        // Slower without it, wrong neither way.
+        _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+/// W1 to W4 of `bench/`.
+enum Workload {
+    FilteredPage,
+    PageWithTotal,
+    ThreeLevels,
+    Aggregation,
+}
+
+/// The body is read, as any server must, and then ignored: there is only one question here.
+async fn answer(State(pool): State<Pool>, _body: Bytes, workload: Workload) -> Response {
+    let connection = match pool.get().await {
+        Ok(connection) => connection,
+        Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    };
+    let json = match workload {
+        Workload::FilteredPage => shop::filtered_page(&connection).await,
+        Workload::PageWithTotal => shop::page_with_total(&connection).await,
+        Workload::ThreeLevels => shop::three_levels(&connection).await,
+        Workload::Aggregation => shop::aggregation(&connection).await,
+    };
+    match json {
+        Ok(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}

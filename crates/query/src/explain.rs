@@ -1,0 +1,208 @@
+//! What a statement becomes: the merged statement, the SQL of each level, the types of its parameters, and where each
+//! predicate came from. Values stay out.
+
+use serde_json::{Map, Value as Object, json};
+
+use crate::json::Json;
+use crate::plan::predicate::Predicate;
+use crate::plan::{Join, Plan, PlanBody, Select};
+use crate::policy::Table;
+use crate::pointer::Layer;
+use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
+use crate::statement::{Clause, Direction, Entry, Inside, Order, Relation, Statement};
+
+/// The merged statement as JSON. Its values are the caller's own and the wire constraint's.
+pub fn statement(statement: &Statement) -> Object {
+    let mut object = Map::new();
+    if let Some(filter) = filters(&statement.filters) {
+        object.insert("where".into(), filter);
+    }
+    if !statement.relations.is_empty() {
+        object.insert("relations".into(), relations(&statement.relations));
+    }
+    if !statement.order.is_empty() {
+        object.insert("order".into(), order(&statement.order));
+    }
+    if let Some(aggregation) = &statement.aggregation {
+        let fields: Vec<Object> = aggregation
+            .fields
+            .iter()
+            .map(|field| match &field.alias {
+                Some(alias) => json!({ "fn": field.function.as_str(), "field": field.field, "as": alias }),
+                None => json!({ "fn": field.function.as_str(), "field": field.field }),
+            })
+            .collect();
+        let groups: Vec<&str> = aggregation.group_by.iter().map(|(name, _)| &**name).collect();
+        object.insert("aggregation".into(), json!({ "fields": fields, "groupBy": groups }));
+    }
+    bounds(&mut object, statement.limit, statement.offset);
+    Object::Object(object)
+}
+
+fn bounds(object: &mut Map<String, Object>, limit: Option<u64>, offset: Option<u64>) {
+    if let Some(limit) = limit {
+        object.insert("limit".into(), limit.into());
+    }
+    if let Some(offset) = offset {
+        object.insert("offset".into(), offset.into());
+    }
+}
+
+fn filters(clauses: &[Clause]) -> Option<Object> {
+    match clauses {
+        [] => None,
+        [only] => Some(clause(only)),
+        several => Some(json!({ "and": several.iter().map(clause).collect::<Vec<_>>() })),
+    }
+}
+
+fn clause(clause_: &Clause) -> Object {
+    let mut object = Map::new();
+    for entry in &clause_.entries {
+        match entry {
+            Entry::And(_, clauses) => object.insert("and".into(), clauses.iter().map(clause).collect()),
+            Entry::Or(_, clauses) => object.insert("or".into(), clauses.iter().map(clause).collect()),
+            Entry::Not(_, inner) => object.insert("not".into(), clause(inner)),
+            Entry::Named { name, inside, .. } => {
+                let value = match inside {
+                    Inside::Object(inner) => clause(inner),
+                    Inside::Plain(json) => plain(json),
+                };
+                object.insert(name.to_string(), value)
+            }
+        };
+    }
+    Object::Object(object)
+}
+
+fn plain(json: &Json) -> Object {
+    match json {
+        Json::Null => Object::Null,
+        Json::Bool(value) => Object::Bool(*value),
+        Json::Number(text) => serde_json::from_str(text).unwrap_or_else(|_| Object::String(text.to_string())),
+        Json::Text(text) => Object::String(text.clone()),
+        Json::Array(items) => items.iter().map(plain).collect(),
+        Json::Object(entries) => entries.iter().map(|(key, value)| (key.clone(), plain(value))).collect(),
+    }
+}
+
+fn order(entries: &[Order]) -> Object {
+    entries
+        .iter()
+        .map(|entry| json!({ "field": entry.field, "dir": if entry.direction == Direction::Ascending { "asc" } else { "desc" } }))
+        .collect()
+}
+
+fn relations(nodes: &[Relation]) -> Object {
+    let mut object = Map::new();
+    for node in nodes {
+        let mut shape = Map::new();
+        if let Some(filter) = filters(&node.filters) {
+            shape.insert("where".into(), filter);
+        }
+        if !node.order.is_empty() {
+            shape.insert("order".into(), order(&node.order));
+        }
+        bounds(&mut shape, node.limit, node.offset);
+        if !node.relations.is_empty() {
+            shape.insert("relations".into(), relations(&node.relations));
+        }
+        let value = if shape.is_empty() { Object::Bool(true) } else { Object::Object(shape) };
+        object.insert(node.name.to_string(), value);
+    }
+    Object::Object(object)
+}
+
+/// Each level's SQL, parameter types and predicates, and the statement that counts.
+pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
+    let mut levels = Vec::new();
+    match &plan.body {
+        PlanBody::Rows(select) => rows(&mut levels, "", select, &query.root, dialect),
+        PlanBody::Groups(grouped) => {
+            let mut predicates = Predicates { list: Vec::new(), dialect };
+            predicates.table(&grouped.table);
+            predicates.filters(&grouped.table, &grouped.filters);
+            grouped.joins.iter().for_each(|join| predicates.join(join));
+            levels.push(level("", &query.root.sql, predicates.list));
+        }
+    }
+    let total = match &query.total {
+        Total::Count(sql) => json!({ "sql": sql.text, "parameters": parameters(&sql.params) }),
+        Total::One => Object::Null,
+    };
+    json!({ "levels": levels, "total": total })
+}
+
+fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {
+    let mut predicates = Predicates { list: Vec::new(), dialect };
+    predicates.table(&select.table);
+    predicates.filters(&select.table, &select.filters);
+    select.joins.iter().for_each(|join| predicates.join(join));
+    levels.push(level(path, &rendered.sql, predicates.list));
+    for (child, rendered) in select.children.iter().zip(&rendered.children) {
+        let name = &child.relation.name;
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        rows(levels, &path, &child.select, &rendered.level, dialect);
+    }
+}
+
+fn level(path: &str, sql: &Sql, predicates: Vec<Object>) -> Object {
+    json!({ "path": path, "sql": sql.text, "parameters": parameters(&sql.params), "predicates": predicates })
+}
+
+fn parameters(params: &[Param]) -> Vec<String> {
+    params
+        .iter()
+        .map(|param| match param.many {
+            Many::One => param.kind.as_str().to_owned(),
+            Many::List => format!("{}[]", param.kind.as_str()),
+        })
+        .collect()
+}
+
+/// The predicates of a level, each with where it came from.
+struct Predicates {
+    list: Vec<Object>,
+    dialect: Dialect,
+}
+
+impl Predicates {
+    fn table(&mut self, table: &Table<'_>) {
+        self.predicate(table, Layer::Policy, table.policy());
+    }
+
+    fn join(&mut self, join: &Join<'_>) {
+        self.table(&join.table);
+    }
+
+    fn filters(&mut self, table: &Table<'_>, filters: &[(Layer, Predicate<'_>)]) {
+        for (layer, predicate) in filters {
+            self.predicate(table, *layer, predicate);
+        }
+    }
+
+    fn predicate(&mut self, table: &Table<'_>, layer: Layer, predicate: &Predicate<'_>) {
+        match predicate {
+            Predicate::Always => {}
+            Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(table, layer, predicate)),
+            other => {
+                let sql = fragment(other, self.dialect);
+                self.list.push(json!({ "source": layer.as_str(), "resource": table.resource.full_name, "sql": sql.text, "parameters": parameters(&sql.params) }));
+                self.inside(other);
+            }
+        }
+    }
+
+    /// The policies of the tables a predicate reaches.
+    fn inside(&mut self, predicate: &Predicate<'_>) {
+        match predicate {
+            Predicate::All(all) | Predicate::Any(all) => all.iter().for_each(|predicate| self.inside(predicate)),
+            Predicate::Not(inner) => self.inside(inner),
+            Predicate::Exists(exists) => {
+                self.table(&exists.table);
+                self.inside(&exists.filter);
+            }
+            _ => {}
+        }
+    }
+}

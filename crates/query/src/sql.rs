@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::catalog::{Field, Identifier, Stored, TableName};
-use crate::plan::predicate::{Alias, Column};
+use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Operation, Plan, PlanBody, Show};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
@@ -256,6 +256,13 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
         PlanBody::Groups(grouped) => (group::groups(grouped, dialect), group::total(grouped, dialect), grouped.limit, grouped.offset),
     };
     Query { operation: plan.operation, root, total, limit, offset: offset.unwrap_or(0) }
+}
+
+/// One predicate by itself, for explain.
+pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
+    let mut writer = Writer::new(dialect);
+    predicate::Conjunction::new("").predicate(&mut writer, predicate);
+    writer.finish()
 }
 
 /// The only hand that writes SQL.

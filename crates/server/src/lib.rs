@@ -1,1 +1,11 @@
+//! The outer ring: HTTP, the command line and the environment around the query engine.
 
+pub mod auth;
+pub mod boot;
+pub mod cli;
+pub mod config;
+pub mod error;
+pub mod explain;
+pub mod listen;
+pub mod rest;
+pub mod telemetry;

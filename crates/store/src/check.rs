@@ -13,7 +13,7 @@ use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
 use crate::schema::{Schema, Table};
-use near::near;
+use near::near_as;
 
 /// PostgreSQL cuts names off after this many bytes.
 const LONGEST_NAME: usize = 63;
@@ -183,20 +183,20 @@ impl<'c> Checker<'c> {
         if self.dialect == Dialect::Postgres && !elsewhere.is_empty() {
             return format!("; write `table = {}`", elsewhere.join("` or `table = "));
         }
-        let qualified = |table: &Table| format!("{}.{}", table.schema, table.name);
-        let names: Vec<String> = match &name.schema {
-            Some(_) => self.schema.tables.iter().map(qualified).collect(),
-            None => self
-                .schema
-                .tables
-                .iter()
-                .map(|table| match self.schema.find(None, &table.name, self.dialect) {
-                    Some(_) => table.name.clone(),
-                    None => qualified(table),
-                })
-                .collect(),
-        };
-        near(&name.to_string(), names.iter().map(String::as_str))
+        let names: Vec<(String, String)> = self
+            .schema
+            .tables
+            .iter()
+            .map(|table| {
+                let qualified = format!("{}.{}", table.schema, table.name);
+                match &name.schema {
+                    Some(_) => (qualified.clone(), qualified),
+                    None if self.schema.find(None, &table.name, self.dialect).is_some() => (table.name.clone(), table.name.clone()),
+                    None => (table.name.clone(), qualified),
+                }
+            })
+            .collect();
+        near_as(&name.to_string(), names.iter().map(|(name, shown)| (name.as_str(), shown.as_str())))
     }
 
     /// Whether PostgreSQL takes the name as it is.

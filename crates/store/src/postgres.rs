@@ -13,6 +13,7 @@ use std::time::Duration;
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use deadpool::Runtime;
 use lru::LruCache;
+use percent_encoding::percent_decode_str;
 use query::sql::Sql;
 use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -224,7 +225,7 @@ fn address(url: &str) -> Result<(Config, tls::TlsSettings), Error> {
                     Error::Setting(format!("sslmode is disable, allow, prefer, require, verify-ca or verify-full; found {value:?}"))
                 })?;
             }
-            "sslrootcert" => settings.root = Some(percent_decoded(value)),
+            "sslrootcert" => settings.root = Some(percent_decode_str(value).decode_utf8_lossy().into_owned()),
             _ => kept.push(pair),
         }
     }
@@ -235,28 +236,6 @@ fn address(url: &str) -> Result<(Config, tls::TlsSettings), Error> {
         Error::Setting(format!("not a PostgreSQL address: {reason}"))
     })?;
     Ok((config, settings))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let decoded = match (first, tail) {
-            (b'%', [high, low, ..]) => (*high as char).to_digit(16).zip((*low as char).to_digit(16)),
-            _ => None,
-        };
-        match decoded {
-            Some((high, low)) => {
-                bytes.push((high * 16 + low) as u8);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use query::plan::Operation;
-use query::sql::{Dialect, Level, Query, Total};
+use query::sql::{Dialect, Query, Total};
 
 use crate::Error;
 use crate::assemble::Batch;
@@ -138,11 +138,12 @@ impl Database {
         Ok(whole_answer(operation, format, &batch, total))
     }
 
-    /// The database's own plan of each level's statement, run for real.
-    pub async fn analyze(&self, query: &Query) -> Result<Vec<String>, Error> {
+    /// The database's own plan of each level's statement, with the relations that lead to it. The statement is run for real,
+    /// for its first rows, since a level below needs the keys of the one above.
+    pub async fn analyze(&self, query: &Query) -> Result<Vec<(String, Vec<String>)>, Error> {
         match self {
-            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root.sql, None).await,
-            Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.sql.clone()).await,
+            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root).await,
+            Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.clone()).await,
         }
     }
 
@@ -223,19 +224,9 @@ fn whole_answer(operation: Operation, format: Format, batch: &Batch, total: i64)
     Answer::Whole(out.into())
 }
 
-/// Every level of a statement with the relations that lead to it: nothing for the root, then `orders`, `orders.items`, …
-pub fn levels(root: &Level) -> Vec<(String, &Level)> {
-    let mut found = vec![(String::new(), root)];
-    collect_levels(root, "", &mut found);
-    found
-}
-
-fn collect_levels<'l>(level: &'l Level, path: &str, found: &mut Vec<(String, &'l Level)>) {
-    for child in &level.children {
-        let key = String::from_utf8_lossy(&child.key);
-        let name = key.trim_end_matches(':').trim_matches('"');
-        let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        found.push((path.clone(), &child.level));
-        collect_levels(&child.level, &path, found);
-    }
+/// `orders` below the root, `orders.items` below `orders`.
+pub(crate) fn below(path: &str, key: &[u8]) -> String {
+    let key = String::from_utf8_lossy(key);
+    let name = key.trim_end_matches(':').trim_matches('"');
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

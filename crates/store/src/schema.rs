@@ -3,7 +3,7 @@
 mod postgres;
 mod sqlite;
 
-use query::catalog::TableName;
+use query::catalog::{Identifier, TableName};
 use query::sql::Dialect;
 
 pub use postgres::read_postgres;
@@ -71,6 +71,7 @@ pub struct Table {
 
 /// A column.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // four facts of the database that do not depend on each other
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -123,7 +124,7 @@ pub(crate) fn same(left: &str, right: &str, dialect: Dialect) -> bool {
 impl Schema {
     /// The table a name of the manifest stands for, as a statement would find it.
     pub fn table(&self, name: &TableName, dialect: Dialect) -> Option<&Table> {
-        self.find(name.schema.as_ref().map(|schema| schema.plain()), name.name.plain(), dialect)
+        self.find(name.schema.as_ref().map(Identifier::plain), name.name.plain(), dialect)
     }
 
     pub(crate) fn find(&self, schema: Option<&str>, name: &str, dialect: Dialect) -> Option<&Table> {

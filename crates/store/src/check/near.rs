@@ -2,9 +2,15 @@
 
 /// ` (did you mean …?)`, or nothing when no name is near.
 pub(super) fn near<'n>(found: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    let best = known.into_iter().map(|word| (distance(&found.to_lowercase(), &word.to_lowercase()), word)).min_by_key(|(distance, _)| *distance);
-    match best {
-        Some((distance, word)) if distance <= 3 && distance * 2 <= word.chars().count().max(2) => format!(" (did you mean `{word}`?)"),
+    near_as(found, known.into_iter().map(|word| (word, word)))
+}
+
+/// The same for names that are shown in another form than they are compared in.
+pub(super) fn near_as<'n>(found: &str, known: impl IntoIterator<Item = (&'n str, &'n str)>) -> String {
+    let found = found.to_lowercase();
+    let measured = known.into_iter().map(|(word, shown)| (distance(&found, &word.to_lowercase()), word, shown));
+    match measured.min_by_key(|(distance, ..)| *distance) {
+        Some((distance, word, shown)) if distance <= 3 && distance * 2 <= word.chars().count().max(2) => format!(" (did you mean `{shown}`?)"),
         _ => String::new(),
     }
 }

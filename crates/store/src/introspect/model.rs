@@ -14,7 +14,6 @@ use super::through;
 
 /// Everything that is to be written, and what was there before.
 pub(super) struct Model<'s> {
-    pub(super) schema: &'s Schema,
     pub(super) dialect: Dialect,
     /// In the order of the schema's tables.
     pub(super) resources: Vec<Draft<'s>>,
@@ -96,7 +95,7 @@ fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String
 
 /// A resource for each table that has none, fields for each column that has none. Relations come after.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<&Catalog>) -> Model<'s> {
-    let mut model = Model { schema, dialect, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
+    let mut model = Model { dialect, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
     let mut names = Names::default();
     for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
         names.take(&resource.context, &resource.name, &resource.plural);
@@ -108,17 +107,18 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<&
             }
         }
     }
+    let homes: Vec<(&Table, &Resource)> = existing
+        .iter()
+        .flat_map(|catalog| catalog.resources())
+        .filter_map(|resource| schema.table(&resource.table, dialect).map(|table| (table, resource)))
+        .collect();
     let mut drafts: Vec<(usize, Draft)> = Vec::new();
     // Tables that may be left out come last, so that they take no name from another.
     let mut places: Vec<usize> = (0..schema.tables.len()).collect();
     places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
     for place in places {
         let table = &schema.tables[place];
-        let behind: Vec<&Resource> = existing
-            .iter()
-            .flat_map(|catalog| catalog.resources())
-            .filter(|resource| schema.table(&resource.table, dialect).is_some_and(|found| std::ptr::eq(found, table)))
-            .collect();
+        let behind: Vec<&Resource> = homes.iter().filter(|(home, _)| std::ptr::eq(*home, table)).map(|(_, resource)| *resource).collect();
         if behind.is_empty() && table.incidental {
             continue;
         }

@@ -57,9 +57,13 @@ fn edges(model: &Model) -> Vec<Edge> {
                 unique: draft.table.is_unique(&columns, model.dialect),
                 is_new: draft.is_new || target.is_new || fields.iter().any(|(own, other)| own.is_new || other.is_new),
                 columns: foreign_key.columns.clone(),
-                has_twin: foreign_keys(draft.table).iter().filter(|other| place(model, other) == Some(to)).count() > 1,
+                has_twin: false,
             });
         }
+    }
+    let ends: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    for edge in &mut edges {
+        edge.has_twin = ends.iter().filter(|ends| **ends == (edge.from, edge.to)).count() > 1;
     }
     edges
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Need, Sink, need_total};
+use crate::run::{BatchSize, Need, Sink, below, need_total};
 
 use super::{Connection, Lease, Postgres, Prepare, bind, encode};
 
@@ -40,14 +40,36 @@ pub(crate) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> 
         .await
 }
 
-/// The database's own plan of a statement, run for real.
-pub(crate) async fn analyze(postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
+/// How many parents' keys a level is explained with.
+const EXPLAINED_ROWS: usize = 256;
+
+/// The database's own plan of each level, run for real.
+pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
-    let explained = Sql { text: format!("EXPLAIN (ANALYZE, BUFFERS) {}", sql.text), params: sql.params.clone() };
+    let mut plans = vec![(String::new(), explained(&mut lease, postgres, &root.sql, None).await?)];
+    let first = Sql { text: format!("SELECT * FROM ({}) AS first LIMIT {EXPLAINED_ROWS}", root.sql.text), params: root.sql.params.clone() };
+    let mut open = Vec::new();
+    if !root.children.is_empty() {
+        let batch = lease.step(postgres.timeout, async |connection| rows(connection, root, Source::Query(&first)).await).await?;
+        open.push((String::new(), root, batch.pending));
+    }
+    while let Some((path, level, pending)) = open.pop() {
+        for (keys, child) in pending.into_iter().zip(&level.children) {
+            let path = below(&path, &child.key);
+            plans.push((path.clone(), explained(&mut lease, postgres, &child.level.sql, Some(&keys)).await?));
+            let (_, batch) = lease.step(postgres.timeout, async |connection| related(connection, child, &keys).await).await?;
+            open.push((path, &child.level, batch.pending));
+        }
+    }
+    Ok(plans)
+}
+
+async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
+    let text = format!("EXPLAIN (ANALYZE, BUFFERS) {}", sql.text);
     lease
         .step(postgres.timeout, async |connection| {
-            let params = explained.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-            let rows: Vec<Row> = connection.client.query_typed_raw(&explained.text, params).await?.try_collect().await?;
+            let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+            let rows: Vec<Row> = connection.client.query_typed_raw(&text, params).await?.try_collect().await?;
             Ok(rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok()).collect())
         })
         .await

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Need, Sink, need_total};
+use crate::run::{BatchSize, Need, Sink, below, need_total};
 
 use super::{Brake, Sqlite, encode, functions};
 
@@ -107,24 +107,25 @@ impl Pump<'_> {
     }
 }
 
-/// The database's own plan of a statement.
-pub(crate) async fn analyze(sqlite: &Sqlite, sql: Sql) -> Result<Vec<String>, Error> {
+/// The database's own plan of each level. SQLite plans without running, so no keys are needed.
+pub(crate) async fn analyze(sqlite: &Sqlite, root: Level) -> Result<Vec<(String, Vec<String>)>, Error> {
     sqlite
         .work(move |connection, _| {
-            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.text))?;
-            for (index, param) in sql.params.iter().enumerate() {
-                if let Source::Value(value) = &param.source {
-                    statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?;
-                }
-            }
-            let mut rows = statement.raw_query();
-            let mut lines = Vec::new();
-            while let Some(row) = rows.next()? {
-                lines.push(row.get::<_, String>(3)?);
-            }
-            Ok(lines)
+            let mut plans = Vec::new();
+            explain(connection, "", &root, &mut plans)?;
+            Ok(plans)
         })
         .await
+}
+
+fn explain(connection: &Connection, path: &str, level: &Level, plans: &mut Vec<(String, Vec<String>)>) -> Result<(), Error> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", level.sql.text))?;
+    let lines = statement.query_map(rusqlite::params_from_iter(level.sql.params.iter().map(|_| rusqlite::types::Null)), |row| row.get(3))?;
+    plans.push((path.to_owned(), lines.collect::<Result<_, _>>()?));
+    for child in &level.children {
+        explain(connection, &below(path, &child.key), &child.level, plans)?;
+    }
+    Ok(())
 }
 
 fn key_sets(level: &Level) -> Vec<Keys> {

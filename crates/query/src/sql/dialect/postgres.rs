@@ -171,19 +171,27 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
+/// Two columns of the same native type need no cast, and an index serves.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    linked_to_key(writer, column, other);
+    if column.field.native == other.native && column.field.native != Native::TextByCast {
+        writer.column(column);
+    } else {
+        standard(writer, column);
+    }
 }
 
-pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
+/// Bound keys are of the standard types.
+pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
+    standard(writer, column);
+}
+
+/// A column as one of the types that keys are bound as.
+fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
-    // Two columns of the same native type need no cast, and an index serves.
-    let castable = matches!(column.field.native, Native::Enum(_) | Native::TextByCast);
-    if castable && column.field.native != own.native {
-        writer.raw("::text");
-    }
-    if column.field.native == Native::TimestampWithoutZone && own.native != Native::TimestampWithoutZone {
-        writer.raw(" AT TIME ZONE 'UTC'");
+    match column.field.native {
+        Native::Enum(_) | Native::TextByCast => writer.raw("::text"),
+        Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
+        _ => {}
     }
 }
 

@@ -1,0 +1,81 @@
+//! Sixteen connections, each with its statements prepared when it is made.
+
+use deadpool::managed::{self, BuildError, Metrics, RecycleError, RecycleResult};
+use tokio_postgres::{Client, Config, NoTls, Statement};
+
+/// As many as the server under test has by default.
+const CONNECTIONS: usize = 16;
+
+const CUSTOMERS: &str = "SELECT id, name, email, country, tags, profile, created_at, active FROM customers";
+
+/// A connection and everything it will ever be asked.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) named_customers: Statement,
+    pub(crate) customers: Statement,
+    pub(crate) count_customers: Statement,
+    pub(crate) orders: Statement,
+    pub(crate) items: Statement,
+    pub(crate) products: Statement,
+    pub(crate) statuses: Statement,
+}
+
+pub(crate) type Pool = managed::Pool<Connector>;
+
+pub(crate) struct Connector(Config);
+
+pub(crate) fn pool(url: &str) -> Result<Pool, Box<dyn std::error::Error>> {
+    let connector = Connector(url.parse()?);
+    managed::Pool::builder(connector).max_size(CONNECTIONS).build().map_err(|error: BuildError| error.into())
+}
+
+impl managed::Manager for Connector {
+    type Type = Connection;
+    type Error = tokio_postgres::Error;
+
+    async fn create(&self) -> Result<Connection, tokio_postgres::Error> {
+        let (client, connection) = self.0.connect(NoTls).await?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                eprintln!("a connection ended: {error}");
+            }
+        });
+        // What a client chooses is bound, as it must be.
+        Ok(Connection {
+            named_customers: client
+                .prepare(&format!("{CUSTOMERS} WHERE country = $1 AND name ILIKE $2 ORDER BY created_at LIMIT $3"))
+                .await?,
+            customers: client.prepare(&format!("{CUSTOMERS} WHERE country = $1 ORDER BY created_at LIMIT $2 OFFSET $3")).await?,
+            count_customers: client.prepare("SELECT count(*) FROM customers WHERE country = $1").await?,
+            orders: client
+                .prepare(
+                    "SELECT k.n, o.* FROM unnest($1::int8[]) WITH ORDINALITY AS k(id, n) CROSS JOIN LATERAL \
+                     (SELECT id, customer_id, status, total, placed_at FROM orders WHERE customer_id = k.id ORDER BY placed_at DESC LIMIT $2) AS o",
+                )
+                .await?,
+            items: client
+                .prepare(
+                    "SELECT k.n, i.id, i.order_id, i.product_id, i.qty, i.price FROM unnest($1::int8[]) WITH ORDINALITY AS k(id, n) \
+                     JOIN order_items AS i ON i.order_id = k.id ORDER BY i.id",
+                )
+                .await?,
+            products: client
+                .prepare(
+                    "SELECT k.n, p.id, p.name, p.category, p.price FROM unnest($1::int8[]) WITH ORDINALITY AS k(id, n) \
+                     JOIN products AS p ON p.id = k.id",
+                )
+                .await?,
+            statuses: client
+                .prepare(
+                    "SELECT status, count(*), sum(total) FROM orders WHERE placed_at >= $1 AND placed_at < $2 \
+                     GROUP BY status ORDER BY status",
+                )
+                .await?,
+            client,
+        })
+    }
+
+    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
+        if connection.client.is_closed() { Err(RecycleError::message("the connection is closed")) } else { Ok(()) }
+    }
+}

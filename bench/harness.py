@@ -1,0 +1,244 @@
+"""What `run` and `memory` share: a private PostgreSQL with the shop in it, and processes that end when we do."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+
+# One machine that runs database, server and load: nothing waits for a disk.
+SETTINGS = {
+    "shared_buffers": "512MB",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "work_mem": "16MB",
+    "max_connections": "300",
+    "random_page_cost": "1.1",
+    "timezone": "UTC",
+    "listen_addresses": "127.0.0.1",
+    "autovacuum": "off",
+}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def fail(text):
+    say(f"error: {text}")
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def session():
+    """An ExitStack that unwinds on Ctrl-C and on a polite kill as well."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with contextlib.ExitStack() as stack:
+        try:
+            yield stack
+        except KeyboardInterrupt:
+            say("interrupted")
+            sys.exit(130)
+
+
+def install(packages):
+    """Installs Debian packages by the program each of them brings."""
+    missing = [package for program, package in packages.items() if not find_program(program)]
+    if not missing:
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        fail(f"please install {' '.join(missing)}")
+    say(f"installing {' '.join(missing)}")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", *missing]):
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True, timeout=600)
+
+
+def find_program(name):
+    """A program on the path, or where Debian keeps those of PostgreSQL."""
+    found = shutil.which(name)
+    if found:
+        return found
+    versions = sorted(Path("/usr/lib/postgresql").glob("[0-9]*"), key=lambda path: int(path.name), reverse=True)
+    return next((str(path / "bin" / name) for path in versions if (path / "bin" / name).exists()), None)
+
+
+def build(*packages):
+    """Builds release binaries and gives the folder they are in."""
+    say(f"building {', '.join(packages)}")
+    names = [argument for package in packages for argument in ("-p", package)]
+    subprocess.run(["cargo", "build", "--release", "--quiet", *names], cwd=ROOT, check=True, timeout=3600)
+    return TARGET / "release"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Cluster:
+    """A PostgreSQL of our own. Its data folder stays for the next run; the server does not."""
+
+    def __init__(self, stack):
+        self.folder = scratch()
+        lock = stack.enter_context(open(self.folder / "lock", "w"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fail(f"another run uses {self.folder}")
+        self.data = self.folder / "data"
+        self.port = free_port()
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/bench"
+        seeded = self.folder / "seeded"
+        checksum = self.checksum()
+        fresh = not (seeded.exists() and seeded.read_text() == checksum)
+        if fresh:
+            seeded.unlink(missing_ok=True)
+            self.create()
+        self.start(stack)
+        if fresh:
+            say("filling the database, about half a minute")
+            self.run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "bench")
+            self.run("psql", "-X", "-q", "-o", "/dev/null", "-f", "-", self.url, stdin=(BENCH / "seed.sql").read_text())
+            seeded.write_text(checksum)
+        # A cold cache would be measured as the first round.
+        for table in ("customers", "orders", "order_items", "products"):
+            self.answer(f"SELECT count(*) FROM {table}")
+
+    def checksum(self):
+        version = self.output("postgres", "--version")
+        return hashlib.sha256(version.encode() + (BENCH / "seed.sql").read_bytes()).hexdigest()
+
+    def create(self):
+        say(f"making a PostgreSQL cluster in {self.folder}")
+        if self.data.exists():
+            subprocess.run(self.command("pg_ctl", "-D", str(self.data), "-m", "immediate", "stop"), capture_output=True, timeout=60)
+            shutil.rmtree(self.data)
+        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+
+    def start(self, stack):
+        # A run that was killed may have left its server behind.
+        subprocess.run(self.command("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop"), capture_output=True, timeout=60)
+        sockets = self.folder if len(str(self.folder)) < 80 else Path(tempfile.mkdtemp(prefix="peristyle-bench-"))
+        if sockets != self.folder:
+            stack.callback(shutil.rmtree, sockets, ignore_errors=True)
+            shutil.chown(sockets, *owner())
+        options = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(sockets)}
+        words = " ".join(f"-c {name}={value}" for name, value in options.items())
+        stack.callback(self.stop)
+        self.run("pg_ctl", "-D", str(self.data), "-l", str(self.folder / "log"), "-w", "-t", "60", "-o", words, "start")
+
+    def stop(self):
+        subprocess.run(self.command("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop"), capture_output=True, timeout=60)
+
+    def command(self, program, *arguments):
+        path = find_program(program)
+        if path is None:
+            fail(f"{program} is missing")
+        # PostgreSQL refuses to run as root.
+        user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        return [*user, path, *arguments]
+
+    def run(self, program, *arguments, stdin=None):
+        outcome = subprocess.run(
+            self.command(program, *arguments), input=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=600, cwd="/")
+        if outcome.returncode != 0:
+            fail(f"{program} failed: {outcome.stderr.strip()}")
+
+    def output(self, program, *arguments):
+        return subprocess.run(self.command(program, *arguments), stdout=subprocess.PIPE, text=True, check=True, timeout=600, cwd="/").stdout
+
+    def answer(self, sql):
+        """What psql says to one statement that gives one value."""
+        return self.output("psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql, self.url).strip()
+
+
+def owner():
+    """Who PostgreSQL runs as."""
+    entry = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    return entry.pw_uid, entry.pw_gid
+
+
+def scratch():
+    """A folder that PostgreSQL's user can enter: in the build folder, or where everyone can if that is somebody's home."""
+    user, group = owner()
+    for folder in (TARGET / "bench", Path("/var/tmp") / f"peristyle-bench-{os.geteuid()}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        os.chown(folder, user, group)
+        if os.geteuid() != 0:
+            return folder
+        if subprocess.run(["runuser", "-u", "postgres", "--", "test", "-w", str(folder)], timeout=10).returncode == 0:
+            return folder
+    fail("no folder that the user postgres can write to")
+
+
+def spawn(stack, command, environment=None):
+    """Starts a process that ends with us."""
+    # What is set around us must not change what is measured.
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    process = subprocess.Popen([str(word) for word in command], env={**inherited, **(environment or {})}, stdout=subprocess.DEVNULL, cwd=ROOT)
+    stack.callback(end, process)
+    return process
+
+
+def end(process):
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(15)
+
+
+def serve(stack, binaries, database, port):
+    """Starts the release server with its shipped defaults."""
+    return spawn(stack, [binaries / "peristyle", "serve"], {
+        "OAUTH_STRATEGY": "none",
+        "DATABASE_URL": database,
+        "PERISTYLE_MANIFEST": str(BENCH / "peristyle.toml"),
+        "LISTEN": f"127.0.0.1:{port}",
+        "LOG": "warn",
+    })
+
+
+def wait_ready(process, url, pause=0.02, patience=20):
+    """Waits for 200 and gives the seconds it took."""
+    start = time.monotonic()
+    while time.monotonic() - start < patience:
+        if process.poll() is not None:
+            fail(f"{process.args[0]} ended with status {process.returncode}")
+        try:
+            with urllib.request.urlopen(url, timeout=2) as response:
+                if response.status == 200:
+                    return time.monotonic() - start
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            pass
+        time.sleep(pause)
+    fail(f"{url} was not ready within {patience} s")
+
+
+def post(url, body):
+    request = urllib.request.Request(url, data=body, headers={"content-type": "application/json"}, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        fail(f"{url} answered {error.code}: {error.read().decode(errors='replace')}")

@@ -1,0 +1,132 @@
+//! From configuration to something that can serve: the database opened, the manifest resolved and held against it.
+
+use std::sync::Arc;
+
+use identity::keys::PrivateKey;
+use identity::strategy::Strategy;
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use query::sql::Dialect;
+use store::check::{Report, Severity};
+use store::{Database, DatabaseSettings};
+
+use crate::auth::Gate;
+use crate::config::{Config, ManifestPath};
+
+/// Why a process cannot start: one message, for the person who starts it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BootError(pub String);
+
+/// What answering a request needs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// The declared resources.
+    pub catalog: Arc<Catalog>,
+    /// Where reads go.
+    pub reader: Reader,
+    /// Who asks.
+    pub gate: Gate,
+}
+
+/// The database that reads use: a replica while it answers, the primary otherwise.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// The database itself.
+    pub primary: Database,
+    /// A replica.
+    pub replica: Option<Database>,
+}
+
+impl Reader {
+    /// Runs a statement.
+    pub async fn run(&self, query: query::sql::Query, format: store::run::Format) -> Result<store::Answer, store::Error> {
+        if let Some(replica) = &self.replica {
+            match replica.run(query.clone(), format).await {
+                Err(store::Error::Unavailable(reason)) => tracing::warn!(%reason, "the replica is out of reach; asking the primary"),
+                other => return other,
+            }
+        }
+        self.primary.run(query, format).await
+    }
+}
+
+/// Boots a process that serves.
+pub async fn boot(config: &Config) -> Result<Service, BootError> {
+    authority(config)?;
+    let mut catalog = catalog(&config.manifest)?;
+    let primary = open(&config.database_url, &config.database, &catalog)?;
+    let replica = config.database_read_url.as_deref().map(|url| open(url, &config.database, &catalog)).transpose()?;
+    if !catalog.resources().is_empty() {
+        let report = bind(&mut catalog, &primary).await?;
+        refuse_errors(&report, config.manifest.path().display().to_string().as_str())?;
+    }
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate: Gate::open() })
+}
+
+/// The identity role: a warning under `none`, a usable key under every other.
+fn authority(config: &Config) -> Result<(), BootError> {
+    if config.strategy == Strategy::None {
+        tracing::warn!("OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production.");
+        return Ok(());
+    }
+    let path = config.private_key_path.display();
+    let text = std::fs::read_to_string(&config.private_key_path)
+        .map_err(|error| BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {path} cannot be read: {error}; OAUTH_STRATEGY={} needs one", config.strategy.as_str())))?;
+    PrivateKey::from_pem(&text).map_err(|error| BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {path} {error}")))?;
+    Err(BootError(format!("OAUTH_STRATEGY={} is not built yet in this version; use none", config.strategy.as_str())))
+}
+
+/// Reads and resolves the manifest.
+pub fn catalog(manifest: &ManifestPath) -> Result<Catalog, BootError> {
+    let path = manifest.path();
+    let name = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
+            tracing::warn!("no manifest at {name}: no resource is declared, so nothing can be asked; `peristyle introspect` writes one");
+            return Ok(Catalog::default());
+        }
+        Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}"))),
+    };
+    let manifest = Manifest::read(&text).map_err(|error| BootError(error.in_file(&name)))?;
+    Catalog::resolve(&manifest).map_err(|error| BootError(error.in_file(&name)))
+}
+
+/// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
+pub fn open(url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
+    if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
+        let missing = !std::path::Path::new(path).exists();
+        if missing && !catalog.resources().is_empty() {
+            return Err(BootError(format!("DATABASE_URL: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
+        }
+        if missing {
+            std::fs::write(path, []).map_err(|error| BootError(format!("DATABASE_URL: the SQLite file {path:?} cannot be made: {error}")))?;
+        }
+    }
+    Database::open(url, settings).map_err(|error| BootError(format!("DATABASE_URL: {error}")))
+}
+
+/// Holds the catalog against the live database and learns what its columns are.
+pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
+    let schema = database.schema().await.map_err(|error| BootError(format!("DATABASE_URL: {error}")))?;
+    if database.dialect() == Dialect::Postgres {
+        store::check::bind(catalog, &schema);
+    }
+    Ok(store::check::check(catalog, &schema, database.dialect()))
+}
+
+fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {
+    let mut errors = Vec::new();
+    let mut warnings = 0;
+    for finding in &report.findings {
+        match finding.severity {
+            Severity::Error => errors.push(format!("{file}:{}: {}", finding.line, finding.message)),
+            Severity::Warning => warnings += 1,
+        }
+    }
+    if warnings > 0 {
+        tracing::warn!("the manifest and the database differ in {warnings} lesser point(s); `peristyle check` lists them");
+    }
+    if errors.is_empty() { Ok(()) } else { Err(BootError(errors.join("\n"))) }
+}

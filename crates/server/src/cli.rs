@@ -1,0 +1,88 @@
+//! The command line. Every command says in one line what to fix and exits non-zero, or does its work and exits zero.
+
+mod check;
+mod explain;
+mod introspect;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::Config;
+
+/// A safe query layer and sign-in for your relational database.
+#[derive(Debug, Parser)]
+#[command(name = "peristyle", version, about, after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect > peristyle.toml\n  DATABASE_URL=postgres://localhost/shop peristyle serve")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the declared resources over HTTP
+    #[command(after_help = "Example:\n  DATABASE_URL=sqlite://shop.db LISTEN=127.0.0.1:4000 peristyle serve")]
+    Serve,
+    /// Compare the manifest with the live database and print what to fix
+    #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/shop peristyle check")]
+    Check {
+        /// Print one JSON object for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a manifest from an existing database
+    #[command(after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update")]
+    Introspect(introspect::Arguments),
+    /// Show what a statement becomes: merged statement, SQL of each level, where each predicate came from
+    #[command(after_help = "Example:\n  echo '{\"where\":{\"name\":{\"iLike\":\"a%\"}}}' > statement.json\n  peristyle explain shop.customer statement.json")]
+    Explain(explain::Arguments),
+}
+
+/// A command that could not do its work: one message, for the person who typed it.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(error.to_string())
+    }
+}
+
+/// Runs the command that was typed.
+pub fn run() -> ExitCode {
+    let Arguments { command } = Arguments::parse();
+    match execute(command) {
+        Ok(code) => code,
+        Err(Failure(message)) => {
+            eprintln!("peristyle: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<ExitCode, Failure> {
+    let config = Config::from_environment()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match command {
+            Command::Serve => serve::run(&config).await,
+            Command::Check { json } => check::run(&config, if json { Output::Json } else { Output::Text }).await,
+            Command::Introspect(arguments) => introspect::run(&config, arguments).await,
+            Command::Explain(arguments) => explain::run(&config, arguments).await,
+        }
+    })
+}
+
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Text,
+    Json,
+}
+
+/// Prints to standard output; a reader that closed it early is no fault.
+fn print(text: &str) {
+    use std::io::Write;
+    _ = writeln!(std::io::stdout(), "{text}");
+}

@@ -1,0 +1,87 @@
+//! `peristyle explain`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use query::policy::{self, Viewer};
+use query::parse;
+use serde_json::Value;
+
+use crate::boot;
+use crate::config::{Config, ManifestPath};
+use crate::error::Problem;
+use crate::explain::{Analyze, explain};
+
+use super::{Failure, print};
+
+/// What is typed after `explain`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The resource, such as shop.customer
+    resource: String,
+    /// A file with a Query Statement; `-` reads standard input
+    statement: PathBuf,
+    /// Run it and show the database's own plan of each level
+    #[arg(long)]
+    analyze: bool,
+    /// Print one JSON object for programs
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let mut catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
+    let database = boot::open(&config.database_url, &config.database, &catalog)?;
+    boot::bind(&mut catalog, &database).await?;
+    let Some(resource) = catalog.by_name(&arguments.resource) else {
+        let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
+        return Err(Failure(format!("no resource {:?}; declared are {}", arguments.resource, known.join(", "))));
+    };
+    let name = arguments.statement.display();
+    let bytes = if arguments.statement.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes)?;
+        bytes
+    } else {
+        std::fs::read(&arguments.statement).map_err(|error| Failure(format!("{name} cannot be read: {error}")))?
+    };
+    let statement = parse::document(&bytes).map_err(|error| Failure(format!("{name}: {error}")))?;
+    let viewer = Viewer::operator();
+    let entrance = policy::enter(&catalog, resource, &viewer)?;
+    let analyze = if arguments.analyze { Analyze::Yes } else { Analyze::No };
+    let explained = explain(&database, entrance, &viewer, statement, analyze).await.map_err(|problem| match problem {
+        Problem::Statement(error) => Failure(format!("{name}: {error}")),
+        Problem::Store(error) => Failure(error.to_string()),
+        other => Failure(format!("{other:?}")),
+    })?;
+    if arguments.json {
+        print(&explained.to_string());
+    } else {
+        print(&readable(&explained));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn readable(explained: &Value) -> String {
+    use std::fmt::Write;
+    let mut out = String::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let list = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ");
+    // Writing to a String cannot fail.
+    _ = writeln!(out, "{} {}", text(&explained["resource"]), explained["statement"]);
+    for level in explained["levels"].as_array().into_iter().flatten() {
+        let path = text(&level["path"]);
+        _ = writeln!(out, "\n{}\n  {}", if path.is_empty() { "root" } else { &path }, text(&level["sql"]));
+        _ = writeln!(out, "  parameters: {}", list(&level["parameters"]));
+        for predicate in level["predicates"].as_array().into_iter().flatten() {
+            _ = writeln!(out, "  {:<10} {}: {}", text(&predicate["source"]), text(&predicate["resource"]), text(&predicate["sql"]));
+        }
+        for line in level["plan"].as_array().into_iter().flatten() {
+            _ = writeln!(out, "  | {}", text(line));
+        }
+    }
+    if let Some(sql) = explained["total"]["sql"].as_str() {
+        _ = writeln!(out, "\ntotal\n  {sql}\n  parameters: {}", list(&explained["total"]["parameters"]));
+    }
+    out
+}

@@ -1,0 +1,67 @@
+//! `peristyle introspect`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::boot;
+use crate::config::Config;
+
+use super::{Failure, print};
+
+/// What is typed after `introspect`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Write to this file instead of the one PERISTYLE_MANIFEST names; `-` prints
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Add what is new in the database to the manifest and keep every edit
+    #[arg(long)]
+    update: bool,
+    /// Replace a manifest that is there already
+    #[arg(long, conflicts_with = "update")]
+    force: bool,
+    /// Print one JSON object for programs
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
+    let printed = path.as_os_str() == "-";
+    let name = path.display().to_string();
+    if let Some(file) = config.database_url.strip_prefix("sqlite://").filter(|file| !std::path::Path::new(file).exists()) {
+        return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
+    }
+    let database = boot::open(&config.database_url, &config.database, &query::catalog::Catalog::default())?;
+    let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
+    let (text, added) = if arguments.update {
+        let existing = std::fs::read_to_string(&path).map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
+        let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| Failure(format!("{name}: {error}")))?;
+        (update.text, update.added)
+    } else {
+        if !printed && !arguments.force && path.exists() {
+            return Err(Failure(format!("{name} exists already: use --update to add what is new, --force to replace it, or --out FILE")));
+        }
+        (store::introspect::manifest(&schema, database.dialect()), Vec::new())
+    };
+    if printed {
+        print(text.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    std::fs::write(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
+    if arguments.json {
+        print(&json!({ "file": name, "tables": schema.tables.len(), "added": added }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    for item in &added {
+        print(&format!("added {item}"));
+    }
+    if arguments.update {
+        print(&format!("{name}: {} addition(s)", added.len()));
+    } else {
+        print(&format!("wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`", schema.tables.len()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,321 @@
+//! The environment, read once. No other file looks at it.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use identity::strategy::{STRATEGIES, Strategy};
+use store::run::{DatabaseSettings, Prepare};
+
+/// A variable that is missing or malformed: which, what was found, and what is accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}: {problem}")]
+pub struct ConfigError {
+    variable: &'static str,
+    problem: String,
+}
+
+/// Everything that differs between deployments.
+#[derive(Clone)]
+pub struct Config {
+    /// The identity role.
+    pub strategy: Strategy,
+    /// The private key, needed in every role but `none`.
+    pub private_key_path: PathBuf,
+    /// The database.
+    pub database_url: String,
+    /// A replica that reads may use.
+    pub database_read_url: Option<String>,
+    /// How the database is used.
+    pub database: DatabaseSettings,
+    /// The manifest.
+    pub manifest: ManifestPath,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The public base URL.
+    pub app_url: String,
+    /// Browser origins that may call with credentials.
+    pub cors_origins: Vec<String>,
+    /// Addresses whose forwarding headers count.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Where metrics are served, if anywhere.
+    pub metrics_listen: Option<SocketAddr>,
+    /// The log filter.
+    pub log: String,
+    /// How logs look.
+    pub log_format: LogFormat,
+}
+
+/// Where the manifest is, and whether somebody said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ManifestPath {
+    /// The default place; a missing file means no resources.
+    Default(PathBuf),
+    /// A place that was named; a missing file is a fault.
+    Named(PathBuf),
+}
+
+impl ManifestPath {
+    /// The path.
+    pub fn path(&self) -> &PathBuf {
+        match self {
+            ManifestPath::Default(path) | ManifestPath::Named(path) => path,
+        }
+    }
+}
+
+/// How logs look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Addresses of databases hold passwords.
+        out.debug_struct("Config").field("strategy", &self.strategy).field("listen", &self.listen).field("manifest", &self.manifest).finish_non_exhaustive()
+    }
+}
+
+impl Config {
+    /// Reads the process's environment.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub fn from_environment() -> Result<Self, ConfigError> {
+        let mut values = HashMap::new();
+        for variable in VARIABLES {
+            match std::env::var(variable) {
+                Ok(value) => _ = values.insert(variable, value),
+                Err(std::env::VarError::NotPresent) => {}
+                Err(std::env::VarError::NotUnicode(_)) => return Err(ConfigError { variable, problem: "is not UTF-8".to_owned() }),
+            }
+        }
+        Self::from_values(&values)
+    }
+
+    fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
+        let read = |variable: &'static str| Variable { variable, value: values.get(variable).map(String::as_str).filter(|value| !value.is_empty()) };
+        let listen: SocketAddr = read("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
+        let manifest = match values.get("PERISTYLE_MANIFEST").filter(|path| !path.is_empty()) {
+            Some(path) => ManifestPath::Named(path.into()),
+            None => ManifestPath::Default("peristyle.toml".into()),
+        };
+        Ok(Config {
+            strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
+            private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
+            database_url: database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?,
+            database_read_url: read_url(&read("DATABASE_READ_URL"))?,
+            database: DatabaseSettings {
+                pool: read("DATABASE_POOL").number(16, 1..=1000)?,
+                timeout: read("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
+                prepare: match read("DATABASE_PREPARE").word("on", &["on", "off"])? {
+                    "off" => Prepare::Off,
+                    _ => Prepare::On,
+                },
+                ..DatabaseSettings::default()
+            },
+            manifest,
+            listen,
+            app_url: match read("APP_URL").value {
+                None => format!("http://{listen}"),
+                Some(url) => origin("APP_URL", url)?,
+            },
+            cors_origins: read("APP_CORS_ORIGIN").list().map(|item| origin("APP_CORS_ORIGIN", item)).collect::<Result<_, _>>()?,
+            trusted_proxies: read("TRUSTED_PROXIES")
+                .list()
+                .map(|item| item.parse().map_err(|_| wrong("TRUSTED_PROXIES", item, "a comma list of IP addresses such as 10.0.0.1")))
+                .collect::<Result<_, _>>()?,
+            metrics_listen: match read("METRICS_LISTEN").value {
+                None => None,
+                Some(_) => Some(read("METRICS_LISTEN").parse("", "a socket address such as 127.0.0.1:9100")?),
+            },
+            log: log_filter(read("LOG").value.unwrap_or("info"))?,
+            log_format: match read("LOG_FORMAT").word("text", &["text", "json"])? {
+                "json" => LogFormat::Json,
+                _ => LogFormat::Text,
+            },
+        })
+    }
+}
+
+const VARIABLES: [&str; 15] = [
+    "OAUTH_STRATEGY",
+    "OAUTH_PRIVATE_KEY_PATH",
+    "DATABASE_URL",
+    "DATABASE_READ_URL",
+    "DATABASE_POOL",
+    "DATABASE_TIMEOUT",
+    "DATABASE_PREPARE",
+    "PERISTYLE_MANIFEST",
+    "LISTEN",
+    "APP_URL",
+    "APP_CORS_ORIGIN",
+    "TRUSTED_PROXIES",
+    "METRICS_LISTEN",
+    "LOG",
+    "LOG_FORMAT",
+];
+
+struct Variable<'v> {
+    variable: &'static str,
+    value: Option<&'v str>,
+}
+
+fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
+    ConfigError { variable, problem: format!("found {found:?}; accepted is {accepted}") }
+}
+
+impl<'v> Variable<'v> {
+    fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
+        let value = self.value.unwrap_or(default);
+        value.parse().map_err(|_| wrong(self.variable, value, accepted))
+    }
+
+    fn number(&self, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let accepted = format!("a whole number from {} to {}", range.start(), range.end());
+        value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| wrong(self.variable, value, &accepted))
+    }
+
+    fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
+    }
+
+    /// `30`, `30s`, `30 s`, `500ms`, `2m`
+    fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+        let number = value[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number));
+        let duration = match (number, value[digits..].trim()) {
+            (Some(number), "" | "s") => Some(Duration::from_secs(number)),
+            (Some(number), "ms") => Some(Duration::from_millis(number)),
+            (Some(number), "m") => Some(Duration::from_secs(number * 60)),
+            _ => None,
+        };
+        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms or 2m"))
+    }
+
+    fn list(&self) -> impl Iterator<Item = &'v str> {
+        self.value.unwrap_or_default().split(',').map(str::trim).filter(|item| !item.is_empty())
+    }
+}
+
+fn strategy(word: &str) -> Result<Strategy, ConfigError> {
+    Strategy::from_word(word).map_err(|_| {
+        let words: Vec<&str> = STRATEGIES.iter().map(|(word, _)| *word).collect();
+        ConfigError { variable: "OAUTH_STRATEGY", problem: format!("found {word:?}; valid options are {}", words.join(", ")) }
+    })
+}
+
+/// The scheme decides; the address itself is not repeated, since it may hold a password.
+fn database_url(variable: &Variable<'_>, default: &str) -> Result<String, ConfigError> {
+    let url = variable.value.unwrap_or(default);
+    let known = ["postgres://", "postgresql://", "sqlite://"].iter().any(|scheme| url.starts_with(scheme)) || url == "sqlite::memory:";
+    if known {
+        return Ok(url.to_owned());
+    }
+    let scheme: String = url.chars().take_while(|character| *character != ':').take(20).collect();
+    Err(wrong(variable.variable, &format!("{scheme}:…"), "sqlite://PATH, sqlite::memory: or postgres://…"))
+}
+
+fn read_url(variable: &Variable<'_>) -> Result<Option<String>, ConfigError> {
+    if variable.value.is_none() {
+        return Ok(None);
+    }
+    let url = database_url(variable, "")?;
+    if url.starts_with("sqlite") {
+        return Err(wrong(variable.variable, "sqlite:…", "the address of a PostgreSQL replica, postgres://…"));
+    }
+    Ok(Some(url))
+}
+
+/// An origin: scheme and host, perhaps a port; one trailing slash is dropped, a path is refused.
+fn origin(variable: &'static str, text: &str) -> Result<String, ConfigError> {
+    let bare = text.strip_suffix('/').unwrap_or(text);
+    let host = bare.strip_prefix("http://").or_else(|| bare.strip_prefix("https://"));
+    let good = host.is_some_and(|host| {
+        let port = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map(|(_, port)| port);
+        !host.is_empty()
+            && !host.contains(['/', '?', '#', '@', ' ', '\\', ','])
+            && host.is_ascii()
+            && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    });
+    if good { Ok(bare.to_owned()) } else { Err(wrong(variable, text, "an origin such as https://api.example.com, without a path")) }
+}
+
+fn log_filter(text: &str) -> Result<String, ConfigError> {
+    match tracing_subscriber::EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err(wrong("LOG", text, "a level (error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+        Config::from_values(&pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn every_variable_has_its_default() {
+        // contract B1.1
+        let config = config(&[]).expect("defaults");
+        assert_eq!(config.strategy, Strategy::None);
+        assert_eq!(config.database_url, "sqlite://peristyle.db");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:4000");
+        assert_eq!(config.app_url, "http://127.0.0.1:4000");
+        assert_eq!(config.manifest, ManifestPath::Default("peristyle.toml".into()));
+        assert_eq!(config.private_key_path, PathBuf::from(".keys/oauth-private.key"));
+        assert_eq!((config.database.pool, config.database.timeout), (16, Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_malformed_variable_is_named_with_what_is_accepted() {
+        for (variable, value, accepted) in [
+            ("OAUTH_STRATEGY", "None", "none, local-provider, platform-hub"),
+            ("OAUTH_STRATEGY", " none", "none, local-provider, platform-hub"),
+            ("LISTEN", "localhost", "127.0.0.1:4000"),
+            ("DATABASE_URL", "mysql://root:sesame@h/d", "postgres://"),
+            ("DATABASE_READ_URL", "sqlite://x.db", "postgres://"),
+            ("DATABASE_POOL", "0", "1 to 1000"),
+            ("DATABASE_TIMEOUT", "soon", "30s"),
+            ("DATABASE_PREPARE", "yes", "on or off"),
+            ("APP_URL", "https://a.example/path", "without a path"),
+            ("APP_URL", "ftp://a.example", "https://"),
+            ("APP_CORS_ORIGIN", "https://a.example,*", "without a path"),
+            ("TRUSTED_PROXIES", "10.0.0.1,proxy", "IP addresses"),
+            ("LOG_FORMAT", "xml", "text or json"),
+            ("LOG", "peristyle=loud", "info"),
+        ] {
+            let message = config(&[(variable, value)]).expect_err(variable).to_string();
+            assert!(message.starts_with(variable) && message.contains(accepted), "{message}");
+            assert!(!message.contains("sesame"), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_origin_loses_one_trailing_slash() {
+        assert_eq!(config(&[("APP_URL", "https://a.example:8443/")]).map(|config| config.app_url), Ok("https://a.example:8443".to_owned()));
+        assert!(config(&[("APP_URL", "https://a.example//")]).is_err());
+    }
+
+    #[test]
+    fn times_may_have_a_unit() {
+        for (text, expected) in [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000)] {
+            let config = config(&[("DATABASE_TIMEOUT", text)]).expect(text);
+            assert_eq!(config.database.timeout, Duration::from_millis(expected));
+        }
+    }
+
+    #[test]
+    fn a_debug_print_tells_no_address() {
+        let config = config(&[("DATABASE_URL", "postgres://u:sesame@h/d")]).expect("an address");
+        assert!(!format!("{config:?}").contains("sesame"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Problems as clients see them: the only file that chooses statuses.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use axum::http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+
+/// Something a request cannot get, told as `application/problem+json`.
+#[derive(Debug)]
+pub enum Problem {
+    /// The statement has faults.
+    Statement(query::error::Error),
+    /// The caller may not.
+    Forbidden,
+    /// No such path, or no such row.
+    NotFound(&'static str),
+    /// Another method is meant.
+    MethodNotAllowed(&'static str),
+    /// The body is larger than 1 MiB.
+    TooLarge,
+    /// The body is no JSON by its own word.
+    MediaType,
+    /// The body did not come in time.
+    SlowBody,
+    /// The body broke off.
+    BrokenBody,
+    /// The database's side.
+    Store(store::Error),
+    /// A fault of ours.
+    Internal,
+}
+
+impl From<query::error::Error> for Problem {
+    fn from(error: query::error::Error) -> Self {
+        Problem::Statement(error)
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        Problem::Store(error)
+    }
+}
+
+/// How a problem is told.
+struct Face {
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    detail: String,
+}
+
+impl Problem {
+    fn face(&self) -> Face {
+        let face = |status, code, title, detail: &str| Face { status, code, title, detail: detail.to_owned() };
+        match self {
+            Problem::Statement(error) => {
+                let count = error.faults.len();
+                let detail = match error.faults.first() {
+                    Some(fault) if count == 1 => fault.message.clone(),
+                    _ => format!("the statement has {count} faults; each is listed in `errors`"),
+                };
+                face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+            }
+            Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
+            Problem::NotFound(detail) => face(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
+            Problem::MethodNotAllowed(allowed) => {
+                face(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this address takes {allowed}"))
+            }
+            Problem::TooLarge => face(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
+            Problem::MediaType => {
+                face(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type", "a body is sent as application/json")
+            }
+            Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
+            Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
+            Problem::Store(store::Error::Overloaded) => {
+                face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
+            }
+            Problem::Store(store::Error::Unavailable(_)) => {
+                face(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", "Database out of reach", "the database cannot be reached; try again shortly")
+            }
+            Problem::Store(store::Error::Timeout) => {
+                face(StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out", "the statement ran longer than allowed; narrow it with `where` or `limit`")
+            }
+            Problem::Store(_) | Problem::Internal => {
+                face(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error", "something went wrong on our side; the log has the request's id")
+            }
+        }
+    }
+
+    /// The problem as an answer. What only the log may know is logged here, once.
+    pub fn response(&self) -> Response<Body> {
+        let Face { status, code, title, detail } = self.face();
+        match self {
+            Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            Problem::Internal => tracing::error!(status = status.as_u16(), "a request failed"),
+            _ => {}
+        }
+        let mut body = json!({
+            "type": format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
+            "title": title,
+            "status": status.as_u16(),
+            "detail": detail,
+            "code": code,
+        });
+        if let Problem::Statement(error) = self {
+            body["errors"] = error
+                .faults
+                .iter()
+                .map(|fault| json!({ "code": fault.code.as_str(), "path": fault.path, "message": fault.message }))
+                .collect();
+        }
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some((name, value)) = self.header(status) {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    fn header(&self, status: StatusCode) -> Option<(HeaderName, &'static str)> {
+        match self {
+            Problem::MethodNotAllowed(allowed) => Some((ALLOW, allowed)),
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, "2")),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `explain`: what a statement becomes, over HTTP and on the command line.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use query::merge::merge;
+use query::parse::{self, Body as Statements};
+use query::plan::{self, Operation};
+use query::policy::{Entrance, Viewer};
+use query::statement::Statement;
+use query::sql;
+use serde_json::{Value, json};
+use store::Database;
+
+use crate::boot::Service;
+use crate::error::Problem;
+use crate::rest::{json_answer, read_body};
+
+/// The permission that lets somebody see SQL.
+pub const PERMISSION: &str = "peristyle.explain";
+
+/// Whether the database is asked for its own plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Analyze {
+    /// It is, which runs the statement.
+    Yes,
+    /// It is not; nothing is run.
+    No,
+}
+
+/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
+pub(crate) async fn answer(service: &Service, entrance: Entrance<'_>, viewer: &Viewer, request: Request) -> Result<Response<Body>, Problem> {
+    let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
+    let (head, body) = request.into_parts();
+    let bytes = read_body(&head.headers, body).await?;
+    let Statements { query, constraint } = parse::body(&bytes)?;
+    let statement = match constraint {
+        Some(constraint) => merge(query, constraint),
+        None => query,
+    };
+    let analyze = if analyze { Analyze::Yes } else { Analyze::No };
+    let explained = explain(&service.reader.primary, entrance, viewer, statement, analyze).await?;
+    Ok(json_answer(StatusCode::OK, explained.to_string()))
+}
+
+/// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
+pub async fn explain(database: &Database, entrance: Entrance<'_>, viewer: &Viewer, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
+    let merged = query::explain::statement(&statement);
+    let (mut described, query) = {
+        let plan = plan::plan(entrance, statement, viewer, Operation::Paginate, None)?;
+        let query = sql::render(&plan, database.dialect());
+        (query::explain::levels(&plan, &query, database.dialect()), query)
+    };
+    if analyze == Analyze::Yes {
+        for (path, lines) in database.analyze(&query).await? {
+            let level = described["levels"].as_array_mut().into_iter().flatten().find(|level| level["path"] == path.as_str());
+            if let Some(level) = level {
+                level["plan"] = json!(lines);
+            }
+        }
+    }
+    described["resource"] = json!(entrance.resource().full_name);
+    described["statement"] = merged;
+    Ok(described)
+}

@@ -1,0 +1,76 @@
+//! The accept loop: connections with time limits, and an end that finishes what is in flight.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+
+/// How long a client may take to send a request's head.
+const HEAD: Duration = Duration::from_secs(15);
+/// How long requests in flight may take once the end has come.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Opens the listener.
+pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until `stop` resolves, then lets requests in flight finish.
+pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    let graceful = GracefulShutdown::new();
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 * 1024);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(30)).max_concurrent_streams(128);
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let stream = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, most likely: waiting helps, spinning does not.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        connection(stream, &builder, &graceful, router.clone());
+    }
+    drop(listener);
+    tracing::info!("stopping: no new connections; finishing what is in flight");
+    tokio::select! {
+        () = graceful.shutdown() => tracing::info!("stopped"),
+        () = tokio::time::sleep(GRACE) => tracing::warn!("stopped with requests still in flight after {} s", GRACE.as_secs()),
+    }
+}
+
+fn connection(stream: TcpStream, builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
+    // Answers are written whole; waiting to fill a packet only costs time.
+    _ = stream.set_nodelay(true);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(router)).into_owned();
+    let watched = graceful.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = watched.await {
+            tracing::debug!(%error, "a connection ended");
+        }
+    });
+}
+
+/// Resolves when the process is asked to end.
+pub async fn signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        tracing::error!("signals cannot be listened to; the process ends only by force");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

@@ -1,0 +1,280 @@
+//! Schema, check and introspect against real databases: SQLite in memory, PostgreSQL from `PERISTYLE_TEST_POSTGRES`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "introspect/check.rs"]
+mod check_faults;
+#[path = "introspect/postgres.rs"]
+mod postgres;
+#[path = "introspect/update.rs"]
+mod updates;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use query::sql::Dialect;
+use rusqlite::Connection;
+use store::check::{Severity, check};
+use store::introspect::manifest;
+use store::schema::{Schema, read_sqlite};
+use tokio_postgres::{Client, Config, NoTls};
+
+fn catalog(text: &str) -> Catalog {
+    let manifest = Manifest::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn findings(text: &str, schema: &Schema, dialect: Dialect) -> Vec<String> {
+    let report = check(&catalog(text), schema, dialect);
+    report.findings.iter().map(|finding| format!("{} {}: {}", finding.line, finding.severity, finding.message)).collect()
+}
+
+fn has(text: &str, line: &str) {
+    assert!(text.lines().any(|found| found.split_whitespace().eq(line.split_whitespace())), "no line {line:?} in\n{text}");
+}
+
+fn has_not(text: &str, part: &str) {
+    assert!(!text.contains(part), "{part:?} in\n{text}");
+}
+
+/// The whole way a manifest goes: read, resolve, check. Returns the warnings.
+fn passes(text: &str, schema: &Schema, dialect: Dialect) -> Vec<String> {
+    let report = check(&catalog(text), schema, dialect);
+    let (errors, warnings): (Vec<_>, Vec<_>) = report.findings.into_iter().partition(|finding| finding.severity == Severity::Error);
+    assert!(errors.is_empty(), "{errors:#?}\n{text}");
+    warnings.into_iter().map(|finding| finding.message).collect()
+}
+
+fn sqlite(sql: &str) -> Schema {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(sql).unwrap();
+    read_sqlite(&connection).unwrap()
+}
+
+/// A database of its own, dropped at the end, whatever the body did.
+async fn with_postgres<F: Future<Output = ()> + Send + 'static>(options: &str, sql: &str, body: impl FnOnce(Client) -> F + Send + 'static) {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let Ok(url) = std::env::var("PERISTYLE_TEST_POSTGRES") else { panic!("run ./scripts/test, which starts PostgreSQL") };
+    let mut config: Config = url.parse().unwrap();
+    let name = format!("introspect_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let administrator = connect(&config).await;
+    administrator.batch_execute(&format!("CREATE DATABASE {name} {options}")).await.unwrap();
+    let client = connect(config.dbname(&name)).await;
+    client.batch_execute(sql).await.unwrap();
+    let outcome = tokio::spawn(body(client)).await;
+    administrator.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
+    if let Err(error) = outcome {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}
+
+async fn connect(config: &Config) -> Client {
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+const SQLITE_SHOP: &str = r#"
+    CREATE TABLE countries (code TEXT PRIMARY KEY, name VARCHAR(80) NOT NULL);
+    CREATE TABLE customers (
+        id INTEGER PRIMARY KEY, tenant_id UUID NOT NULL, name TEXT NOT NULL, country_code TEXT REFERENCES Countries(Code),
+        active BOOLEAN, flags TINYINT(1), size SMALLINT, points INT, weight DOUBLE PRECISION, balance DECIMAL(10, 2),
+        profile JSON, avatar BLOB, anything, birthday DATE, wakes TIME, created_at DATETIME NOT NULL, seen_at TIMESTAMP,
+        shout TEXT GENERATED ALWAYS AS (upper(name)) VIRTUAL, UNIQUE (tenant_id, id));
+    CREATE INDEX customers_country ON customers (country_code);
+    CREATE TABLE "order" (
+        id INTEGER PRIMARY KEY, tenant_id UUID NOT NULL, customer_id INTEGER NOT NULL,
+        FOREIGN KEY (tenant_id, customer_id) REFERENCES customers (tenant_id, id));
+    CREATE INDEX order_customer ON "order" (tenant_id, customer_id);
+    CREATE TABLE labels (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE customers_labels (
+        customer_id INTEGER NOT NULL REFERENCES customers, label_id INTEGER NOT NULL REFERENCES labels,
+        PRIMARY KEY (customer_id, label_id)) WITHOUT ROWID;
+    CREATE INDEX customers_labels_back ON customers_labels (label_id);
+    CREATE VIEW loud_customers AS SELECT id, shout FROM customers;
+    CREATE TABLE peristyle_own (id INTEGER PRIMARY KEY);
+"#;
+
+const SQLITE_SHOP_MANIFEST: &str = r#"
+[resource.app.country]
+table  = "countries"
+plural = "countries"
+
+[resource.app.country.fields]
+code = { type = "text", key = true }
+name = { type = "text", null = false }
+
+[resource.app.country.relations]
+customers = { many = "app.customer", on = { code = "countryCode" } }
+
+[resource.app.customer]
+table = "customers"
+
+[resource.app.customer.fields]
+id          = { type = "bigint", key = true }
+tenantId    = { type = "uuid", null = false }
+name        = { type = "text", null = false }
+countryCode = "text"
+active      = "bool"
+flags       = "bool"
+size        = "int"
+points      = "bigint"
+weight      = "float"
+balance     = "decimal"
+profile     = "json"
+anything    = "text"
+birthday    = "date"
+wakes       = "time"
+createdAt   = { type = "timestamp", stored = "datetime", null = false }
+seenAt      = "timestamp"
+shout       = "text"
+# column "avatar" (BLOB) is left out: no type reads it
+
+[resource.app.customer.relations]
+country = { one = "app.country", on = { countryCode = "code" } }
+order   = { many = "app.order", on = { tenantId = "tenantId", id = "customerId" } }
+labels  = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }
+
+[resource.app.order]
+table  = "order"
+plural = "order"
+
+[resource.app.order.fields]
+id         = { type = "bigint", key = true }
+tenantId   = { type = "uuid", null = false }
+customerId = { type = "bigint", null = false }
+
+[resource.app.order.relations]
+customer = { one = "app.customer", on = { tenantId = "tenantId", customerId = "id" } }
+
+[resource.app.label]
+table = "labels"
+
+[resource.app.label.fields]
+id   = { type = "bigint", key = true }
+name = { type = "text", null = false }
+
+[resource.app.label.relations]
+customers = { many = "app.customer", through = "customers_labels", on = { id = "label_id" }, to = { customer_id = "id" } }
+
+[resource.app.loudCustomer]
+table = "loud_customers"
+
+[resource.app.loudCustomer.fields]
+id    = "bigint"
+shout = "text"
+"#;
+
+#[test]
+fn a_sqlite_shop_becomes_this_manifest() {
+    let schema = sqlite(SQLITE_SHOP);
+    let text = manifest(&schema, Dialect::Sqlite);
+    let body = &text[text.find("\n[").unwrap()..];
+    assert_eq!(body, SQLITE_SHOP_MANIFEST, "{text}");
+    assert!(text.starts_with("# Written by `peristyle introspect`"));
+    let warnings = passes(&text, &schema, Dialect::Sqlite);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("`balance` of `app.customer`: type decimal on a column declared \"DECIMAL(10, 2)\""));
+}
+
+#[test]
+fn sqlite_odd_names_become_identifiers() {
+    let schema = sqlite(
+        r#"
+        CREATE TABLE "Odd ""Table"" 1" ("and" TEXT, "NOT" INTEGER, "a b" TEXT, a_b TEXT, "2fa" TEXT, "名" TEXT, "名前" TEXT, "it's" TEXT, "HTTPCode" INT);
+        CREATE TABLE "dotted.name" (id INTEGER PRIMARY KEY, "line
+break" TEXT);
+        CREATE TABLE user (id INTEGER PRIMARY KEY);
+        CREATE TABLE users (id INTEGER PRIMARY KEY);
+        CREATE TABLE "名" (id INTEGER PRIMARY KEY);
+        CREATE TABLE empty_of_use (data BLOB);
+        CREATE VIEW broken AS SELECT * FROM missing;
+        "#,
+    );
+    let text = manifest(&schema, Dialect::Sqlite);
+    passes(&text, &schema, Dialect::Sqlite);
+    has(&text, r#"table = "Odd \"Table\" 1""#);
+    has(&text, r#"andValue = { type = "text", column = "and" }"#);
+    has(&text, r#"notValue = { type = "bigint", column = "NOT" }"#);
+    has(&text, r#"aB = { type = "text", column = "a b" }"#);
+    has(&text, r#"aB2 = { type = "text", column = "a_b" }"#);
+    has(&text, r#"_2fa = { type = "text", column = "2fa" }"#);
+    has(&text, r#"field2 = { type = "text", column = "名前" }"#);
+    has(&text, r#"itS = { type = "text", column = "it's" }"#);
+    has(&text, r#"httpCode = { type = "bigint", column = "HTTPCode" }"#);
+    has(&text, r#"table = "main.dotted.name""#);
+    has(&text, r#"lineBreak = { type = "text", column = "line\u000Abreak" }"#);
+    has(&text, "[resource.app.user]");
+    has(&text, "[resource.app.user2]");
+    has(&text, "[resource.app.table]");
+    has(&text, r#"# table "main"."empty_of_use" is left out: it has no column that can be read"#);
+}
+
+#[test]
+fn relations_get_names_of_their_own() {
+    let schema = sqlite(
+        "
+        CREATE TABLE users (id INTEGER PRIMARY KEY, manager_id INTEGER REFERENCES users, messages INTEGER);
+        CREATE TABLE messages (
+            id INTEGER PRIMARY KEY, sender_id INTEGER REFERENCES users, recipient_id INTEGER REFERENCES users,
+            created_by INTEGER REFERENCES users, sender TEXT);
+        CREATE TABLE profiles (id INTEGER PRIMARY KEY, user_id INTEGER UNIQUE REFERENCES users(id));
+        CREATE TABLE friends (user_id INTEGER REFERENCES users, friend_id INTEGER REFERENCES users, PRIMARY KEY (user_id, friend_id));
+        CREATE TABLE groups (id INTEGER PRIMARY KEY, owner INTEGER REFERENCES users, code TEXT REFERENCES users(id), gone INTEGER REFERENCES nowhere);
+        CREATE TABLE memberships (id INTEGER PRIMARY KEY, user_id INTEGER REFERENCES users, group_id INTEGER REFERENCES groups, joined_at DATETIME, UNIQUE (user_id, group_id));
+        CREATE TABLE bans (user_id INTEGER REFERENCES users, group_id INTEGER REFERENCES groups, reason TEXT, PRIMARY KEY (user_id, group_id));
+        ",
+    );
+    let text = manifest(&schema, Dialect::Sqlite);
+    passes(&text, &schema, Dialect::Sqlite);
+    has(&text, r#"manager = { one = "app.user", on = { managerId = "id" } }"#);
+    has(&text, r#"users = { many = "app.user", on = { id = "managerId" } }"#);
+    // `sender` is a field, so the relation is called otherwise.
+    has(&text, r#"senderIdUser = { one = "app.user", on = { senderId = "id" } }"#);
+    has(&text, r#"recipient = { one = "app.user", on = { recipientId = "id" } }"#);
+    has(&text, r#"createdByUser = { one = "app.user", on = { createdBy = "id" } }"#);
+    has(&text, r#"messagesByRecipient = { many = "app.message", on = { id = "recipientId" } }"#);
+    has(&text, r#"messagesByCreatedByUser = { many = "app.message", on = { id = "createdBy" } }"#);
+    has(&text, r#"profile = { one = "app.profile", on = { id = "userId" } }"#);
+    has(&text, r#"usersByFriend = { many = "app.user", through = "friends", on = { id = "user_id" }, to = { friend_id = "id" } }"#);
+    has(&text, r#"usersByUser = { many = "app.user", through = "friends", on = { id = "friend_id" }, to = { user_id = "id" } }"#);
+    has_not(&text, "[resource.app.friend]");
+    // `owner` is a field; the target's name is free.
+    has(&text, r#"user = { one = "app.user", on = { owner = "id" } }"#);
+    has_not(&text, "code = \"id\"");
+    has_not(&text, "gone = ");
+    // A pivot with a time of its own is both.
+    has(&text, "[resource.app.membership]");
+    has(&text, r#"memberships = { many = "app.membership", on = { id = "userId" } }"#);
+    has(&text, r#"groupsByMembership = { many = "app.group", through = "memberships", on = { id = "user_id" }, to = { group_id = "id" } }"#);
+    // A pivot with more to tell is a resource only.
+    has(&text, "[resource.app.ban]");
+    has_not(&text, "through = \"bans\"");
+}
+
+#[test]
+fn sqlite_schema_knows_keys_and_shadows() {
+    let schema = sqlite(
+        "
+        CREATE TABLE plain (id TEXT PRIMARY KEY, a INT, b INT);
+        CREATE UNIQUE INDEX partial ON plain (a) WHERE b > 0;
+        CREATE UNIQUE INDEX expression ON plain (abs(a), b);
+        CREATE UNIQUE INDEX whole ON plain (b DESC, a);
+        CREATE TABLE without (a INT, b INT, PRIMARY KEY (b, a)) WITHOUT ROWID;
+        CREATE TABLE strict_one (id TEXT PRIMARY KEY) STRICT;
+        CREATE TABLE backwards (id INTEGER PRIMARY KEY DESC);
+        CREATE VIRTUAL TABLE notes USING fts5(body);
+        ",
+    );
+    let table = |name: &str| schema.tables.iter().find(|table| table.name == name).unwrap();
+    assert_eq!(table("plain").unique_keys, [["b", "a"]]);
+    assert_eq!(table("plain").indexes, [vec!["id"], vec!["a"], vec!["b", "a"]]);
+    assert!(table("plain").columns[0].nullable);
+    assert_eq!(table("without").primary_key, ["b", "a"]);
+    assert!(!table("without").columns[0].nullable);
+    assert!(!table("strict_one").columns[0].nullable);
+    assert!(table("backwards").columns[0].nullable);
+    assert_eq!(schema.tables.len(), 5, "shadow tables are left out");
+    assert_eq!(table("notes").columns.len(), 1, "hidden columns are left out");
+    assert!(schema.locale.is_none());
+}

@@ -1,0 +1,145 @@
+//! Every fault that `check` finds, word for word.
+
+use super::{findings, sqlite, with_postgres};
+use query::sql::Dialect;
+use store::schema::read_postgres;
+
+#[test]
+fn check_on_sqlite_finds_each_fault() {
+    let schema = sqlite(
+        "
+        CREATE TABLE Customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT, digits INTEGER, words TEXT, price NUMERIC, at INTEGER, deleted_at TEXT NOT NULL DEFAULT '');
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL, number INTEGER);
+        CREATE TABLE customers_labels (customer_id INTEGER, label_id INTEGER);
+        CREATE TABLE labels (id INTEGER PRIMARY KEY);
+        CREATE VIEW v AS SELECT id FROM orders;
+        ",
+    );
+    let text = r#"[resource.app.customer]
+soft-delete = "deletedAt"
+[resource.app.customer.fields]
+id = { type = "bigint", key = true }
+name = "text"
+note = { type = "text", null = false }
+nmae = "text"
+digits = "text"
+words = "int"
+price = "decimal"
+at = { type = "timestamp", stored = "unix" }
+deletedAt = { type = "text", null = false }
+[resource.app.customer.relations]
+orders = { many = "app.order", on = { id = "customerId" } }
+order = { one = "app.order", on = { id = "customerId" } }
+labels = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }
+misses = { many = "app.label", through = "customer_labels", on = { id = "customer_id" }, to = { label_id = "id" } }
+wrong = { many = "app.label", through = "customers_labels", on = { id = "customerid" }, to = { label = "id" } }
+trusted = { one = "app.v", on = { id = "id" } }
+doubted = { one = "app.w", on = { id = "id" } }
+[resource.app.order]
+[resource.app.order.fields]
+number = { type = "bigint", key = true, null = true }
+customerId = { type = "bigint", null = false }
+[resource.app.label]
+[resource.app.label.fields]
+id = { type = "bigint", key = true }
+[resource.app.v]
+table = "v"
+[resource.app.v.fields]
+id = { type = "bigint", key = true }
+[resource.app.w]
+table = "V"
+plural = "w"
+[resource.app.w.fields]
+id = "bigint"
+[resource.app.gone]
+table = "orderz"
+[resource.app.gone.fields]
+id = "bigint"
+"#;
+    let expected = [
+        "5 warning: field `name` of `app.customer`: column `name` is NOT NULL; declare `null = false`",
+        "6 warning: field `note` of `app.customer`: declared `null = false`, but column `note` may hold NULL; drop `null = false` or set the column NOT NULL",
+        "7 error: field `nmae` of `app.customer`: table `Customers` has no column `nmae` (did you mean `name`?)",
+        "8 warning: field `digits` of `app.customer`: type text on a column declared \"INTEGER\": it turns texts of digits into numbers, which read as null; declare the column TEXT",
+        "9 warning: field `words` of `app.customer`: type int on a column declared \"TEXT\": it turns whole numbers into texts, which read as null; declare the column INTEGER",
+        "10 warning: field `price` of `app.customer`: type decimal on a column declared \"NUMERIC\": it keeps decimals as floats, which lose digits and scale; declare the column TEXT",
+        "12 warning: resource `app.customer`: `soft-delete` names `deletedAt`, whose column is NOT NULL, so that every row counts as deleted",
+        "14 warning: relation `orders` of `app.customer`: no index finds rows of `orders` by (customer_id); add an index on orders (customer_id)",
+        "15 error: relation `order` of `app.customer`: `one` needs a unique key, and (customer_id) is none of table `orders`; add a unique index on orders (customer_id), or declare the relation `many`",
+        "16 warning: relation `labels` of `app.customer`: no index finds rows of `customers_labels` by (customer_id); add an index on customers_labels (customer_id)",
+        "17 error: relation `misses` of `app.customer`: table `customer_labels` does not exist (did you mean `customers_labels`?)",
+        "18 error: relation `wrong` of `app.customer`: table `customers_labels` has no column `customerid` (did you mean `customer_id`?)",
+        "18 error: relation `wrong` of `app.customer`: table `customers_labels` has no column `label` (did you mean `label_id`?)",
+        "19 warning: relation `trusted` of `app.customer`: `v` is a view; that (id) is unique is taken from the manifest's `key`",
+        "20 error: relation `doubted` of `app.customer`: `one` needs a unique key, and `V` is a view; mark `app.w`'s fields of (id) with `key = true` if they are one, or declare the relation `many`",
+        "23 warning: resource `app.order`: the key (number) is not unique in table `orders`; the primary key is (id)",
+        "37 error: resource `app.gone`: table `orderz` does not exist (did you mean `orders`?)",
+    ];
+    assert_eq!(findings(text, &schema, Dialect::Sqlite), expected);
+}
+
+#[tokio::test]
+async fn check_on_postgres_finds_each_fault() {
+    // Roles belong to the whole cluster.
+    let role = format!("introspect_reader_{}", std::process::id());
+    let sql = format!("
+        CREATE TYPE status AS ENUM ('new', 'paid', 'sent');
+        CREATE TABLE customers (id bigint PRIMARY KEY, status status, fare money, total numeric, tags text[], at timestamptz, big int8 NOT NULL);
+        CREATE TABLE links (customer_id uuid, status status);
+        CREATE SCHEMA crm;
+        CREATE TABLE crm.people (id int PRIMARY KEY);
+        CREATE ROLE {role}; GRANT {role} TO CURRENT_USER; CREATE TABLE secrets (id int PRIMARY KEY, code text);
+        GRANT SELECT (id) ON secrets TO {role};
+        GRANT SELECT ON customers, links TO {role};");
+    let options = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'";
+    with_postgres(options, &sql, |client| async move {
+        client.batch_execute(&format!("SET ROLE {role}")).await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        client.batch_execute(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
+        let long = "a".repeat(64);
+        let text = format!(
+            r#"[resource.app.customer.fields]
+id = {{ type = "bigint", key = true }}
+status = {{ type = "enum", values = ["new", "payed"] }}
+fare = "decimal"
+total = "float"
+tags = "text"
+at = {{ type = "timestamp", stored = "unix" }}
+big = {{ type = "int", null = false }}
+{long} = "text"
+[resource.app.customer.relations]
+others = {{ many = "app.customer", through = "links", on = {{ id = "customer_id" }}, to = {{ status = "status" }} }}
+[resource.app.people.fields]
+id = {{ type = "int", key = true }}
+[resource.app.secret.fields]
+id = {{ type = "int", key = true }}
+code = "text"
+[resource.app.person]
+table = "people"
+[resource.app.person.fields]
+id = {{ type = "int", key = true }}
+"#
+        );
+        let expected = [
+            "3 warning: the database's ctype is C: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language".to_owned(),
+            "3 error: field `status` of `app.customer`: \"payed\" is no label of the enum `status` (did you mean `paid`?); take it out of `values`".to_owned(),
+            "3 warning: field `status` of `app.customer`: the enum `status` also has \"paid\", \"sent\"; add to `values` what clients may ask for".to_owned(),
+            "4 error: field `fare` of `app.customer`: column `fare` is money, which cannot be read as decimal; no type reads it; remove the field, or read it through a view that casts it".to_owned(),
+            "5 error: field `total` of `app.customer`: column `total` is numeric, which cannot be read as float; declare it \"decimal\"".to_owned(),
+            "6 error: field `tags` of `app.customer`: column `tags` is text[], which cannot be read as text; declare it \"text[]\"".to_owned(),
+            "7 warning: field `at` of `app.customer`: `stored` has a meaning on SQLite only; PostgreSQL ignores it".to_owned(),
+            "8 warning: field `big` of `app.customer`: column `big` is int8 and may hold numbers beyond int; declare it \"bigint\"".to_owned(),
+            format!("9 error: field `{long}` of `app.customer`: the name `{long}` is longer than 63 bytes; PostgreSQL keeps only `{}`", &long[..63]),
+            "11 error: relation `others` of `app.customer`: column `customer_id` of the through table is uuid, which cannot equal a field of type bigint".to_owned(),
+            "11 error: relation `others` of `app.customer`: column `status` of the through table is a native enum, by which rows cannot be connected; use text".to_owned(),
+            "11 warning: relation `others` of `app.customer`: no index finds rows of `links` by (customer_id); add an index on links (customer_id)".to_owned(),
+            "11 warning: relation `others` of `app.customer`: no index finds rows of `customers` by (status); add an index on customers (status)".to_owned(),
+            "12 error: resource `app.people`: table `peoples` does not exist (did you mean `crm.people`?)".to_owned(),
+            "16 error: field `code` of `app.secret`: the database user may not read column `code` of `public.secrets`; GRANT it SELECT".to_owned(),
+            "17 error: resource `app.person`: table `people` does not exist; write `table = \"crm.people\"`".to_owned(),
+        ];
+        let found = findings(&text, &schema, Dialect::Postgres);
+        assert_eq!(found, expected, "{found:#?}");
+    })
+    .await;
+}

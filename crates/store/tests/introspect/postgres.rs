@@ -1,0 +1,127 @@
+//! A PostgreSQL shop with everything odd in it: its manifest, and what its columns are.
+
+use super::{catalog, has, has_not, passes, with_postgres};
+use query::catalog::{EnumName, Native};
+use query::sql::Dialect;
+use store::check::bind;
+use store::introspect::{manifest, update};
+use store::schema::{Schema, read_postgres};
+
+const POSTGRES_SHOP: &str = r#"
+    CREATE TYPE order_status AS ENUM ('new', 'paid', 'it''s "odd"');
+    CREATE TYPE nothing AS ENUM ();
+    CREATE DOMAIN email AS text NOT NULL CHECK (VALUE LIKE '%@%');
+    CREATE DOMAIN work_email AS email;
+    CREATE DOMAIN state AS order_status;
+    CREATE DOMAIN small AS smallint;
+    CREATE DOMAIN words AS text[];
+    CREATE TABLE countries (code char(2) PRIMARY KEY, name varchar(80) NOT NULL);
+    CREATE TABLE customers (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant_id uuid NOT NULL, name text NOT NULL, email work_email,
+        country_code char(2) REFERENCES countries, nick name, tags text[] NOT NULL, codes varchar(8)[], scores int2[], sizes int[],
+        words words, smalls small[], small small, profile jsonb, settings json, avatar bytea, fare money, address inet, ends timetz, span int4range,
+        created_at timestamptz NOT NULL, seen_at timestamp, seen timestamp[], birthday date, wakes time, weight real, height float8,
+        balance numeric(12, 2), level smallint, count integer, active boolean NOT NULL, "2fa" text, "createdAt" text, none nothing,
+        UNIQUE (tenant_id, id));
+    CREATE INDEX ON customers (country_code);
+    CREATE TABLE "order" (
+        id integer PRIMARY KEY, tenant_id uuid NOT NULL, customer_id bigint NOT NULL, status order_status NOT NULL, state state, history order_status[],
+        FOREIGN KEY (tenant_id, customer_id) REFERENCES customers (tenant_id, id));
+    CREATE INDEX ON "order" (tenant_id, customer_id);
+    CREATE TABLE categories (id int PRIMARY KEY, parent_id int REFERENCES categories);
+    CREATE INDEX ON categories (parent_id);
+    CREATE TABLE labels (id int PRIMARY KEY, name text NOT NULL, lower_name text);
+    CREATE UNIQUE INDEX ON labels (lower(name));
+    CREATE UNIQUE INDEX ON labels (lower_name) WHERE name <> '';
+    CREATE UNIQUE INDEX ON labels (name) INCLUDE (lower_name);
+    CREATE TABLE customers_labels (customer_id bigint REFERENCES customers, label_id int REFERENCES labels, PRIMARY KEY (customer_id, label_id));
+    CREATE INDEX ON customers_labels (label_id);
+    CREATE TABLE "Odd ""Table"" 1" ("and" text, "Weird Col" int PRIMARY KEY, "it's" text, "größe" int);
+    CREATE VIEW big_orders AS SELECT id, status FROM "order";
+    CREATE MATERIALIZED VIEW counts AS SELECT customer_id, count(*) AS orders FROM "order" GROUP BY 1;
+    CREATE TABLE events (id bigint, at date NOT NULL, customer_id bigint REFERENCES customers, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+    CREATE INDEX ON events (customer_id);
+    CREATE TABLE events_2024 PARTITION OF events FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+    CREATE SCHEMA crm;
+    CREATE TABLE crm.people (id uuid PRIMARY KEY, customer_id bigint UNIQUE REFERENCES public.customers);
+    CREATE SCHEMA auth;
+    CREATE TABLE auth.users (id uuid PRIMARY KEY);
+    CREATE SCHEMA peristyle;
+    CREATE TABLE peristyle.accounts (id uuid PRIMARY KEY);
+"#;
+
+#[tokio::test]
+async fn a_postgres_shop_becomes_a_manifest_that_passes() {
+    with_postgres("", POSTGRES_SHOP, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        assert_eq!(passes(&text, &schema, Dialect::Postgres), Vec::<String>::new(), "{text}");
+        has(&text, r#"code = { type = "text", key = true }"#);
+        has(&text, r#"email = { type = "text", null = false }"#);
+        has(&text, r#"codes = "text[]""#);
+        has(&text, r#"scores = "int[]""#);
+        has(&text, r#"words = "text[]""#);
+        has(&text, r#"createdAt = { type = "timestamp", null = false }"#);
+        has(&text, r#"createdAt2 = { type = "text", column = "createdAt" }"#);
+        has(&text, r#"# column "fare" (money) is left out: no type reads it"#);
+        has(&text, r#"status = { type = "enum", values = ["new", "paid", "it's \"odd\""], null = false }"#);
+        has(&text, r#"history = { type = "enum[]", values = ["new", "paid", "it's \"odd\""] }"#);
+        has(&text, r#"none = "text""#);
+        has(&text, r#"customer = { one = "app.customer", on = { tenantId = "tenantId", customerId = "id" } }"#);
+        has(&text, r#"parent = { one = "app.category", on = { parentId = "id" } }"#);
+        has(&text, r#"labels = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }"#);
+        has(&text, r#"person = { one = "crm.person", on = { id = "customerId" } }"#);
+        has(&text, "[resource.authData.user]");
+        has(&text, r#"table = "auth.users""#);
+        has(&text, r#"andValue = { type = "text", column = "and" }"#);
+        has(&text, r#"table = "big_orders""#);
+        has(&text, r#"at = { type = "date", key = true }"#);
+        has_not(&text, "customersLabel]");
+        has_not(&text, "events_2024");
+        has_not(&text, "accounts");
+        let again = update(&text, &schema, Dialect::Postgres).unwrap();
+        assert_eq!(again.added, Vec::<String>::new());
+        natives(&text, &schema);
+    })
+    .await;
+}
+
+fn natives(text: &str, schema: &Schema) {
+    let mut catalog = catalog(text);
+    bind(&mut catalog, schema);
+    let native = |resource: &str, field: &str| {
+        let resource = catalog.resource(catalog.by_name(resource).unwrap());
+        resource.field(field).unwrap().1.native.clone()
+    };
+    let expected = [
+        ("id", Native::Standard),
+        ("email", Native::Standard),
+        ("countryCode", Native::TextByCast),
+        ("nick", Native::TextByCast),
+        ("tags", Native::Standard),
+        ("codes", Native::ArrayByCast),
+        ("scores", Native::ArrayByCast),
+        ("sizes", Native::Standard),
+        ("words", Native::Standard),
+        ("smalls", Native::ArrayByCast),
+        ("small", Native::OtherInteger),
+        ("profile", Native::Standard),
+        ("settings", Native::JsonText),
+        ("createdAt", Native::Standard),
+        ("seenAt", Native::TimestampWithoutZone),
+        ("seen", Native::TimestampWithoutZone),
+        ("weight", Native::Real),
+        ("height", Native::Standard),
+        ("balance", Native::Standard),
+        ("level", Native::OtherInteger),
+        ("count", Native::Standard),
+        ("none", Native::TextByCast),
+    ];
+    for (field, expected) in expected {
+        assert_eq!(native("app.customer", field), expected, "{field}");
+    }
+    assert_eq!(native("app.country", "name"), Native::Varchar);
+    assert_eq!(native("app.order", "status"), Native::Enum(EnumName::new("public", "order_status")));
+    assert_eq!(native("app.order", "state"), Native::TextByCast);
+    assert_eq!(native("app.order", "history"), Native::ArrayByCast);
+}

@@ -1,0 +1,69 @@
+//! `update` adds what is new and keeps every edit.
+
+use super::{SQLITE_SHOP, has, has_not, passes, sqlite};
+use query::sql::Dialect;
+use store::introspect::{UpdateError, update};
+
+#[test]
+fn update_adds_what_is_new_and_keeps_every_edit() {
+    let schema = sqlite(SQLITE_SHOP);
+    let existing = r#"# my shop
+
+[resource.shop.client]          # renamed
+table      = "customers"
+permission = "shop.client.get"
+
+[resource.shop.client.fields]
+id    = { type = "bigint", key = true }    # the key
+secret   = { type = "text", column = "name", hidden = true }
+  country_code = "text"
+code = { type = "text", column = "country_code", mask = "redact" }
+
+# the end
+"#;
+    let first = update(existing, &schema, Dialect::Sqlite).unwrap();
+    passes(&first.text, &schema, Dialect::Sqlite);
+    // What was there stands there still, line by line and in order.
+    let mut new = first.text.lines();
+    for line in existing.lines() {
+        assert!(new.any(|found| found == line), "{line:?} is gone from\n{}", first.text);
+    }
+    has_not(&first.text, "column = \"name\" }");
+    has(&first.text, r#"tenantId = { type = "uuid", null = false }"#);
+    has(&first.text, r#"clients = { many = "shop.client", through = "customers_labels", on = { id = "label_id" }, to = { customer_id = "id" } }"#);
+    has(&first.text, r#"country = { one = "app.country", on = { country_code = "code" } }"#);
+    for added in ["field shop.client.tenantId", "relation shop.client.labels", "relation shop.client.country", "resource app.country", "resource app.label"] {
+        assert!(first.added.iter().any(|found| found == added), "{added} not in {:?}", first.added);
+    }
+    // A second time there is nothing to add.
+    let second = update(&first.text, &schema, Dialect::Sqlite).unwrap();
+    assert_eq!(second.added, Vec::<String>::new());
+    assert_eq!(second.text, first.text);
+}
+
+#[test]
+fn update_fits_in_with_the_layout() {
+    let schema = sqlite("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, born DATE, code TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);");
+    let aligned = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\n";
+    let result = update(aligned, &schema, Dialect::Sqlite).unwrap();
+    let expected = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\nborn     = \"date\"\ncode     = \"text\"\n\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\ncustomerId = \"bigint\"\n\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";
+    assert_eq!(result.text, expected);
+    let windows = update(&aligned.replace('\n', "\r\n"), &schema, Dialect::Sqlite).unwrap();
+    assert_eq!(windows.text, expected.replace('\n', "\r\n"));
+    for odd in [
+        "resource.app.customer = { fields = { id = \"bigint\" } }\n",
+        "[resource.app]\ncustomer = { fields = { id = \"bigint\" } }\n",
+        "[resource.app.customer]\nfields = { id = \"bigint\" }\n",
+        "[resource.app]\ncustomer.fields.id = \"bigint\"\n",
+        "[resource.app.customer.fields.id]\ntype = \"bigint\"\n",
+    ] {
+        match update(odd, &schema, Dialect::Sqlite) {
+            Ok(update) => {
+                passes(&update.text, &schema, Dialect::Sqlite);
+                assert!(update.text.contains("born"), "{}", update.text);
+            }
+            Err(error) => assert!(matches!(error, UpdateError::Layout(_)), "{error}"),
+        }
+    }
+    assert!(matches!(update("[resource.app.x]\nfoo = 1\n", &schema, Dialect::Sqlite), Err(UpdateError::Manifest(_))));
+}
