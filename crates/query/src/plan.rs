@@ -169,6 +169,15 @@ impl Bounds {
     }
 }
 
+/// When a plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// For the manifest itself.
+    Boot,
+    /// For a caller.
+    Request,
+}
+
 /// What a plan is made with: the catalog, the caller, and the statement whose faults are collected.
 pub(crate) struct Planner<'c, 's> {
     pub(crate) catalog: &'c Catalog,
@@ -177,13 +186,14 @@ pub(crate) struct Planner<'c, 's> {
     faults: Faults,
     aliases: u16,
     nodes: [usize; 2],
+    stage: Stage,
     /// A variable of a manifest's constraint was absent or of the wrong type: the constraint matches nothing.
     closed: bool,
 }
 
 impl<'c, 's> Planner<'c, 's> {
     fn new(catalog: &'c Catalog, viewer: &'s Viewer, statement: &'s Statement) -> Self {
-        Planner { catalog, viewer, statement, faults: statement.faults.clone(), aliases: 0, nodes: [0; 2], closed: false }
+        Planner { catalog, viewer, statement, faults: statement.faults.clone(), aliases: 0, nodes: [0; 2], stage: Stage::Request, closed: false }
     }
 
     pub(crate) fn alias(&mut self) -> Alias {
@@ -193,6 +203,11 @@ impl<'c, 's> Planner<'c, 's> {
     }
 
     fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
+        // A constraint was checked at boot: what is wrong with it now is the account's, and closes it.
+        if at.layer == Layer::Policy && self.stage == Stage::Request {
+            self.closed = true;
+            return;
+        }
         let path = self.statement.pointer(at);
         self.faults.add(code, path, message);
     }

@@ -7,7 +7,7 @@ use crate::statement::{Clause, Entry, Inside, Statement};
 
 use super::filter::Subject;
 use super::predicate::{Alias, Predicate};
-use super::{Planner, Rights};
+use super::{Planner, Rights, Stage};
 
 impl<'c> Planner<'c, '_> {
     /// A resource's constraint for this caller. A variable that is absent or does not fit closes it: it matches nothing.
@@ -25,6 +25,7 @@ impl<'c> Planner<'c, '_> {
 pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constraint: &Statement) -> Result<(), Error> {
     let viewer = Viewer::operator();
     let mut planner = Planner::new(catalog, &viewer, constraint);
+    planner.stage = Stage::Boot;
     if let Some(table) = Table::reach(&mut planner, resource, Rights::Boot) {
         let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Boot };
         for clause in &constraint.filters {

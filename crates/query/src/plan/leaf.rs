@@ -4,7 +4,7 @@ use crate::catalog::{Field, FieldId};
 use crate::error::Code;
 use crate::json::Json;
 use crate::parse::{near, words};
-use crate::pointer::{At, Layer};
+use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
 use crate::types::Scalar;
 use crate::value::{self, Value};
@@ -131,7 +131,7 @@ impl<'c> Planner<'c, '_> {
                         self.shape(operator, place.at, "an object");
                         return None;
                     }
-                    scalar => self.list(field, operator, std::slice::from_ref(scalar), place)?,
+                    scalar => vec![self.element(field, scalar, place, None)?],
                 };
                 return Some(if operator == Operator::Contains {
                     Predicate::Contains { column, values }
@@ -180,7 +180,7 @@ impl<'c> Planner<'c, '_> {
                 continue;
             }
             let value = if matches!(operator, Operator::Contains | Operator::Overlap) {
-                self.element(field, item, place, index)
+                self.element(field, item, place, Some(index))
             } else {
                 self.value(field, item, place, Some(index))
             };
@@ -192,12 +192,12 @@ impl<'c> Planner<'c, '_> {
         good.then_some(values)
     }
 
-    fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: usize) -> Option<Value> {
+    fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
         let scalar = field.kind.scalar();
         if matches!((scalar, json), (Scalar::Json, Json::Null)) {
             return value::check_element(scalar, json).ok();
         }
-        self.value(field, json, place, Some(index))
+        self.value(field, json, place, index)
     }
 
     fn value(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
@@ -216,7 +216,7 @@ impl<'c> Planner<'c, '_> {
         }
         match value::check(field.kind.scalar(), json) {
             // Null in an account's variable is a value that is not there.
-            Ok(Value::Null) if place.rights == Rights::Manifest && json_was_variable(json, place) => {
+            Ok(Value::Null) if place.rights == Rights::Manifest => {
                 self.closed = true;
                 None
             }
@@ -261,15 +261,14 @@ impl<'c> Planner<'c, '_> {
 
     /// A value that does not fit: a fault of a statement, a closed constraint for an account's variable.
     fn refuse(&mut self, code: Code, place: Place, index: Option<usize>, message: &str) {
+        let Some(index) = index else {
+            return self.fault(code, place.at, message);
+        };
         if place.rights == Rights::Manifest {
             self.closed = true;
             return;
         }
-        let mut path = self.statement.pointer(place.at);
-        if let Some(index) = index {
-            path.push('/');
-            path.push_str(&index.to_string());
-        }
+        let path = format!("{}/{index}", self.statement.pointer(place.at));
         self.faults.add(code, path, message);
     }
 }
@@ -279,8 +278,4 @@ impl<'c> Planner<'c, '_> {
 pub(super) struct Place {
     at: At,
     rights: Rights,
-}
-
-fn json_was_variable(json: &Json, place: Place) -> bool {
-    *json == Json::Null && place.at.layer == Layer::Policy
 }

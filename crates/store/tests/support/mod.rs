@@ -111,9 +111,8 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
         Ok(query) => query,
         Err(error) => return Outcome::Faults(error.faults.iter().map(|fault| (fault.code.as_str(), fault.path.clone())).collect()),
     };
-    let texts = format!("{query:#?}");
-    let bytes = match database.run(query, Format::Json).await {
-        Err(error) => panic!("{error}\n{body}\n{texts}"),
+    let bytes = match database.run(query.clone(), Format::Json).await {
+        Err(error) => panic!("{error}\n{body}\n{query:#?}"),
         Ok(store::Answer::Nothing) => return Outcome::Answer(Answer::NotFound),
         Ok(store::Answer::Whole(bytes)) => bytes.to_vec(),
         Ok(store::Answer::Chunks(chunks)) => whole(chunks).await.expect("no fault in the stream"),
