@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Object, json};
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
 use crate::plan::{Join, Plan, PlanBody, Select};
-use crate::policy::Table;
 use crate::pointer::Layer;
+use crate::policy::Table;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
 use crate::statement::{Clause, Direction, Entry, Inside, Order, Relation, Statement};
 

@@ -56,9 +56,7 @@ impl From<&serde_json::Value> for Json {
             serde_json::Value::Number(number) => Json::Number(number.to_string().into()),
             serde_json::Value::String(text) => Json::Text(text.clone()),
             serde_json::Value::Array(items) => Json::Array(items.iter().map(Json::from).collect()),
-            serde_json::Value::Object(map) => {
-                Json::Object(map.iter().map(|(key, value)| (key.clone(), Json::from(value))).collect())
-            }
+            serde_json::Value::Object(map) => Json::Object(map.iter().map(|(key, value)| (key.clone(), Json::from(value))).collect()),
         }
     }
 }

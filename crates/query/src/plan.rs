@@ -193,7 +193,16 @@ pub(crate) struct Planner<'c, 's> {
 
 impl<'c, 's> Planner<'c, 's> {
     fn new(catalog: &'c Catalog, viewer: &'s Viewer, statement: &'s Statement) -> Self {
-        Planner { catalog, viewer, statement, faults: statement.faults.clone(), aliases: 0, nodes: [0; 2], stage: Stage::Request, closed: false }
+        Planner {
+            catalog,
+            viewer,
+            statement,
+            faults: statement.faults.clone(),
+            aliases: 0,
+            nodes: [0; 2],
+            stage: Stage::Request,
+            closed: false,
+        }
     }
 
     pub(crate) fn alias(&mut self) -> Alias {
@@ -241,12 +250,20 @@ impl<'c, 's> Planner<'c, 's> {
                 if self.viewer.sees_plainly(field) {
                     return Some((id, field));
                 }
-                self.fault(Code::MaskedField, at, format!("`{name}` is masked for you: it is shown, and cannot be used to filter, sort or aggregate"));
+                self.fault(
+                    Code::MaskedField,
+                    at,
+                    format!("`{name}` is masked for you: it is shown, and cannot be used to filter, sort or aggregate"),
+                );
                 None
             }
             _ => {
                 let hint = self.field_hint(resource, name);
-                self.fault(Code::UnknownField, at, format!("`{}` has no field `{}`{hint}", resource.full_name, crate::parse::shorten(name)));
+                self.fault(
+                    Code::UnknownField,
+                    at,
+                    format!("`{}` has no field `{}`{hint}", resource.full_name, crate::parse::shorten(name)),
+                );
                 None
             }
         }
@@ -259,9 +276,7 @@ impl<'c, 's> Planner<'c, 's> {
 
     /// A relation the rights allow to follow; one that is not allowed is as unknown as one that does not exist.
     fn usable_relation(&self, resource: &'c Resource, name: &str, rights: Rights) -> Option<&'c Relation> {
-        resource
-            .relation(name)
-            .filter(|relation| rights != Rights::Viewer || self.viewer.may_read(self.catalog.resource(relation.target)))
+        resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.may_read(self.catalog.resource(relation.target)))
     }
 
     fn unknown_relation(&mut self, resource: &Resource, name: &str, at: At) {
@@ -301,4 +316,3 @@ impl Resource {
         !self.key.is_empty() && self.key.iter().all(|id| !self.fields[*id].hidden && viewer.sees_plainly(&self.fields[*id]))
     }
 }
-

@@ -33,7 +33,11 @@ pub(crate) enum Entry {
     Or(At, Vec<Clause>),
     Not(At, Clause),
     /// A field with its operators or a relation with its where: only the catalog can tell.
-    Named { name: Box<str>, at: At, inside: Inside },
+    Named {
+        name: Box<str>,
+        at: At,
+        inside: Inside,
+    },
 }
 
 #[derive(Clone, Debug)]

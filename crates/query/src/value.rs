@@ -6,8 +6,8 @@ mod number;
 use crate::json::{self, Json};
 use crate::types::Scalar;
 
-pub(crate) use number::{is_huge_whole, whole};
 pub use number::normal_decimal;
+pub(crate) use number::{is_huge_whole, whole};
 
 /// A checked value, ready to be bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,9 +58,7 @@ pub(crate) fn check(scalar: &Scalar, json: &Json) -> Result<Value, String> {
         (Scalar::Date, Json::Text(text)) => calendar::date(text).map(Value::Date),
         (Scalar::Time, Json::Text(text)) => calendar::time(text).map(Value::Time),
         (Scalar::Timestamp, Json::Text(text)) => calendar::timestamp(text).map(Value::Timestamp),
-        (Scalar::Enum(values), Json::Text(text)) => {
-            values.iter().any(|value| **value == **text).then(|| Value::Text(text.clone()))
-        }
+        (Scalar::Enum(values), Json::Text(text)) => values.iter().any(|value| **value == **text).then(|| Value::Text(text.clone())),
         (Scalar::Json, scalar) => json_scalar(scalar),
         _ => None,
     };

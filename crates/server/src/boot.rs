@@ -67,12 +67,18 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
 /// The identity role: a warning under `none`, a usable key under every other.
 fn authority(config: &Config) -> Result<(), BootError> {
     if config.strategy == Strategy::None {
-        tracing::warn!("OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production.");
+        tracing::warn!(
+            "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
+        );
         return Ok(());
     }
     let path = config.private_key_path.display();
-    let text = std::fs::read_to_string(&config.private_key_path)
-        .map_err(|error| BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {path} cannot be read: {error}; OAUTH_STRATEGY={} needs one", config.strategy.as_str())))?;
+    let text = std::fs::read_to_string(&config.private_key_path).map_err(|error| {
+        BootError(format!(
+            "OAUTH_PRIVATE_KEY_PATH: the private key {path} cannot be read: {error}; OAUTH_STRATEGY={} needs one",
+            config.strategy.as_str()
+        ))
+    })?;
     PrivateKey::from_pem(&text).map_err(|error| BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {path} {error}")))?;
     Err(BootError(format!("OAUTH_STRATEGY={} is not built yet in this version; use none", config.strategy.as_str())))
 }
@@ -98,10 +104,13 @@ pub fn open(url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result
     if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
         let missing = !std::path::Path::new(path).exists();
         if missing && !catalog.resources().is_empty() {
-            return Err(BootError(format!("DATABASE_URL: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
+            return Err(BootError(format!(
+                "DATABASE_URL: the SQLite file {path:?} does not exist, and the manifest declares tables of it"
+            )));
         }
         if missing {
-            std::fs::write(path, []).map_err(|error| BootError(format!("DATABASE_URL: the SQLite file {path:?} cannot be made: {error}")))?;
+            std::fs::write(path, [])
+                .map_err(|error| BootError(format!("DATABASE_URL: the SQLite file {path:?} cannot be made: {error}")))?;
         }
     }
     Database::open(url, settings).map_err(|error| BootError(format!("DATABASE_URL: {error}")))

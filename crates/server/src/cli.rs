@@ -13,7 +13,12 @@ use crate::config::Config;
 
 /// A safe query layer and sign-in for your relational database.
 #[derive(Debug, Parser)]
-#[command(name = "peristyle", version, about, after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect > peristyle.toml\n  DATABASE_URL=postgres://localhost/shop peristyle serve")]
+#[command(
+    name = "peristyle",
+    version,
+    about,
+    after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect > peristyle.toml\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -32,10 +37,14 @@ enum Command {
         json: bool,
     },
     /// Write a manifest from an existing database
-    #[command(after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update")]
+    #[command(
+        after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update"
+    )]
     Introspect(introspect::Arguments),
     /// Show what a statement becomes: merged statement, SQL of each level, where each predicate came from
-    #[command(after_help = "Example:\n  echo '{\"where\":{\"name\":{\"iLike\":\"a%\"}}}' > statement.json\n  peristyle explain shop.customer statement.json")]
+    #[command(
+        after_help = "Example:\n  echo '{\"where\":{\"name\":{\"iLike\":\"a%\"}}}' > statement.json\n  peristyle explain shop.customer statement.json"
+    )]
     Explain(explain::Arguments),
 }
 

@@ -77,7 +77,11 @@ pub enum LogFormat {
 impl std::fmt::Debug for Config {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Addresses of databases hold passwords.
-        out.debug_struct("Config").field("strategy", &self.strategy).field("listen", &self.listen).field("manifest", &self.manifest).finish_non_exhaustive()
+        out.debug_struct("Config")
+            .field("strategy", &self.strategy)
+            .field("listen", &self.listen)
+            .field("manifest", &self.manifest)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,7 +101,10 @@ impl Config {
     }
 
     fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
-        let read = |variable: &'static str| Variable { variable, value: values.get(variable).map(String::as_str).filter(|value| !value.is_empty()) };
+        let read = |variable: &'static str| Variable {
+            variable,
+            value: values.get(variable).map(String::as_str).filter(|value| !value.is_empty()),
+        };
         let listen: SocketAddr = read("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
         let manifest = match values.get("PERISTYLE_MANIFEST").filter(|path| !path.is_empty()) {
             Some(path) => ManifestPath::Named(path.into()),

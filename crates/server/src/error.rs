@@ -68,23 +68,35 @@ impl Problem {
                 face(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this address takes {allowed}"))
             }
             Problem::TooLarge => face(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
-            Problem::MediaType => {
-                face(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Unsupported media type", "a body is sent as application/json")
-            }
+            Problem::MediaType => face(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_MEDIA_TYPE",
+                "Unsupported media type",
+                "a body is sent as application/json",
+            ),
             Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
             Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
             Problem::Store(store::Error::Overloaded) => {
                 face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
             }
-            Problem::Store(store::Error::Unavailable(_)) => {
-                face(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_UNAVAILABLE", "Database out of reach", "the database cannot be reached; try again shortly")
-            }
-            Problem::Store(store::Error::Timeout) => {
-                face(StatusCode::GATEWAY_TIMEOUT, "TIMEOUT", "Statement timed out", "the statement ran longer than allowed; narrow it with `where` or `limit`")
-            }
-            Problem::Store(_) | Problem::Internal => {
-                face(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "Internal error", "something went wrong on our side; the log has the request's id")
-            }
+            Problem::Store(store::Error::Unavailable(_)) => face(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "DATABASE_UNAVAILABLE",
+                "Database out of reach",
+                "the database cannot be reached; try again shortly",
+            ),
+            Problem::Store(store::Error::Timeout) => face(
+                StatusCode::GATEWAY_TIMEOUT,
+                "TIMEOUT",
+                "Statement timed out",
+                "the statement ran longer than allowed; narrow it with `where` or `limit`",
+            ),
+            Problem::Store(_) | Problem::Internal => face(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "INTERNAL",
+                "Internal error",
+                "something went wrong on our side; the log has the request's id",
+            ),
         }
     }
 

@@ -7,8 +7,8 @@ use query::merge::merge;
 use query::parse::{self, Body as Statements};
 use query::plan::{self, Operation};
 use query::policy::{Entrance, Viewer};
-use query::statement::Statement;
 use query::sql;
+use query::statement::Statement;
 use serde_json::{Value, json};
 use store::Database;
 
@@ -29,7 +29,12 @@ pub enum Analyze {
 }
 
 /// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
-pub(crate) async fn answer(service: &Service, entrance: Entrance<'_>, viewer: &Viewer, request: Request) -> Result<Response<Body>, Problem> {
+pub(crate) async fn answer(
+    service: &Service,
+    entrance: Entrance<'_>,
+    viewer: &Viewer,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
     let bytes = read_body(&head.headers, body).await?;
@@ -44,7 +49,13 @@ pub(crate) async fn answer(service: &Service, entrance: Entrance<'_>, viewer: &V
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
-pub async fn explain(database: &Database, entrance: Entrance<'_>, viewer: &Viewer, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
+pub async fn explain(
+    database: &Database,
+    entrance: Entrance<'_>,
+    viewer: &Viewer,
+    statement: Statement,
+    analyze: Analyze,
+) -> Result<Value, Problem> {
     let merged = query::explain::statement(&statement);
     let (mut described, query) = {
         let plan = plan::plan(entrance, statement, viewer, Operation::Paginate, None)?;

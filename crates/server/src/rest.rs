@@ -37,7 +37,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
 pub fn router(service: Service, config: &Config) -> Router {
-    let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    let compression =
+        CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let router = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -66,7 +67,9 @@ async fn identified(request: Request, next: Next) -> Response<Body> {
     let id = request
         .headers()
         .get(&REQUEST_ID)
-        .filter(|value| (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte)))
+        .filter(|value| {
+            (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        })
         .cloned()
         .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
         .unwrap_or_else(|| HeaderValue::from_static("-"));
@@ -98,7 +101,11 @@ async fn ready(State(service): State<Service>) -> Response<Body> {
     }
 }
 
-async fn operation(State(service): State<Service>, Path((context, plural, operation)): Path<(String, String, String)>, request: Request) -> Response<Body> {
+async fn operation(
+    State(service): State<Service>,
+    Path((context, plural, operation)): Path<(String, String, String)>,
+    request: Request,
+) -> Response<Body> {
     let asked = match operation.as_str() {
         "paginate" => Asked::Rows(Operation::Paginate, None),
         "list" | "get" => Asked::Rows(Operation::List, None),
@@ -109,7 +116,11 @@ async fn operation(State(service): State<Service>, Path((context, plural, operat
     asked.answer(&service, (&context, &plural), request).await.unwrap_or_else(|problem| problem.response())
 }
 
-async fn find_by_id(State(service): State<Service>, Path((context, plural, _)): Path<(String, String, String)>, request: Request) -> Response<Body> {
+async fn find_by_id(
+    State(service): State<Service>,
+    Path((context, plural, _)): Path<(String, String, String)>,
+    request: Request,
+) -> Response<Body> {
     // The parts of a composite key are separated before they are decoded, so that a part may hold a comma.
     let raw = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
     let asked = Asked::Rows(Operation::Find, Some(raw));
@@ -143,7 +154,13 @@ impl Asked {
     }
 }
 
-async fn rows(service: &Service, entrance: Entrance<'_>, viewer: &Viewer, (operation, id): (Operation, Option<String>), request: Request) -> Result<Response<Body>, Problem> {
+async fn rows(
+    service: &Service,
+    entrance: Entrance<'_>,
+    viewer: &Viewer,
+    (operation, id): (Operation, Option<String>),
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     if id.is_some() && !entrance.resource().can_find_by_id(viewer) {
         return Err(Problem::NotFound("this resource has no key to find a row by"));
     }
@@ -166,5 +183,10 @@ async fn rows(service: &Service, entrance: Entrance<'_>, viewer: &Viewer, (opera
 
 /// Whether the header holds this media type, parameters aside.
 fn is_media_type(headers: &HeaderMap, name: &HeaderName, accepted: impl Fn(&str) -> bool) -> bool {
-    headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|item| accepted(item.split(';').next().unwrap_or_default().trim()))
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|item| accepted(item.split(';').next().unwrap_or_default().trim()))
 }

@@ -133,7 +133,10 @@ impl<'c> Checker<'c> {
             self.warning(*line, format!("the database's encoding is {}, which cannot hold every text; UTF8 can", locale.encoding));
         }
         if !locale.folds_beyond_ascii() {
-            let message = format!("the database's ctype is {}: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language", locale.ctype);
+            let message = format!(
+                "the database's ctype is {}: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language",
+                locale.ctype
+            );
             self.warning(*line, message);
         }
     }
@@ -150,7 +153,8 @@ impl<'c> Checker<'c> {
             && !column.nullable
             && !table.is_view
         {
-            let message = format!("{what}: `soft-delete` names `{}`, whose column is NOT NULL, so that every row counts as deleted", field.name);
+            let message =
+                format!("{what}: `soft-delete` names `{}`, whose column is NOT NULL, so that every row counts as deleted", field.name);
             self.warning(field.line, message);
         }
         for relation in &resource.relations {
@@ -178,8 +182,13 @@ impl<'c> Checker<'c> {
     /// Where the table is instead, or what it may be called.
     fn table_hint(&self, name: &TableName) -> String {
         let plain = name.name.plain();
-        let elsewhere: Vec<String> =
-            self.schema.tables.iter().filter(|table| table.name == plain).map(|table| format!("\"{}.{}\"", table.schema, table.name)).collect();
+        let elsewhere: Vec<String> = self
+            .schema
+            .tables
+            .iter()
+            .filter(|table| table.name == plain)
+            .map(|table| format!("\"{}.{}\"", table.schema, table.name))
+            .collect();
         if self.dialect == Dialect::Postgres && !elsewhere.is_empty() {
             return format!("; write `table = {}`", elsewhere.join("` or `table = "));
         }
@@ -205,7 +214,8 @@ impl<'c> Checker<'c> {
         let fits = self.dialect == Dialect::Sqlite || plain.len() <= LONGEST_NAME;
         if !fits {
             let end = (0..=LONGEST_NAME).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
-            let message = format!("{what}: the name `{plain}` is longer than {LONGEST_NAME} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
+            let message =
+                format!("{what}: the name `{plain}` is longer than {LONGEST_NAME} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
             self.error(line, message);
         }
         fits
@@ -222,7 +232,12 @@ impl<'c> Checker<'c> {
             [] => format!("add a unique index on {} ({})", table.name, columns.join(", ")),
             key => format!("the primary key is ({})", key.join(", ")),
         };
-        let message = format!("resource `{}`: the key ({}) is not unique in table `{}`; {instead}", resource.full_name, columns.join(", "), resource.table);
+        let message = format!(
+            "resource `{}`: the key ({}) is not unique in table `{}`; {instead}",
+            resource.full_name,
+            columns.join(", "),
+            resource.table
+        );
         self.warning(resource.fields[*first].line, message);
     }
 }

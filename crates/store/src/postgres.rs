@@ -10,8 +10,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use deadpool::Runtime;
+use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
 use percent_encoding::percent_decode_str;
 use query::sql::Sql;
@@ -124,7 +124,11 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Runs one step on the connection within the time allowed.
-    async fn step<T>(&mut self, timeout: Duration, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+    async fn step<T>(
+        &mut self,
+        timeout: Duration,
+        step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Error> {
         let Some(connection) = self.connection.as_mut() else {
             return Err(Error::Unavailable("the connection is gone".to_owned()));
         };
@@ -244,7 +248,8 @@ mod tests {
 
     #[test]
     fn the_address_knows_libpq_s_words_for_tls() {
-        let (config, tls) = address("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("an address");
+        let (config, tls) =
+            address("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("an address");
         assert_eq!(tls, tls::TlsSettings { mode: tls::Mode::VerifyFull, root: Some("/a b.pem".to_owned()) });
         assert_eq!(config.get_application_name(), Some("x"));
         assert!(address("postgres://h/d?sslmode=maybe").is_err());

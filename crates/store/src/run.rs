@@ -18,8 +18,8 @@ use crate::schema::Schema;
 use crate::sqlite::{self, Sqlite};
 
 pub use crate::postgres::Prepare;
-use sink::Opening;
 pub use sink::Chunks;
+use sink::Opening;
 pub(crate) use sink::{BatchSize, Sink};
 
 /// A page of at most so many rows is built whole; a larger one is streamed.

@@ -128,7 +128,8 @@ impl Schema {
     }
 
     pub(crate) fn find(&self, schema: Option<&str>, name: &str, dialect: Dialect) -> Option<&Table> {
-        let within = |schema: &str| self.tables.iter().find(|table| same(&table.schema, schema, dialect) && same(&table.name, name, dialect));
+        let within =
+            |schema: &str| self.tables.iter().find(|table| same(&table.schema, schema, dialect) && same(&table.name, name, dialect));
         match (schema, dialect) {
             (Some(schema), _) => within(schema),
             (None, Dialect::Sqlite) => within("main"),

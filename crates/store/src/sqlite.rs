@@ -85,7 +85,8 @@ impl Sqlite {
             path => Place::File(path.to_owned()),
         };
         let keeper = connect(&place)?;
-        let shared = Shared { place, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(settings.pool)), _keeper: Mutex::new(keeper) };
+        let shared =
+            Shared { place, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(settings.pool)), _keeper: Mutex::new(keeper) };
         Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience })
     }
 
@@ -97,7 +98,10 @@ impl Sqlite {
     }
 
     /// Does work with a connection on a thread that may block.
-    async fn work<T: Send + 'static>(&self, work: impl FnOnce(&Connection, &Brake) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Brake) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let permit = self.permit().await?;
         let shared = self.shared.clone();
         let brake = Brake::new(self.timeout);
@@ -129,7 +133,13 @@ impl Sqlite {
 
 fn connect(place: &Place) -> Result<Connection, Error> {
     let connection = match place {
-        Place::Memory(name) => Connection::open_with_flags(name, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX)?,
+        Place::Memory(name) => Connection::open_with_flags(
+            name,
+            OpenFlags::SQLITE_OPEN_READ_WRITE
+                | OpenFlags::SQLITE_OPEN_CREATE
+                | OpenFlags::SQLITE_OPEN_URI
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?,
         // Writable where that is allowed, since reading a WAL file may first have to recover it; we still never write.
         Place::File(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
@@ -137,7 +147,8 @@ fn connect(place: &Place) -> Result<Connection, Error> {
     };
     connection.busy_timeout(WAIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
+    connection
+        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

@@ -19,7 +19,9 @@ fn judge(place: &str, case: &Case, outcome: &Outcome) -> Result<(), String> {
         (Some(fault), Outcome::Faults(found)) if found.len() == 1 && found[0] == (fault.code, fault.path.clone()) => Ok(()),
         (Some(_), _) => Err(told()),
         (None, Outcome::Faults(_)) => Err(told()),
-        (None, Outcome::Answer(actual)) => oracle::compare(case, &case.answer(), actual).map_err(|difference| format!("{difference}\n{}", told())),
+        (None, Outcome::Answer(actual)) => {
+            oracle::compare(case, &case.answer(), actual).map_err(|difference| format!("{difference}\n{}", told()))
+        }
     }
 }
 

@@ -246,7 +246,10 @@ fn relations_get_names_of_their_own() {
     // A pivot with a time of its own is both.
     has(&text, "[resource.app.membership]");
     has(&text, r#"memberships = { many = "app.membership", on = { id = "userId" } }"#);
-    has(&text, r#"groupsByMembership = { many = "app.group", through = "memberships", on = { id = "user_id" }, to = { group_id = "id" } }"#);
+    has(
+        &text,
+        r#"groupsByMembership = { many = "app.group", through = "memberships", on = { id = "user_id" }, to = { group_id = "id" } }"#,
+    );
     // A pivot with more to tell is a resource only.
     has(&text, "[resource.app.ban]");
     has_not(&text, "through = \"bans\"");

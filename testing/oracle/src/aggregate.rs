@@ -24,38 +24,19 @@ struct Group<'a> {
 }
 
 /// The groups in runs of equals, as the statement's order leaves them.
-pub(crate) fn groups<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    rows: &[&'a Row],
-    statement: &Statement,
-) -> Vec<Vec<Value>> {
-    let block = statement
-        .aggregation
-        .as_ref()
-        .expect("the statement aggregates");
+pub(crate) fn groups<'a>(session: &Session<'a>, resource: &'a Resource, rows: &[&'a Row], statement: &Statement) -> Vec<Vec<Value>> {
+    let block = statement.aggregation.as_ref().expect("the statement aggregates");
     let group_by = group_by(block);
-    let joined = rows
-        .iter()
-        .flat_map(|row| joined(session, resource, row, &paths(block)));
+    let joined = rows.iter().flat_map(|row| joined(session, resource, row, &paths(block)));
     let mut groups: Vec<Group> = Vec::new();
     if group_by.is_empty() {
-        groups.push(Group {
-            key: Vec::new(),
-            rows: joined.collect(),
-        });
+        groups.push(Group { key: Vec::new(), rows: joined.collect() });
     } else {
         for row in joined {
-            let key: Vec<Cell> = group_by
-                .iter()
-                .map(|path| column(session, resource, &row, path).1)
-                .collect();
+            let key: Vec<Cell> = group_by.iter().map(|path| column(session, resource, &row, path).1).collect();
             match groups.iter_mut().find(|group| same_key(&group.key, &key)) {
                 Some(group) => group.rows.push(row),
-                None => groups.push(Group {
-                    key,
-                    rows: vec![row],
-                }),
+                None => groups.push(Group { key, rows: vec![row] }),
             }
         }
     }
@@ -63,83 +44,41 @@ pub(crate) fn groups<'a>(
     if !order.is_empty() && statement.is_cut() {
         let named = |path: &String| statement.order.iter().any(|entry| entry.field == *path);
         let others = group_by.iter().filter(|path| !named(path));
-        order.extend(others.map(|path| Order {
-            field: path.clone(),
-            descending: false,
-        }));
+        order.extend(others.map(|path| Order { field: path.clone(), descending: false }));
     }
     let keyed = groups.iter().map(|group| {
-        let position = |entry: &Order| {
-            group_by
-                .iter()
-                .position(|path| *path == entry.field)
-                .expect("order names a groupBy entry")
-        };
-        let key = order
-            .iter()
-            .map(|entry| group.key[position(entry)].clone())
-            .collect();
+        let position = |entry: &Order| group_by.iter().position(|path| *path == entry.field).expect("order names a groupBy entry");
+        let key = order.iter().map(|entry| group.key[position(entry)].clone()).collect();
         (key, shown(session, resource, group, block))
     });
     runs(keyed.collect(), &order)
 }
 
 pub(crate) fn group_by(block: &Value) -> Vec<String> {
-    let entries = block
-        .get("groupBy")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    entries
-        .iter()
-        .map(|entry| {
-            entry
-                .as_str()
-                .expect("a groupBy entry is a text")
-                .to_owned()
-        })
-        .collect()
+    let entries = block.get("groupBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    entries.iter().map(|entry| entry.as_str().expect("a groupBy entry is a text").to_owned()).collect()
 }
 
 fn fields(block: &Value) -> &[Value] {
-    block["fields"]
-        .as_array()
-        .expect("aggregation.fields is a list")
+    block["fields"].as_array().expect("aggregation.fields is a list")
 }
 
 /// Every field or dot-path the block names.
 fn paths(block: &Value) -> Vec<String> {
-    let named = fields(block).iter().map(|entry| {
-        entry["field"]
-            .as_str()
-            .expect("a field is a text")
-            .to_owned()
-    });
+    let named = fields(block).iter().map(|entry| entry["field"].as_str().expect("a field is a text").to_owned());
     group_by(block).into_iter().chain(named).collect()
 }
 
 /// A LEFT join with each relation on the way, once however often it is named.
-fn joined<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    root: &'a Row,
-    paths: &[String],
-) -> Vec<Joined<'a>> {
-    let mut result = vec![Joined {
-        root,
-        related: BTreeMap::new(),
-    }];
+fn joined<'a>(session: &Session<'a>, resource: &'a Resource, root: &'a Row, paths: &[String]) -> Vec<Joined<'a>> {
+    let mut result = vec![Joined { root, related: BTreeMap::new() }];
     for (name, _) in paths.iter().filter_map(|path| path.split_once('.')) {
         if result[0].related.contains_key(name) {
             continue;
         }
         let relation = resource.relation(name).expect("the path names a relation");
         let found = session.related(resource, root, relation);
-        let matches: Vec<Option<&Row>> = if found.is_empty() {
-            vec![None]
-        } else {
-            found.into_iter().map(Some).collect()
-        };
+        let matches: Vec<Option<&Row>> = if found.is_empty() { vec![None] } else { found.into_iter().map(Some).collect() };
         let mut longer = Vec::new();
         for row in &result {
             for other in &matches {
@@ -153,52 +92,29 @@ fn joined<'a>(
     result
 }
 
-fn column<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    row: &Joined<'_>,
-    path: &str,
-) -> (&'a Field, Cell) {
+fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Joined<'_>, path: &str) -> (&'a Field, Cell) {
     let Some((relation, name)) = path.split_once('.') else {
         let index = resource.index(path);
         return (&resource.fields[index], row.root[index].clone());
     };
-    let target = session.resource(
-        &resource
-            .relation(relation)
-            .expect("the path names a relation")
-            .target,
-    );
+    let target = session.resource(&resource.relation(relation).expect("the path names a relation").target);
     let index = target.index(name);
-    (
-        &target.fields[index],
-        row.related[relation].map_or(Cell::Null, |other| other[index].clone()),
-    )
+    (&target.fields[index], row.related[relation].map_or(Cell::Null, |other| other[index].clone()))
 }
 
 fn field<'a>(session: &Session<'a>, resource: &'a Resource, path: &str) -> &'a Field {
     let (resource, name) = match path.split_once('.') {
-        Some((relation, name)) => (
-            session.resource(&resource.relation(relation).expect("a relation").target),
-            name,
-        ),
+        Some((relation, name)) => (session.resource(&resource.relation(relation).expect("a relation").target), name),
         None => (resource, path),
     };
     &resource.fields[resource.index(name)]
 }
 
 fn same_key(left: &[Cell], right: &[Cell]) -> bool {
-    left.iter()
-        .zip(right)
-        .all(|(left, right)| left.sort(right).is_eq())
+    left.iter().zip(right).all(|(left, right)| left.sort(right).is_eq())
 }
 
-fn shown<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    group: &Group<'_>,
-    block: &Value,
-) -> Value {
+fn shown<'a>(session: &Session<'a>, resource: &'a Resource, group: &Group<'_>, block: &Value) -> Value {
     let mut object = Map::new();
     for (path, cell) in group_by(block).iter().zip(&group.key) {
         object.insert(path.clone(), cell.show(field(session, resource, path).kind));
@@ -209,15 +125,8 @@ fn shown<'a>(
         let value = if path == "*" {
             Value::from(group.rows.len())
         } else {
-            let cells = group
-                .rows
-                .iter()
-                .map(|row| column(session, resource, row, path).1);
-            aggregated(
-                function,
-                field(session, resource, path).kind,
-                cells.filter(|cell| !cell.is_null()).collect(),
-            )
+            let cells = group.rows.iter().map(|row| column(session, resource, row, path).1);
+            aggregated(function, field(session, resource, path).kind, cells.filter(|cell| !cell.is_null()).collect())
         };
         let name = match entry.get("as").and_then(Value::as_str) {
             Some(alias) => alias.to_owned(),
@@ -234,32 +143,17 @@ fn aggregated(function: &str, kind: Kind, cells: Vec<Cell>) -> Value {
     if function == "count" {
         return Value::from(cells.len());
     }
-    let wanted = if function == "max" {
-        Ordering::Greater
-    } else {
-        Ordering::Less
-    };
+    let wanted = if function == "max" { Ordering::Greater } else { Ordering::Less };
     let count = cells.len();
     match (function, kind) {
         _ if cells.is_empty() => Value::Null,
         ("min" | "max", _) => {
-            let best = cells.into_iter().reduce(|best, cell| {
-                if cell.compare(&best) == Some(wanted) {
-                    cell
-                } else {
-                    best
-                }
-            });
+            let best = cells.into_iter().reduce(|best, cell| if cell.compare(&best) == Some(wanted) { cell } else { best });
             best.map_or(Value::Null, |cell| cell.show(kind))
         }
         ("sum", Kind::Float) => Value::from(float_sum(&cells)),
         ("avg", Kind::Float) => Value::from(float_sum(&cells) / count as f64),
-        ("sum", Kind::Int) => Value::from(
-            exact_sum(&cells)
-                .to_string()
-                .parse::<i64>()
-                .expect("a sum of ints fits"),
-        ),
+        ("sum", Kind::Int) => Value::from(exact_sum(&cells).to_string().parse::<i64>().expect("a sum of ints fits")),
         ("sum", _) => Value::from(exact_sum(&cells).to_string()),
         ("avg", _) => Value::from(exact_sum(&cells).divided_by(count as u64).to_string()),
         _ => panic!("no function {function:?}"),

@@ -22,11 +22,7 @@ pub enum Operation {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    Page {
-        total: u64,
-        count: u64,
-        rows: Vec<Value>,
-    },
+    Page { total: u64, count: u64, rows: Vec<Value> },
     Rows(Vec<Value>),
     Row(Value),
     NotFound,
@@ -44,41 +40,19 @@ pub struct Question<'a> {
 }
 
 /// Answers a valid statement over the fixture's data.
-pub fn answer(
-    viewer: &Viewer,
-    resource: &str,
-    operation: &Operation,
-    query: Option<&Value>,
-    constraint: Option<&Value>,
-) -> Answer {
-    answer_in(
-        fixture::world(),
-        Question {
-            viewer,
-            resource,
-            operation,
-            query,
-            constraint,
-        },
-    )
+pub fn answer(viewer: &Viewer, resource: &str, operation: &Operation, query: Option<&Value>, constraint: Option<&Value>) -> Answer {
+    answer_in(fixture::world(), Question { viewer, resource, operation, query, constraint })
 }
 
 /// Answers a valid statement over any data.
 pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
-    if !question
-        .viewer
-        .may_read(world.schema.resource(question.resource))
-    {
+    if !question.viewer.may_read(world.schema.resource(question.resource)) {
         return Answer::Forbidden;
     }
     let (total, runs) = listing(world, question);
     let mut rows = runs.concat();
     match question.operation {
-        Operation::Paginate => Answer::Page {
-            total,
-            count: rows.len() as u64,
-            rows,
-        },
+        Operation::Paginate => Answer::Page { total, count: rows.len() as u64, rows },
         Operation::List => Answer::Rows(rows),
         Operation::Find | Operation::FindById(_) if rows.is_empty() => Answer::NotFound,
         Operation::Find | Operation::FindById(_) => Answer::Row(rows.remove(0)),
@@ -89,8 +63,7 @@ pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
 pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
     let resource = world.schema.resource(question.resource);
     let mut additions = policy::additions(world, question.viewer, resource);
-    let query = Statement::parse_optional(question.query)
-        .narrowed_by(Statement::parse_optional(question.constraint));
+    let query = Statement::parse_optional(question.query).narrowed_by(Statement::parse_optional(question.constraint));
     if query.aggregation.is_some() {
         additions.relations.clear();
         additions.order.clear();
@@ -110,35 +83,20 @@ pub(crate) fn listing(world: &World, question: Question<'_>) -> (u64, Vec<Vec<Va
     let session = Session::new(world, question.viewer);
     let resource = session.resource(question.resource);
     let statement = merged(world, question);
-    let rows = load::filtered(
-        &session,
-        resource,
-        session.visible(resource).to_vec(),
-        &statement,
-    );
+    let rows = load::filtered(&session, resource, session.visible(resource).to_vec(), &statement);
     if statement.aggregation.is_some() {
         let groups = aggregate::groups(&session, resource, &rows, &statement);
         let total = groups.iter().map(Vec::len).sum::<usize>();
         return (total as u64, cut_runs(groups, &statement));
     }
     let total = rows.len() as u64;
-    let runs = cut_runs(
-        load::sorted(&session, resource, rows, &statement),
-        &statement,
-    );
-    let show = |run: Vec<&Row>| {
-        run.into_iter()
-            .map(|row| load::shown(&session, resource, row, &statement))
-            .collect()
-    };
+    let runs = cut_runs(load::sorted(&session, resource, rows, &statement), &statement);
+    let show = |run: Vec<&Row>| run.into_iter().map(|row| load::shown(&session, resource, row, &statement)).collect();
     (total, runs.into_iter().map(show).collect())
 }
 
 fn cut_runs<T>(runs: Vec<Vec<T>>, statement: &Statement) -> Vec<Vec<T>> {
-    let numbered = runs
-        .into_iter()
-        .enumerate()
-        .flat_map(|(number, run)| run.into_iter().map(move |item| (number, item)));
+    let numbered = runs.into_iter().enumerate().flat_map(|(number, run)| run.into_iter().map(move |item| (number, item)));
     let mut cut: Vec<Vec<T>> = Vec::new();
     let mut last = None;
     for (number, item) in statement.cut(numbered.collect()) {
@@ -153,25 +111,11 @@ fn cut_runs<T>(runs: Vec<Vec<T>>, statement: &Statement) -> Vec<Vec<T>> {
 
 fn by_key(resource: &Resource, id: &str) -> Value {
     let keys = resource.keys();
-    let parts: Vec<&str> = if keys.len() == 1 {
-        vec![id]
-    } else {
-        id.split(',').collect()
-    };
-    assert_eq!(
-        keys.len(),
-        parts.len(),
-        "{id:?} has as many parts as the key of {}",
-        resource.name
-    );
+    let parts: Vec<&str> = if keys.len() == 1 { vec![id] } else { id.split(',').collect() };
+    assert_eq!(keys.len(), parts.len(), "{id:?} has as many parts as the key of {}", resource.name);
     let mut clause = Map::new();
     for (key, part) in keys.iter().zip(parts) {
-        let number = part.parse::<i64>().ok().filter(|_| {
-            matches!(
-                key.kind,
-                crate::schema::Kind::Int | crate::schema::Kind::Bigint
-            )
-        });
+        let number = part.parse::<i64>().ok().filter(|_| matches!(key.kind, crate::schema::Kind::Int | crate::schema::Kind::Bigint));
         let value = number.map_or_else(|| Value::from(part), Value::from);
         clause.insert(key.name.clone(), serde_json::json!({ "eq": value }));
     }

@@ -9,8 +9,7 @@ pub(crate) fn is_date(text: &str) -> bool {
 pub(crate) fn time(text: &str) -> Option<String> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, "000000"));
     let numbers = numbers(clock, ':', &[2, 2, 2])?;
-    let digits =
-        (1..=6).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = (1..=6).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
     let valid = numbers[0] < 24 && numbers[1] < 60 && numbers[2] < 60 && digits;
     valid.then(|| format!("{clock}.{fraction:0<6}"))
 }
@@ -30,11 +29,7 @@ pub(crate) fn timestamp(text: &str) -> Option<String> {
     }
     let clock = time(clock)?;
     let minutes = parts[0] * 60 + parts[1];
-    let ahead = if offset.starts_with('-') {
-        -minutes
-    } else {
-        minutes
-    };
+    let ahead = if offset.starts_with('-') { -minutes } else { minutes };
     let local: i64 = clock[0..2].parse::<i64>().ok()? * 60 + clock[3..5].parse::<i64>().ok()?;
     let mut utc = local - ahead;
     if utc < 0 {
@@ -44,20 +39,12 @@ pub(crate) fn timestamp(text: &str) -> Option<String> {
         utc -= 24 * 60;
         day = next(day);
     }
-    Some(format!(
-        "{}T{:02}:{:02}{}Z",
-        show(day),
-        utc / 60,
-        utc % 60,
-        &clock[5..]
-    ))
+    Some(format!("{}T{:02}:{:02}{}Z", show(day), utc / 60, utc % 60, &clock[5..]))
 }
 
 /// A canonical time without trailing zeros in its fraction.
 pub(crate) fn short_time(text: &str) -> String {
-    text.trim_end_matches('0')
-        .strip_suffix('.')
-        .map_or_else(|| text.trim_end_matches('0').to_owned(), str::to_owned)
+    text.trim_end_matches('0').strip_suffix('.').map_or_else(|| text.trim_end_matches('0').to_owned(), str::to_owned)
 }
 
 /// A canonical timestamp without trailing zeros in its fraction.
@@ -107,9 +94,7 @@ fn show((year, month, day): Day) -> String {
 fn numbers(text: &str, separator: char, widths: &[usize]) -> Option<Vec<i64>> {
     let parts: Vec<&str> = text.split(separator).collect();
     let shaped = parts.len() == widths.len()
-        && parts.iter().zip(widths).all(|(part, width)| {
-            part.len() == *width && part.bytes().all(|byte| byte.is_ascii_digit())
-        });
+        && parts.iter().zip(widths).all(|(part, width)| part.len() == *width && part.bytes().all(|byte| byte.is_ascii_digit()));
     if !shaped {
         return None;
     }
@@ -122,24 +107,12 @@ mod tests {
 
     #[test]
     fn timestamps_become_utc_with_six_digits() {
-        assert_eq!(
-            timestamp("2024-03-01T00:30:00+01:00").as_deref(),
-            Some("2024-02-29T23:30:00.000000Z")
-        );
-        assert_eq!(
-            timestamp("2023-12-31T23:30:00.5-01:00").as_deref(),
-            Some("2024-01-01T00:30:00.500000Z")
-        );
+        assert_eq!(timestamp("2024-03-01T00:30:00+01:00").as_deref(), Some("2024-02-29T23:30:00.000000Z"));
+        assert_eq!(timestamp("2023-12-31T23:30:00.5-01:00").as_deref(), Some("2024-01-01T00:30:00.500000Z"));
         assert_eq!(timestamp("2023-02-29T00:00:00Z"), None);
         assert_eq!(timestamp("yesterday"), None);
-        assert_eq!(
-            short_timestamp("2024-01-01T10:00:00.000000Z"),
-            "2024-01-01T10:00:00Z"
-        );
-        assert_eq!(
-            short_timestamp("2024-01-01T10:00:00.120000Z"),
-            "2024-01-01T10:00:00.12Z"
-        );
+        assert_eq!(short_timestamp("2024-01-01T10:00:00.000000Z"), "2024-01-01T10:00:00Z");
+        assert_eq!(short_timestamp("2024-01-01T10:00:00.120000Z"), "2024-01-01T10:00:00.12Z");
         assert_eq!(short_time("10:00:00.000000"), "10:00:00");
         assert_eq!(time("24:00:00"), None);
         assert_eq!(time("23:59:59.25").as_deref(), Some("23:59:59.250000"));

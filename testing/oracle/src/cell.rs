@@ -28,15 +28,9 @@ impl Cell {
         };
         if field.array {
             let elements = value.as_array().expect("an array column holds a list");
-            return Self::List(
-                elements
-                    .iter()
-                    .map(|element| Self::given_or_null(field, element))
-                    .collect(),
-            );
+            return Self::List(elements.iter().map(|element| Self::given_or_null(field, element)).collect());
         }
-        Self::scalar(field, value)
-            .unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
+        Self::scalar(field, value).unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
     }
 
     /// An operator's value or element, where a JSON null is NULL.
@@ -44,8 +38,7 @@ impl Cell {
         if value.is_null() {
             return Self::Null;
         }
-        Self::scalar(field, value)
-            .unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
+        Self::scalar(field, value).unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
     }
 
     /// A scalar of the field's type (of its elements' type for an array); none when the value does not fit.
@@ -53,35 +46,20 @@ impl Cell {
         let text = value.as_str().filter(|text| !text.contains('\0'));
         match field.kind {
             Kind::Bool => value.as_bool().map(Self::Bool),
-            Kind::Int => value
-                .as_i64()
-                .filter(|number| i32::try_from(*number).is_ok())
-                .map(Self::Whole),
-            Kind::Bigint => value
-                .as_i64()
-                .or_else(|| text?.parse().ok())
-                .map(Self::Whole),
-            Kind::Float => value
-                .as_f64()
-                .filter(|number| number.is_finite())
-                .map(Self::Float),
+            Kind::Int => value.as_i64().filter(|number| i32::try_from(*number).is_ok()).map(Self::Whole),
+            Kind::Bigint => value.as_i64().or_else(|| text?.parse().ok()).map(Self::Whole),
+            Kind::Float => value.as_f64().filter(|number| number.is_finite()).map(Self::Float),
             Kind::Decimal => match value {
                 Value::Number(number) => Decimal::parse(&number.to_string()).map(Self::Decimal),
                 _ => text.and_then(Decimal::parse).map(Self::Decimal),
             },
             Kind::Text => text.map(|text| Self::Text(text.to_owned())),
-            Kind::Uuid => text
-                .filter(|text| is_uuid(text))
-                .map(|text| Self::Text(text.to_ascii_lowercase())),
-            Kind::Date => text
-                .filter(|text| calendar::is_date(text))
-                .map(|text| Self::Text(text.to_owned())),
+            Kind::Uuid => text.filter(|text| is_uuid(text)).map(|text| Self::Text(text.to_ascii_lowercase())),
+            Kind::Date => text.filter(|text| calendar::is_date(text)).map(|text| Self::Text(text.to_owned())),
             Kind::Time => text.and_then(calendar::time).map(Self::Text),
             Kind::Timestamp => text.and_then(calendar::timestamp).map(Self::Text),
             Kind::Json => Some(Self::Json(value.clone())),
-            Kind::Enum => text
-                .filter(|text| field.values.iter().any(|known| known == text))
-                .map(|text| Self::Text(text.to_owned())),
+            Kind::Enum => text.filter(|text| field.values.iter().any(|known| known == text)).map(|text| Self::Text(text.to_owned())),
         }
     }
 
@@ -142,27 +120,15 @@ impl Cell {
 /// Whether two JSON values are equal, numbers by their value (1 is 1.0).
 pub(crate) fn same_json(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            match (
-                Decimal::parse(&left.to_string()),
-                Decimal::parse(&right.to_string()),
-            ) {
-                (Some(left), Some(right)) => left.compare(&right).is_eq(),
-                _ => false,
-            }
-        }
+        (Value::Number(left), Value::Number(right)) => match (Decimal::parse(&left.to_string()), Decimal::parse(&right.to_string())) {
+            (Some(left), Some(right)) => left.compare(&right).is_eq(),
+            _ => false,
+        },
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .zip(right)
-                    .all(|(left, right)| same_json(left, right))
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_json(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
+            left.len() == right.len() && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
         }
         _ => left == right,
     }

@@ -9,47 +9,24 @@ use serde_json::{Number, Value};
 /// Says how the actual answer differs from the expected one.
 pub fn compare(case: &Case, expected: &Answer, actual: &Answer) -> Result<(), String> {
     match (expected, actual) {
-        (
-            Answer::Page { total, count, rows },
-            Answer::Page {
-                total: actual_total,
-                count: actual_count,
-                rows: actual_rows,
-            },
-        ) => {
+        (Answer::Page { total, count, rows }, Answer::Page { total: actual_total, count: actual_count, rows: actual_rows }) => {
             differ("total", *total, *actual_total)?;
             differ("count", *count, *actual_count)?;
-            differ(
-                "count beside the rows",
-                *actual_count,
-                actual_rows.len() as u64,
-            )?;
+            differ("count beside the rows", *actual_count, actual_rows.len() as u64)?;
             compare_rows(case, rows, actual_rows)
         }
         (Answer::Rows(rows), Answer::Rows(actual_rows)) => compare_rows(case, rows, actual_rows),
         (Answer::Row(row), Answer::Row(actual_row)) => {
             let statement = merged(world(), case.question());
-            same(
-                "row",
-                &settled_row(&statement, row),
-                &settled_row(&statement, actual_row),
-            )
+            same("row", &settled_row(&statement, row), &settled_row(&statement, actual_row))
         }
         (Answer::NotFound, Answer::NotFound) | (Answer::Forbidden, Answer::Forbidden) => Ok(()),
-        _ => Err(format!(
-            "expected {}, found {}",
-            brief(expected),
-            brief(actual)
-        )),
+        _ => Err(format!("expected {}, found {}", brief(expected), brief(actual))),
     }
 }
 
 fn differ(what: &str, expected: u64, actual: u64) -> Result<(), String> {
-    if expected == actual {
-        Ok(())
-    } else {
-        Err(format!("{what}: expected {expected}, found {actual}"))
-    }
+    if expected == actual { Ok(()) } else { Err(format!("{what}: expected {expected}, found {actual}")) }
 }
 
 fn brief(answer: &Answer) -> String {
@@ -65,35 +42,16 @@ fn brief(answer: &Answer) -> String {
 /// At the top the oracle itself tells where the runs of ties are, since a dot-path may sort by what no row shows.
 fn compare_rows(case: &Case, expected: &[Value], actual: &[Value]) -> Result<(), String> {
     if expected.len() != actual.len() {
-        return Err(format!(
-            "rows: expected {}, found {}",
-            expected.len(),
-            actual.len()
-        ));
+        return Err(format!("rows: expected {}, found {}", expected.len(), actual.len()));
     }
     let statement = merged(world(), case.question());
-    let lengths: Vec<usize> = listing(world(), case.question())
-        .1
-        .iter()
-        .map(Vec::len)
-        .collect();
+    let lengths: Vec<usize> = listing(world(), case.question()).1.iter().map(Vec::len).collect();
     if lengths.iter().sum::<usize>() != expected.len() {
-        return Err(format!(
-            "rows: expected {}, the oracle knows {}",
-            expected.len(),
-            lengths.iter().sum::<usize>()
-        ));
+        return Err(format!("rows: expected {}, the oracle knows {}", expected.len(), lengths.iter().sum::<usize>()));
     }
     let mut start = 0;
     for length in lengths {
-        let run = |rows: &[Value]| {
-            as_set(
-                rows[start..start + length]
-                    .iter()
-                    .map(|row| settled_row(&statement, row))
-                    .collect(),
-            )
-        };
+        let run = |rows: &[Value]| as_set(rows[start..start + length].iter().map(|row| settled_row(&statement, row)).collect());
         for (index, (expected, actual)) in run(expected).iter().zip(&run(actual)).enumerate() {
             same(&format!("row {}", start + index), expected, actual)?;
         }
@@ -108,43 +66,24 @@ fn settled_row(statement: &Statement, row: &Value) -> Value {
         return plain(row);
     };
     let settle = |name: &String, value: &Value| match (statement.relations.get(name), value) {
-        (Some(node), Value::Array(children)) if statement.aggregation.is_none() => {
-            Value::Array(settled_children(node, children))
-        }
-        (Some(node), Value::Object(_)) if statement.aggregation.is_none() => {
-            settled_row(node, value)
-        }
+        (Some(node), Value::Array(children)) if statement.aggregation.is_none() => Value::Array(settled_children(node, children)),
+        (Some(node), Value::Object(_)) if statement.aggregation.is_none() => settled_row(node, value),
         _ => plain(value),
     };
-    Value::Object(
-        object
-            .iter()
-            .map(|(name, value)| (name.clone(), settle(name, value)))
-            .collect(),
-    )
+    Value::Object(object.iter().map(|(name, value)| (name.clone(), settle(name, value))).collect())
 }
 
 /// Children sort by columns of their own, which their rows show.
 fn settled_children(node: &Statement, children: &[Value]) -> Vec<Value> {
-    let rows: Vec<Value> = children
-        .iter()
-        .map(|child| settled_row(node, child))
-        .collect();
+    let rows: Vec<Value> = children.iter().map(|child| settled_row(node, child)).collect();
     if node.order.is_empty() {
         return as_set(rows);
     }
     if node.is_cut() {
         return rows;
     }
-    let key = |row: &Value| -> Vec<Value> {
-        node.order
-            .iter()
-            .map(|entry| row[&entry.field].clone())
-            .collect()
-    };
-    rows.chunk_by(|left, right| key(left) == key(right))
-        .flat_map(|run| as_set(run.to_vec()))
-        .collect()
+    let key = |row: &Value| -> Vec<Value> { node.order.iter().map(|entry| row[&entry.field].clone()).collect() };
+    rows.chunk_by(|left, right| key(left) == key(right)).flat_map(|run| as_set(run.to_vec())).collect()
 }
 
 fn as_set(mut rows: Vec<Value>) -> Vec<Value> {
@@ -160,10 +99,7 @@ fn plain(value: &Value) -> Value {
         Value::Object(object) => {
             let mut entries: Vec<_> = object.iter().collect();
             entries.sort_by_key(|(key, _)| key.as_str());
-            entries
-                .into_iter()
-                .map(|(key, value)| (key.clone(), plain(value)))
-                .collect()
+            entries.into_iter().map(|(key, value)| (key.clone(), plain(value))).collect()
         }
         other => other.clone(),
     }
@@ -171,11 +107,7 @@ fn plain(value: &Value) -> Value {
 
 fn plain_number(number: &Number) -> Number {
     match number.as_f64() {
-        Some(float)
-            if number.is_f64() && float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 =>
-        {
-            Number::from(float as i64)
-        }
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 => Number::from(float as i64),
         _ => number.clone(),
     }
 }
@@ -185,9 +117,7 @@ fn same(path: &str, expected: &Value, actual: &Value) -> Result<(), String> {
     match (expected, actual) {
         (Value::Object(left), Value::Object(right)) => {
             for (key, value) in left {
-                let other = right
-                    .get(key)
-                    .ok_or_else(|| format!("{path}.{key}: expected {value}, found nothing"))?;
+                let other = right.get(key).ok_or_else(|| format!("{path}.{key}: expected {value}, found nothing"))?;
                 same(&format!("{path}.{key}"), value, other)?;
             }
             match right.iter().find(|(key, _)| !left.contains_key(*key)) {
@@ -197,18 +127,9 @@ fn same(path: &str, expected: &Value, actual: &Value) -> Result<(), String> {
         }
         (Value::Array(left), Value::Array(right)) => {
             if left.len() != right.len() {
-                return Err(format!(
-                    "{path}: expected {} elements, found {}: {expected} and {actual}",
-                    left.len(),
-                    right.len()
-                ));
+                return Err(format!("{path}: expected {} elements, found {}: {expected} and {actual}", left.len(), right.len()));
             }
-            left.iter()
-                .zip(right)
-                .enumerate()
-                .try_for_each(|(index, (left, right))| {
-                    same(&format!("{path}[{index}]"), left, right)
-                })
+            left.iter().zip(right).enumerate().try_for_each(|(index, (left, right))| same(&format!("{path}[{index}]"), left, right))
         }
         _ if expected == actual => Ok(()),
         _ => Err(format!("{path}: expected {expected}, found {actual}")),

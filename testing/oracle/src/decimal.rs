@@ -11,17 +11,11 @@ pub struct Decimal {
 
 impl Decimal {
     pub fn zero() -> Self {
-        Self {
-            unscaled: BigInt::from(0),
-            scale: 0,
-        }
+        Self { unscaled: BigInt::from(0), scale: 0 }
     }
 
     pub fn whole(value: i64) -> Self {
-        Self {
-            unscaled: BigInt::from(value),
-            scale: 0,
-        }
+        Self { unscaled: BigInt::from(value), scale: 0 }
     }
 
     /// Reads `-12.340`, also with an exponent as JSON numbers may have one.
@@ -45,10 +39,7 @@ impl Decimal {
             unscaled *= BigInt::from(10).pow(scale.unsigned_abs());
             scale = 0;
         }
-        Some(Self {
-            unscaled,
-            scale: u32::try_from(scale).ok()?,
-        })
+        Some(Self { unscaled, scale: u32::try_from(scale).ok()? })
     }
 
     fn at_scale(&self, scale: u32) -> BigInt {
@@ -64,10 +55,7 @@ impl Decimal {
     /// The exact sum; it keeps the larger scale of the two.
     pub fn plus(&self, other: &Self) -> Self {
         let scale = self.scale.max(other.scale);
-        Self {
-            unscaled: self.at_scale(scale) + other.at_scale(scale),
-            scale,
-        }
+        Self { unscaled: self.at_scale(scale) + other.at_scale(scale), scale }
     }
 
     /// The quotient with 16 decimals, rounded half away from zero, without trailing zeros.
@@ -79,11 +67,7 @@ impl Decimal {
         let magnitude = if negative { -dividend } else { dividend };
         let rounded: BigInt = (magnitude * 2 + &divisor) / (divisor * 2);
         let unscaled = if negative { -rounded } else { rounded };
-        Self {
-            unscaled,
-            scale: 16,
-        }
-        .without_trailing_zeros()
+        Self { unscaled, scale: 16 }.without_trailing_zeros()
     }
 
     fn without_trailing_zeros(mut self) -> Self {
@@ -118,9 +102,7 @@ mod tests {
     use super::Decimal;
 
     fn average(texts: &[&str]) -> String {
-        let sum = texts.iter().fold(Decimal::zero(), |sum, text| {
-            sum.plus(&Decimal::parse(text).expect("a decimal"))
-        });
+        let sum = texts.iter().fold(Decimal::zero(), |sum, text| sum.plus(&Decimal::parse(text).expect("a decimal")));
         sum.divided_by(texts.len() as u64).to_string()
     }
 
@@ -132,36 +114,18 @@ mod tests {
         assert_eq!(average(&["2", "0", "0"]), "0.6666666666666667");
         assert_eq!(average(&["-2", "0", "0"]), "-0.6666666666666667");
         assert_eq!(average(&["0.0000000000000001", "0"]), "0.0000000000000001");
-        assert_eq!(
-            average(&["-0.0000000000000001", "0"]),
-            "-0.0000000000000001"
-        );
+        assert_eq!(average(&["-0.0000000000000001", "0"]), "-0.0000000000000001");
         assert_eq!(average(&["-1", "1"]), "0");
-        assert_eq!(
-            average(&["9223372036854775807", "9223372036854775806"]),
-            "9223372036854775806.5"
-        );
+        assert_eq!(average(&["9223372036854775807", "9223372036854775806"]), "9223372036854775806.5");
     }
 
     #[test]
     fn sums_keep_the_largest_scale() {
-        let sum = Decimal::parse("1.50")
-            .expect("a decimal")
-            .plus(&Decimal::parse("2.5").expect("a decimal"));
+        let sum = Decimal::parse("1.50").expect("a decimal").plus(&Decimal::parse("2.5").expect("a decimal"));
         assert_eq!(sum.to_string(), "4.00");
-        assert_eq!(
-            Decimal::parse("-0.0500").expect("a decimal").to_string(),
-            "-0.0500"
-        );
-        assert_eq!(
-            Decimal::parse("1.5e3").expect("a decimal").to_string(),
-            "1500"
-        );
+        assert_eq!(Decimal::parse("-0.0500").expect("a decimal").to_string(), "-0.0500");
+        assert_eq!(Decimal::parse("1.5e3").expect("a decimal").to_string(), "1500");
         assert!(Decimal::parse("1.").is_some_and(|value| value.to_string() == "1"));
-        assert!(
-            Decimal::parse("x").is_none()
-                && Decimal::parse(".5").is_none()
-                && Decimal::parse("").is_none()
-        );
+        assert!(Decimal::parse("x").is_none() && Decimal::parse(".5").is_none() && Decimal::parse("").is_none());
     }
 }

@@ -15,22 +15,12 @@ type Spoiler = fn(&mut Planter<'_>) -> Option<Fault>;
 
 /// Puts one fault of a random kind into the case.
 pub(crate) fn plant(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
-    let groups = [
-        shape::SPOILERS,
-        clause::SPOILERS,
-        clause::SPOILERS,
-        aggregation::SPOILERS,
-        limit::SPOILERS,
-    ];
+    let groups = [shape::SPOILERS, clause::SPOILERS, clause::SPOILERS, aggregation::SPOILERS, limit::SPOILERS];
     let spoilers: Vec<Spoiler> = groups.concat();
     let body = case.body();
     loop {
         let spoil = *maker.random.pick(&spoilers);
-        let mut planter = Planter {
-            maker,
-            resource,
-            body: body.clone(),
-        };
+        let mut planter = Planter { maker, resource, body: body.clone() };
         if let Some(fault) = spoil(&mut planter) {
             case.query = planter.body.get("query").cloned();
             case.constraint = planter.body.get("constraint").cloned();

@@ -48,10 +48,7 @@ impl Case {
 
     /// The oracle's answer to a case without fault.
     pub fn answer(&self) -> crate::answer::Answer {
-        assert!(
-            self.fault.is_none(),
-            "a statement with a fault has no answer"
-        );
+        assert!(self.fault.is_none(), "a statement with a fault has no answer");
         crate::answer::answer_in(world(), self.question())
     }
 
@@ -76,9 +73,7 @@ pub struct Generator {
 
 impl Generator {
     pub fn new(seed: u64) -> Self {
-        Self {
-            random: Random::new(seed),
-        }
+        Self { random: Random::new(seed) }
     }
 
     #[allow(clippy::should_implement_trait)]
@@ -91,18 +86,8 @@ impl Generator {
         let resource = *self.random.pick(&resources);
         let operation = maker.operation(resource);
         let query = maker.query(resource, &operation);
-        let mut case = Case {
-            viewer: maker.viewer.name,
-            resource: resource.name.clone(),
-            operation,
-            query,
-            constraint: None,
-            fault: None,
-        };
-        let aggregates = case
-            .query
-            .as_ref()
-            .is_some_and(|query| query.get("aggregation").is_some_and(Value::is_object));
+        let mut case = Case { viewer: maker.viewer.name, resource: resource.name.clone(), operation, query, constraint: None, fault: None };
+        let aggregates = case.query.as_ref().is_some_and(|query| query.get("aggregation").is_some_and(Value::is_object));
         case.constraint = maker.constraint(resource, aggregates);
         settle(&mut maker, resource, &mut case);
         if maker.viewer.may_read(resource) && self.random.one_in(8) {
@@ -112,21 +97,8 @@ impl Generator {
     }
 
     fn some_viewer(&mut self) -> &'static crate::viewer::Viewer {
-        let weights = [
-            "full",
-            "full",
-            "full",
-            "full",
-            "full",
-            "full",
-            "clerk",
-            "clerk",
-            "clerk",
-            "outsider",
-            "outsider",
-            "payroll",
-            "anonymous",
-        ];
+        let weights =
+            ["full", "full", "full", "full", "full", "full", "clerk", "clerk", "clerk", "outsider", "outsider", "payroll", "anonymous"];
         if self.random.one_in(8) {
             return self.random.pick(viewers());
         }
@@ -150,8 +122,7 @@ fn settle(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
         return;
     }
     let by_id = matches!(case.operation, Operation::FindById(_));
-    let unique =
-        !resource.keys().is_empty() || statement.order.iter().any(|entry| entry.field == "seq");
+    let unique = !resource.keys().is_empty() || statement.order.iter().any(|entry| entry.field == "seq");
     if by_id || (unique && !statement.order.is_empty()) {
         return;
     }

@@ -1,12 +1,7 @@
 //! A deliberately naive, in-memory reading of the Query Statement: nested loops over rows, three-valued logic as
 //! `Option<bool>`. It is the third party of the differential test and shares no code with the product.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod aggregate;
 mod answer;

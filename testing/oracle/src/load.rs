@@ -10,39 +10,18 @@ use serde_json::Value;
 use std::cmp::Ordering;
 
 /// The rows that meet every where of the statement.
-pub(crate) fn filtered<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    rows: Vec<&'a Row>,
-    statement: &Statement,
-) -> Vec<&'a Row> {
-    let meets = |row: &Row| {
-        statement
-            .wheres
-            .iter()
-            .all(|clause| session.meets(resource, row, clause) == Some(true))
-    };
+pub(crate) fn filtered<'a>(session: &Session<'a>, resource: &'a Resource, rows: Vec<&'a Row>, statement: &Statement) -> Vec<&'a Row> {
+    let meets = |row: &Row| statement.wheres.iter().all(|clause| session.meets(resource, row, clause) == Some(true));
     rows.into_iter().filter(|row| meets(row)).collect()
 }
 
 /// The sorted rows as runs of equals: inside a run the statement leaves the order open (C9).
-pub(crate) fn sorted<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    rows: Vec<&'a Row>,
-    statement: &Statement,
-) -> Vec<Vec<&'a Row>> {
+pub(crate) fn sorted<'a>(session: &Session<'a>, resource: &'a Resource, rows: Vec<&'a Row>, statement: &Statement) -> Vec<Vec<&'a Row>> {
     let mut order = statement.order.clone();
     if !order.is_empty() && statement.is_cut() {
-        order.extend(resource.keys().iter().map(|key| Order {
-            field: key.name.clone(),
-            descending: false,
-        }));
+        order.extend(resource.keys().iter().map(|key| Order { field: key.name.clone(), descending: false }));
     }
-    let keyed = rows
-        .into_iter()
-        .map(|row| (sort_key(session, resource, row, &order), row))
-        .collect();
+    let keyed = rows.into_iter().map(|row| (sort_key(session, resource, row, &order), row)).collect();
     runs(keyed, &order)
 }
 
@@ -50,13 +29,7 @@ pub(crate) fn sorted<'a>(
 pub(crate) fn runs<T>(mut keyed: Vec<(Vec<Cell>, T)>, order: &[Order]) -> Vec<Vec<T>> {
     let compare = |left: &[Cell], right: &[Cell]| {
         let entries = order.iter().zip(left.iter().zip(right));
-        let each = entries.map(|(entry, (left, right))| {
-            if entry.descending {
-                right.sort(left)
-            } else {
-                left.sort(right)
-            }
-        });
+        let each = entries.map(|(entry, (left, right))| if entry.descending { right.sort(left) } else { left.sort(right) });
         each.fold(Ordering::Equal, Ordering::then)
     };
     keyed.sort_by(|(left, _), (right, _)| compare(left, right));
@@ -72,16 +45,8 @@ pub(crate) fn runs<T>(mut keyed: Vec<(Vec<Cell>, T)>, order: &[Order]) -> Vec<Ve
     runs
 }
 
-fn sort_key<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    row: &Row,
-    order: &[Order],
-) -> Vec<Cell> {
-    order
-        .iter()
-        .map(|entry| column(session, resource, row, &entry.field))
-        .collect()
+fn sort_key<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, order: &[Order]) -> Vec<Cell> {
+    order.iter().map(|entry| column(session, resource, row, &entry.field)).collect()
 }
 
 /// A column of the row, or of the row a to-one relation leads to; NULL without such a row.
@@ -89,46 +54,22 @@ fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, path: &s
     let Some((relation, name)) = path.split_once('.') else {
         return row[resource.index(path)].clone();
     };
-    let relation = resource
-        .relation(relation)
-        .expect("the path names a relation");
+    let relation = resource.relation(relation).expect("the path names a relation");
     let target = session.resource(&relation.target);
     let related = session.related(resource, row, relation);
-    related
-        .first()
-        .map_or(Cell::Null, |other| other[target.index(name)].clone())
+    related.first().map_or(Cell::Null, |other| other[target.index(name)].clone())
 }
 
 /// A row of the answer with the relations that were asked for.
-pub(crate) fn shown<'a>(
-    session: &Session<'a>,
-    resource: &'a Resource,
-    row: &Row,
-    statement: &Statement,
-) -> Value {
+pub(crate) fn shown<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, statement: &Statement) -> Value {
     let mut object = render::row(session.viewer, resource, row);
     for (name, node) in &statement.relations {
-        let relation = resource
-            .relation(name)
-            .expect("the statement names a relation");
+        let relation = resource.relation(name).expect("the statement names a relation");
         let target = session.resource(&relation.target);
-        let children = filtered(
-            session,
-            target,
-            session.related(resource, row, relation),
-            node,
-        );
+        let children = filtered(session, target, session.related(resource, row, relation), node);
         let children = sorted(session, target, children, node).concat();
-        let children: Vec<Value> = node
-            .cut(children)
-            .into_iter()
-            .map(|child| shown(session, target, child, node))
-            .collect();
-        let loaded = if relation.many {
-            Value::Array(children)
-        } else {
-            children.into_iter().next().unwrap_or(Value::Null)
-        };
+        let children: Vec<Value> = node.cut(children).into_iter().map(|child| shown(session, target, child, node)).collect();
+        let loaded = if relation.many { Value::Array(children) } else { children.into_iter().next().unwrap_or(Value::Null) };
         object.insert(name.clone(), loaded);
     }
     Value::Object(object)

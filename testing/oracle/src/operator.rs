@@ -49,10 +49,7 @@ pub(crate) fn apply(field: &Field, cell: &Cell, operator: &str, value: &Value) -
         }
         "isNull" => Some(cell.is_null() == value.as_bool().expect("isNull takes a boolean")),
         "iLike" => match cell {
-            Cell::Text(text) => Some(pattern::matches(
-                text,
-                value.as_str().expect("iLike takes a text"),
-            )),
+            Cell::Text(text) => Some(pattern::matches(text, value.as_str().expect("iLike takes a text"))),
             _ => None,
         },
         "contains" => elements(field, cell, value, |found| found.iter().all(|found| *found)),
@@ -63,19 +60,12 @@ pub(crate) fn apply(field: &Field, cell: &Cell, operator: &str, value: &Value) -
 
 /// An empty list matches nothing, whatever the cell is.
 fn one_of(field: &Field, cell: &Cell, wanted: &[Value]) -> Option<bool> {
-    let tests = wanted
-        .iter()
-        .map(|value| cell.equals(&Cell::given_or_null(field, value)));
+    let tests = wanted.iter().map(|value| cell.equals(&Cell::given_or_null(field, value)));
     tests.fold(Some(false), either)
 }
 
 /// Asks for each wanted element whether the column's list has it. What is json but no list never matches.
-fn elements(
-    field: &Field,
-    cell: &Cell,
-    value: &Value,
-    decide: fn(&[bool]) -> bool,
-) -> Option<bool> {
+fn elements(field: &Field, cell: &Cell, value: &Value, decide: fn(&[bool]) -> bool) -> Option<bool> {
     let single = [value.clone()];
     let wanted = value.as_array().map_or(&single[..], Vec::as_slice);
     match cell {

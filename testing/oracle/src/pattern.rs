@@ -11,16 +11,12 @@ fn meets(text: &[char], pattern: &[char]) -> bool {
     match pattern.split_first() {
         None => text.is_empty(),
         Some(('%', rest)) => (0..=text.len()).any(|skipped| meets(&text[skipped..], rest)),
-        Some(('_', rest)) => text
-            .split_first()
-            .is_some_and(|(_, after)| meets(after, rest)),
+        Some(('_', rest)) => text.split_first().is_some_and(|(_, after)| meets(after, rest)),
         Some(('\\', rest)) => match (rest.split_first(), text.split_first()) {
             (Some((wanted, rest)), Some((found, after))) => wanted == found && meets(after, rest),
             _ => false,
         },
-        Some((wanted, rest)) => text
-            .split_first()
-            .is_some_and(|(found, after)| wanted == found && meets(after, rest)),
+        Some((wanted, rest)) => text.split_first().is_some_and(|(found, after)| wanted == found && meets(after, rest)),
     }
 }
 

@@ -16,10 +16,7 @@ pub(crate) enum Scope {
 }
 
 pub(crate) fn scope(world: &World, viewer: &Viewer, resource: &Resource) -> Scope {
-    let clause = resource
-        .constraint
-        .as_ref()
-        .and_then(|constraint| constraint.get("where"));
+    let clause = resource.constraint.as_ref().and_then(|constraint| constraint.get("where"));
     let Some(clause) = clause else {
         return Scope::Everything;
     };
@@ -34,44 +31,24 @@ pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> 
     let mut statement = Statement::parse_optional(resource.constraint.as_ref());
     statement.wheres.clear();
     statement.relations.retain(|name, _| {
-        let relation = resource
-            .relation(name)
-            .expect("the constraint names a relation");
+        let relation = resource.relation(name).expect("the constraint names a relation");
         viewer.may_read(world.schema.resource(&relation.target))
     });
     statement
 }
 
-fn resolve_clause(
-    world: &World,
-    viewer: &Viewer,
-    resource: &Resource,
-    clause: &Value,
-) -> Option<Value> {
+fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &Value) -> Option<Value> {
     let mut resolved = Map::new();
     for (key, value) in clause.as_object().expect("a clause is an object") {
         let value = match key.as_str() {
             "and" | "or" => {
                 let clauses = value.as_array().expect("a connector holds a list").iter();
-                Value::Array(
-                    clauses
-                        .map(|clause| resolve_clause(world, viewer, resource, clause))
-                        .collect::<Option<_>>()?,
-                )
+                Value::Array(clauses.map(|clause| resolve_clause(world, viewer, resource, clause)).collect::<Option<_>>()?)
             }
             "not" => resolve_clause(world, viewer, resource, value)?,
             name => match resource.relation(name) {
-                Some(relation) => resolve_clause(
-                    world,
-                    viewer,
-                    world.schema.resource(&relation.target),
-                    value,
-                )?,
-                None => resolve_leaf(
-                    viewer,
-                    resource.field(name).expect("the constraint names a field"),
-                    value,
-                )?,
+                Some(relation) => resolve_clause(world, viewer, world.schema.resource(&relation.target), value)?,
+                None => resolve_leaf(viewer, resource.field(name).expect("the constraint names a field"), value)?,
             },
         };
         resolved.insert(key.clone(), value);
@@ -81,30 +58,16 @@ fn resolve_clause(
 
 fn resolve_leaf(viewer: &Viewer, field: &Field, leaf: &Value) -> Option<Value> {
     let operators = leaf.as_object().expect("a leaf is an object").iter();
-    operators
-        .map(|(operator, value)| {
-            Some((
-                operator.clone(),
-                resolve_value(viewer, field, operator, value)?,
-            ))
-        })
-        .collect()
+    operators.map(|(operator, value)| Some((operator.clone(), resolve_value(viewer, field, operator, value)?))).collect()
 }
 
 fn resolve_value(viewer: &Viewer, field: &Field, operator: &str, value: &Value) -> Option<Value> {
-    let Some(path) = value
-        .as_str()
-        .and_then(|text| text.strip_prefix("$account."))
-    else {
+    let Some(path) = value.as_str().and_then(|text| text.strip_prefix("$account.")) else {
         return Some(value.clone());
     };
-    let found = path
-        .split('.')
-        .try_fold(&viewer.account, |value, name| value.get(name))?;
+    let found = path.split('.').try_fold(&viewer.account, |value, name| value.get(name))?;
     let fits = match operator {
-        "in" | "notIn" => found
-            .as_array()
-            .is_some_and(|items| items.iter().all(|item| Cell::scalar(field, item).is_some())),
+        "in" | "notIn" => found.as_array().is_some_and(|items| items.iter().all(|item| Cell::scalar(field, item).is_some())),
         _ => Cell::scalar(field, found).is_some(),
     };
     fits.then(|| found.clone())

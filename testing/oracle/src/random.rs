@@ -34,11 +34,7 @@ impl Random {
 
     /// Some element, or none of an empty slice.
     pub fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
-        if from.is_empty() {
-            None
-        } else {
-            Some(self.pick(from))
-        }
+        if from.is_empty() { None } else { Some(self.pick(from)) }
     }
 
     pub fn shuffle<T>(&mut self, items: &mut [T]) {

@@ -8,14 +8,8 @@ use serde_json::{Map, Value};
 
 /// Every field that is not hidden, masked where it must be.
 pub(crate) fn row(viewer: &Viewer, resource: &Resource, row: &Row) -> Map<String, Value> {
-    let visible = resource
-        .fields
-        .iter()
-        .zip(row)
-        .filter(|(field, _)| !field.hidden);
-    visible
-        .map(|(field, cell)| (field.name.clone(), shown(viewer, field, cell)))
-        .collect()
+    let visible = resource.fields.iter().zip(row).filter(|(field, _)| !field.hidden);
+    visible.map(|(field, cell)| (field.name.clone(), shown(viewer, field, cell))).collect()
 }
 
 fn shown(viewer: &Viewer, field: &Field, cell: &Cell) -> Value {
@@ -28,20 +22,12 @@ fn shown(viewer: &Viewer, field: &Field, cell: &Cell) -> Value {
 fn masked(mask: Mask, field: &Field, cell: &Cell) -> Value {
     if mask == Mask::Redact {
         let texts = !field.array && matches!(field.kind, Kind::Text | Kind::Enum);
-        return if texts {
-            Value::from("***")
-        } else {
-            Value::Null
-        };
+        return if texts { Value::from("***") } else { Value::Null };
     }
     let Cell::Text(text) = cell else {
         return Value::Null;
     };
-    Value::from(if mask == Mask::Email {
-        masked_email(text)
-    } else {
-        last_four(text)
-    })
+    Value::from(if mask == Mask::Email { masked_email(text) } else { last_four(text) })
 }
 
 fn masked_email(text: &str) -> String {

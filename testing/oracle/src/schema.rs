@@ -135,9 +135,7 @@ impl Schema {
     }
 
     pub fn resource(&self, name: &str) -> &Resource {
-        self.0
-            .get(name)
-            .unwrap_or_else(|| panic!("no resource {name:?}"))
+        self.0.get(name).unwrap_or_else(|| panic!("no resource {name:?}"))
     }
 
     pub fn resources(&self) -> impl Iterator<Item = &Resource> {
@@ -146,45 +144,23 @@ impl Schema {
 
     /// Every permission the manifest mentions, those that unmask included.
     pub fn permissions(&self) -> BTreeSet<String> {
-        let unmask = self.0.values().flat_map(|resource| {
-            resource
-                .fields
-                .iter()
-                .filter_map(|field| field.unmask.clone())
-        });
-        self.0
-            .values()
-            .filter_map(|resource| resource.permission.clone())
-            .chain(unmask)
-            .collect()
+        let unmask = self.0.values().flat_map(|resource| resource.fields.iter().filter_map(|field| field.unmask.clone()));
+        self.0.values().filter_map(|resource| resource.permission.clone()).chain(unmask).collect()
     }
 }
 
 fn read_resource(context: &str, name: &str, declared: &toml::Value) -> Resource {
-    let text = |key: &str| {
-        declared
-            .get(key)
-            .and_then(toml::Value::as_str)
-            .map(str::to_owned)
-    };
+    let text = |key: &str| declared.get(key).and_then(toml::Value::as_str).map(str::to_owned);
     let plural = text("plural").unwrap_or_else(|| format!("{name}s"));
-    let relations = declared
-        .get("relations")
-        .map(|relations| entries(relations).collect::<Vec<_>>())
-        .unwrap_or_default();
+    let relations = declared.get("relations").map(|relations| entries(relations).collect::<Vec<_>>()).unwrap_or_default();
     Resource {
         name: format!("{context}.{name}"),
         table: text("table").unwrap_or_else(|| snake_case(&plural)),
         permission: text("permission"),
         soft_delete: text("soft-delete"),
         constraint: declared.get("constraint").map(json),
-        fields: entries(&declared["fields"])
-            .map(|(name, declared)| read_field(name, declared))
-            .collect(),
-        relations: relations
-            .into_iter()
-            .map(|(name, declared)| read_relation(name, declared))
-            .collect(),
+        fields: entries(&declared["fields"]).map(|(name, declared)| read_field(name, declared)).collect(),
+        relations: relations.into_iter().map(|(name, declared)| read_relation(name, declared)).collect(),
         plural,
     }
 }
@@ -192,27 +168,16 @@ fn read_resource(context: &str, name: &str, declared: &toml::Value) -> Resource 
 fn read_field(name: &str, declared: &toml::Value) -> Field {
     let text = |key: &str| declared.get(key).and_then(toml::Value::as_str);
     let flag = |key: &str| declared.get(key).and_then(toml::Value::as_bool);
-    let type_name = declared
-        .as_str()
-        .or_else(|| text("type"))
-        .expect("a field has a type");
+    let type_name = declared.as_str().or_else(|| text("type")).expect("a field has a type");
     let element = type_name.strip_suffix("[]");
     let key = flag("key").unwrap_or(false);
-    let values = declared
-        .get("values")
-        .and_then(toml::Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let values = declared.get("values").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
     Field {
         name: name.to_owned(),
         column: text("column").map_or_else(|| snake_case(name), str::to_owned),
         kind: Kind::parse(element.unwrap_or(type_name)),
         array: element.is_some(),
-        values: values
-            .iter()
-            .filter_map(toml::Value::as_str)
-            .map(str::to_owned)
-            .collect(),
+        values: values.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect(),
         nullable: !key && flag("null").unwrap_or(true),
         key,
         hidden: flag("hidden").unwrap_or(false),
@@ -229,22 +194,14 @@ fn read_field(name: &str, declared: &toml::Value) -> Field {
 fn read_relation(name: &str, declared: &toml::Value) -> Relation {
     let text = |key: &str| declared.get(key).and_then(toml::Value::as_str);
     let pairs = |key: &str| -> Vec<(String, String)> {
-        entries(&declared[key])
-            .map(|(own, other)| (own.clone(), other.as_str().expect("a name").to_owned()))
-            .collect()
+        entries(&declared[key]).map(|(own, other)| (own.clone(), other.as_str().expect("a name").to_owned())).collect()
     };
     Relation {
         name: name.to_owned(),
-        target: text("many")
-            .or_else(|| text("one"))
-            .expect("a relation has a target")
-            .to_owned(),
+        target: text("many").or_else(|| text("one")).expect("a relation has a target").to_owned(),
         many: declared.get("many").is_some(),
         on: pairs("on"),
-        through: text("through").map(|table| Through {
-            table: table.to_owned(),
-            to: pairs("to"),
-        }),
+        through: text("through").map(|table| Through { table: table.to_owned(), to: pairs("to") }),
     }
 }
 
@@ -261,10 +218,7 @@ fn json(value: &toml::Value) -> Value {
         toml::Value::Boolean(flag) => Value::from(*flag),
         toml::Value::Datetime(moment) => Value::from(moment.to_string()),
         toml::Value::Array(items) => items.iter().map(json).collect(),
-        toml::Value::Table(table) => table
-            .iter()
-            .map(|(key, value)| (key.clone(), json(value)))
-            .collect(),
+        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), json(value))).collect(),
     }
 }
 

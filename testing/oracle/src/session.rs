@@ -21,11 +21,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(world: &'a World, viewer: &'a Viewer) -> Self {
-        Self {
-            world,
-            viewer,
-            visible: RefCell::default(),
-        }
+        Self { world, viewer, visible: RefCell::default() }
     }
 
     pub(crate) fn resource(&self, name: &str) -> &'a Resource {
@@ -38,59 +34,30 @@ impl<'a> Session<'a> {
             return Rc::clone(known);
         }
         let constraint = policy::scope(self.world, self.viewer, resource);
-        let alive = |row: &Row| {
-            resource
-                .soft_delete
-                .as_ref()
-                .is_none_or(|field| row[resource.index(field)].is_null())
-        };
+        let alive = |row: &Row| resource.soft_delete.as_ref().is_none_or(|field| row[resource.index(field)].is_null());
         let permitted = |row: &Row| match &constraint {
             policy::Scope::Everything => true,
             policy::Scope::Nothing => false,
             policy::Scope::Where(clause) => self.meets(resource, row, clause) == Some(true),
         };
-        let rows: Vec<&Row> = self
-            .world
-            .rows(&resource.name)
-            .iter()
-            .filter(|row| alive(row) && permitted(row))
-            .collect();
+        let rows: Vec<&Row> = self.world.rows(&resource.name).iter().filter(|row| alive(row) && permitted(row)).collect();
         let rows = Rc::new(rows);
-        self.visible
-            .borrow_mut()
-            .insert(resource.name.clone(), Rc::clone(&rows));
+        self.visible.borrow_mut().insert(resource.name.clone(), Rc::clone(&rows));
         rows
     }
 
     /// The visible rows a relation leads to, each once.
-    pub(crate) fn related(
-        &self,
-        resource: &'a Resource,
-        row: &Row,
-        relation: &Relation,
-    ) -> Vec<&'a Row> {
+    pub(crate) fn related(&self, resource: &'a Resource, row: &Row, relation: &Relation) -> Vec<&'a Row> {
         let target = self.resource(&relation.target);
         let candidates = self.visible(target);
         let leads_to = |other: &Row| match &relation.through {
-            None => relation.on.iter().all(|(own, theirs)| {
-                row[resource.index(own)].equals(&other[target.index(theirs)]) == Some(true)
-            }),
+            None => relation.on.iter().all(|(own, theirs)| row[resource.index(own)].equals(&other[target.index(theirs)]) == Some(true)),
             Some(through) => self.world.pivot(&through.table).iter().any(|pair| {
-                let own = relation
-                    .on
-                    .iter()
-                    .all(|(field, column)| same(resource, row, field, &pair[column]));
-                own && through
-                    .to
-                    .iter()
-                    .all(|(column, field)| same(target, other, field, &pair[column]))
+                let own = relation.on.iter().all(|(field, column)| same(resource, row, field, &pair[column]));
+                own && through.to.iter().all(|(column, field)| same(target, other, field, &pair[column]))
             }),
         };
-        candidates
-            .iter()
-            .copied()
-            .filter(|other| leads_to(other))
-            .collect()
+        candidates.iter().copied().filter(|other| leads_to(other)).collect()
     }
 
     /// Whether a row meets a where clause: true, false or unknown.
@@ -102,31 +69,17 @@ impl<'a> Session<'a> {
         result
     }
 
-    fn meets_entry(
-        &self,
-        resource: &'a Resource,
-        row: &Row,
-        key: &str,
-        value: &Value,
-    ) -> Option<bool> {
+    fn meets_entry(&self, resource: &'a Resource, row: &Row, key: &str, value: &Value) -> Option<bool> {
         let clauses = || value.as_array().expect("a connector holds a list").iter();
         match key {
-            "and" => clauses()
-                .map(|clause| self.meets(resource, row, clause))
-                .fold(Some(true), both),
-            "or" => clauses()
-                .map(|clause| self.meets(resource, row, clause))
-                .fold(Some(false), either),
+            "and" => clauses().map(|clause| self.meets(resource, row, clause)).fold(Some(true), both),
+            "or" => clauses().map(|clause| self.meets(resource, row, clause)).fold(Some(false), either),
             "not" => negated(self.meets(resource, row, value)),
             _ => match resource.relation(key) {
                 Some(relation) => {
                     let target = self.resource(&relation.target);
                     let related = self.related(resource, row, relation);
-                    Some(
-                        related
-                            .into_iter()
-                            .any(|other| self.meets(target, other, value) == Some(true)),
-                    )
+                    Some(related.into_iter().any(|other| self.meets(target, other, value) == Some(true)))
                 }
                 None => meets_leaf(resource, row, key, value),
             },
@@ -137,9 +90,7 @@ impl<'a> Session<'a> {
 fn meets_leaf(resource: &Resource, row: &Row, name: &str, leaf: &Value) -> Option<bool> {
     let index = resource.index(name);
     let operators = leaf.as_object().expect("a leaf is an object").iter();
-    operators
-        .map(|(operator, value)| apply(&resource.fields[index], &row[index], operator, value))
-        .fold(Some(true), both)
+    operators.map(|(operator, value)| apply(&resource.fields[index], &row[index], operator, value)).fold(Some(true), both)
 }
 
 fn same(resource: &Resource, row: &Row, field: &str, value: &Value) -> bool {

@@ -24,25 +24,15 @@ impl Statement {
     /// Reads a statement that is known to be valid. A null counts as absent.
     pub(crate) fn parse(value: &Value) -> Self {
         let present = |key: &str| value.get(key).filter(|value| !value.is_null());
-        let number = |key: &str| {
-            present(key).map(|value| {
-                usize::try_from(value.as_u64().expect("a whole number")).expect("a small number")
-            })
-        };
+        let number =
+            |key: &str| present(key).map(|value| usize::try_from(value.as_u64().expect("a whole number")).expect("a small number"));
         let mut relations = BTreeMap::new();
         if let Some(named) = present("relations") {
             for (name, node) in named.as_object().expect("relations is an object") {
                 relations.insert(name.clone(), Self::parse(node));
             }
         }
-        let order = present("order").map(|order| {
-            order
-                .as_array()
-                .expect("order is a list")
-                .iter()
-                .map(read_order)
-                .collect()
-        });
+        let order = present("order").map(|order| order.as_array().expect("order is a list").iter().map(read_order).collect());
         Self {
             wheres: present("where").cloned().into_iter().collect(),
             relations,
@@ -54,10 +44,7 @@ impl Statement {
     }
 
     pub(crate) fn parse_optional(value: Option<&Value>) -> Self {
-        value
-            .filter(|value| !value.is_null())
-            .map(Self::parse)
-            .unwrap_or_default()
+        value.filter(|value| !value.is_null()).map(Self::parse).unwrap_or_default()
     }
 
     /// This statement, narrowed by a constraint (C14). What only the constraint loads keeps its own offset.
@@ -90,19 +77,13 @@ impl Statement {
 
     /// The part of the sorted rows that is wanted.
     pub(crate) fn cut<T>(&self, rows: Vec<T>) -> Vec<T> {
-        rows.into_iter()
-            .skip(self.offset.unwrap_or(0))
-            .take(self.limit.unwrap_or(usize::MAX))
-            .collect()
+        rows.into_iter().skip(self.offset.unwrap_or(0)).take(self.limit.unwrap_or(usize::MAX)).collect()
     }
 }
 
 fn read_order(entry: &Value) -> Order {
     Order {
-        field: entry["field"]
-            .as_str()
-            .expect("order.field is a text")
-            .to_owned(),
+        field: entry["field"].as_str().expect("order.field is a text").to_owned(),
         descending: entry.get("dir").and_then(Value::as_str) == Some("desc"),
     }
 }

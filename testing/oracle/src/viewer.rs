@@ -17,19 +17,12 @@ impl Viewer {
     }
 
     pub fn may_read(&self, resource: &Resource) -> bool {
-        resource
-            .permission
-            .as_deref()
-            .is_none_or(|permission| self.holds(permission))
+        resource.permission.as_deref().is_none_or(|permission| self.holds(permission))
     }
 
     /// Whether the field shows its mask instead of its value.
     pub fn sees_masked(&self, field: &Field) -> bool {
-        field.mask.is_some()
-            && !field
-                .unmask
-                .as_deref()
-                .is_some_and(|permission| self.holds(permission))
+        field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.holds(permission))
     }
 
     /// Whether the field may stand in where, order, groupBy and aggregation.

@@ -17,68 +17,32 @@ pub struct World {
 
 impl World {
     /// Rows are objects by field name, an absent field being NULL; rows of a pivot are objects by column name.
-    pub fn new(
-        schema: Schema,
-        data: &BTreeMap<String, Vec<Value>>,
-        pivots: BTreeMap<String, Vec<Value>>,
-    ) -> Self {
+    pub fn new(schema: Schema, data: &BTreeMap<String, Vec<Value>>, pivots: BTreeMap<String, Vec<Value>>) -> Self {
         let mut rows = BTreeMap::new();
         for resource in schema.resources() {
-            let stored = data
-                .get(&resource.name)
-                .map(Vec::as_slice)
-                .unwrap_or_default();
-            rows.insert(
-                resource.name.clone(),
-                stored
-                    .iter()
-                    .map(|value| read_row(resource, value))
-                    .collect(),
-            );
+            let stored = data.get(&resource.name).map(Vec::as_slice).unwrap_or_default();
+            rows.insert(resource.name.clone(), stored.iter().map(|value| read_row(resource, value)).collect());
         }
-        Self {
-            schema,
-            rows,
-            pivots,
-        }
+        Self { schema, rows, pivots }
     }
 
     pub fn rows(&self, resource: &str) -> &[Row] {
-        self.rows
-            .get(resource)
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        self.rows.get(resource).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub fn pivot(&self, table: &str) -> &[Value] {
-        self.pivots
-            .get(table)
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+        self.pivots.get(table).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 fn read_row(resource: &Resource, value: &Value) -> Row {
     let object = value.as_object().expect("a row is an object");
     for name in object.keys() {
-        assert!(
-            resource.field(name).is_some(),
-            "{} has no field {name:?}",
-            resource.name
-        );
+        assert!(resource.field(name).is_some(), "{} has no field {name:?}", resource.name);
     }
-    let row: Row = resource
-        .fields
-        .iter()
-        .map(|field| Cell::stored(field, object.get(&field.name)))
-        .collect();
+    let row: Row = resource.fields.iter().map(|field| Cell::stored(field, object.get(&field.name))).collect();
     for (field, cell) in resource.fields.iter().zip(&row) {
-        assert!(
-            field.nullable || !cell.is_null(),
-            "{}.{} is NULL",
-            resource.name,
-            field.name
-        );
+        assert!(field.nullable || !cell.is_null(), "{}.{} is NULL", resource.name, field.name);
     }
     row
 }

@@ -1,11 +1,6 @@
 //! The generator keeps its promises: what it calls valid has a determined answer, what it spoils has its fault where it says.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use oracle::{Answer, Case, Generator, Operation, compare};
 use serde_json::{Value, json};
@@ -18,14 +13,8 @@ fn cases(seed: u64, count: usize) -> Vec<Case> {
 
 #[test]
 fn equal_seeds_give_equal_cases() {
-    let one: Vec<String> = cases(7, 300)
-        .iter()
-        .map(|case| format!("{case:?}"))
-        .collect();
-    let two: Vec<String> = cases(7, 300)
-        .iter()
-        .map(|case| format!("{case:?}"))
-        .collect();
+    let one: Vec<String> = cases(7, 300).iter().map(|case| format!("{case:?}")).collect();
+    let two: Vec<String> = cases(7, 300).iter().map(|case| format!("{case:?}")).collect();
     assert_eq!(one, two);
 }
 
@@ -57,19 +46,9 @@ fn answers_are_mostly_neither_empty_nor_everything() {
 #[test]
 fn all_operators_codes_operations_and_viewers_occur() {
     let cases = cases(3, 12_000);
-    let text: String = cases
-        .iter()
-        .filter(|case| case.fault.is_none())
-        .map(|case| case.body().to_string())
-        .collect();
-    for operator in [
-        "eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike",
-        "contains", "overlap",
-    ] {
-        assert!(
-            text.matches(&format!("\"{operator}\":")).count() > 50,
-            "{operator} is rare"
-        );
+    let text: String = cases.iter().filter(|case| case.fault.is_none()).map(|case| case.body().to_string()).collect();
+    for operator in ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike", "contains", "overlap"] {
+        assert!(text.matches(&format!("\"{operator}\":")).count() > 50, "{operator} is rare");
     }
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in cases.iter().filter_map(|case| case.fault.as_ref()) {
@@ -77,48 +56,22 @@ fn all_operators_codes_operations_and_viewers_occur() {
     }
     let expected = "QS102 QS103 QS104 QS105 QS106 QS107 QS108 QS109 QS201 QS202 QS203 QS301 QS302 QS303 QS304 QS305 QS306 QS307 QS308 QS309 QS310 QS311 QS312";
     for code in expected.split(' ') {
-        assert!(
-            codes.get(code).is_some_and(|count| *count >= 5),
-            "{code} is rare: {codes:?}"
-        );
+        assert!(codes.get(code).is_some_and(|count| *count >= 5), "{code} is rare: {codes:?}");
     }
     let share = codes.values().sum::<usize>();
-    assert!(
-        (1200..1800).contains(&share),
-        "one case of eight has a fault: {share} of 12,000"
-    );
+    assert!((1200..1800).contains(&share), "one case of eight has a fault: {share} of 12,000");
     for viewer in oracle::viewers() {
-        assert!(
-            cases
-                .iter()
-                .filter(|case| case.viewer == viewer.name)
-                .count()
-                > 50,
-            "{} is rare",
-            viewer.name
-        );
+        assert!(cases.iter().filter(|case| case.viewer == viewer.name).count() > 50, "{} is rare", viewer.name);
     }
-    assert!(
-        cases
-            .iter()
-            .any(|case| matches!(case.operation, Operation::FindById(_)))
-    );
-    assert!(
-        cases
-            .iter()
-            .any(|case| case.fault.is_none() && case.answer() == Answer::Forbidden)
-    );
+    assert!(cases.iter().any(|case| matches!(case.operation, Operation::FindById(_))));
+    assert!(cases.iter().any(|case| case.fault.is_none() && case.answer() == Answer::Forbidden));
 }
 
 #[test]
 fn the_path_of_a_fault_leads_into_the_body() {
     for case in cases(4, 8000) {
         if let Some(fault) = &case.fault {
-            assert!(
-                case.body().pointer(&fault.path).is_some(),
-                "{fault:?} in {}",
-                case.body()
-            );
+            assert!(case.body().pointer(&fault.path).is_some(), "{fault:?} in {}", case.body());
         }
     }
 }
@@ -127,30 +80,15 @@ fn the_path_of_a_fault_leads_into_the_body() {
 fn part_of_the_rows_is_asked_for_in_an_order_only() {
     for case in cases(5, 4000).iter().filter(|case| case.fault.is_none()) {
         let present = |statement: &Option<Value>, key: &str| {
-            statement
-                .as_ref()
-                .and_then(|value| value.get(key))
-                .is_some_and(|value| !value.is_null())
+            statement.as_ref().and_then(|value| value.get(key)).is_some_and(|value| !value.is_null())
         };
-        let cut = ["limit", "offset"]
-            .iter()
-            .any(|key| present(&case.query, key))
+        let cut = ["limit", "offset"].iter().any(|key| present(&case.query, key))
             || present(&case.constraint, "limit")
             || case.operation == Operation::Find;
-        let single = present(&case.query, "aggregation")
-            && case
-                .query
-                .as_ref()
-                .is_some_and(|query| query["aggregation"].get("groupBy").is_none());
-        if cut
-            && !single
-            && !matches!(case.operation, Operation::FindById(_))
-            && case.resource != "org.document"
-        {
-            assert!(
-                present(&case.query, "order") || present(&case.constraint, "order"),
-                "{case:?}"
-            );
+        let single =
+            present(&case.query, "aggregation") && case.query.as_ref().is_some_and(|query| query["aggregation"].get("groupBy").is_none());
+        if cut && !single && !matches!(case.operation, Operation::FindById(_)) && case.resource != "org.document" {
+            assert!(present(&case.query, "order") || present(&case.constraint, "order"), "{case:?}");
         }
     }
 }
@@ -172,27 +110,15 @@ fn a_comparison_sees_through_ties_and_spelling_and_nothing_else() {
     let unordered = case(json!({}));
     let mut shuffled = rows(&unordered);
     shuffled.rotate_left(4);
-    assert_eq!(
-        compare(
-            &unordered,
-            &unordered.answer(),
-            &Answer::Rows(shuffled.clone())
-        ),
-        Ok(())
-    );
+    assert_eq!(compare(&unordered, &unordered.answer(), &Answer::Rows(shuffled.clone())), Ok(()));
     shuffled[2]["order"] = json!(77);
     assert!(compare(&unordered, &unordered.answer(), &Answer::Rows(shuffled)).is_err());
 
     let tied = case(json!({ "order": [{ "field": "region" }] }));
     let mut swapped = rows(&tied);
-    let pairs: Vec<usize> = (1..swapped.len())
-        .filter(|index| swapped[*index]["region"] == swapped[index - 1]["region"])
-        .collect();
+    let pairs: Vec<usize> = (1..swapped.len()).filter(|index| swapped[*index]["region"] == swapped[index - 1]["region"]).collect();
     swapped.swap(pairs[0], pairs[0] - 1);
-    assert_eq!(
-        compare(&tied, &tied.answer(), &Answer::Rows(swapped.clone())),
-        Ok(())
-    );
+    assert_eq!(compare(&tied, &tied.answer(), &Answer::Rows(swapped.clone())), Ok(()));
     swapped.swap(0, 8);
     assert!(compare(&tied, &tied.answer(), &Answer::Rows(swapped)).is_err());
 
@@ -201,16 +127,9 @@ fn a_comparison_sees_through_ties_and_spelling_and_nothing_else() {
     swapped.swap(pairs[0], pairs[0] - 1);
     assert!(compare(&cut, &cut.answer(), &Answer::Rows(swapped)).is_err());
 
-    let children =
-        case(json!({ "where": { "code": { "eq": "ES" } }, "relations": { "customers": true } }));
+    let children = case(json!({ "where": { "code": { "eq": "ES" } }, "relations": { "customers": true } }));
     let mut reversed = rows(&children);
-    reversed[0]["customers"]
-        .as_array_mut()
-        .expect("customers")
-        .reverse();
+    reversed[0]["customers"].as_array_mut().expect("customers").reverse();
     reversed[0]["order"] = json!(2.0);
-    assert_eq!(
-        compare(&children, &children.answer(), &Answer::Rows(reversed)),
-        Ok(())
-    );
+    assert_eq!(compare(&children, &children.answer(), &Answer::Rows(reversed)), Ok(()));
 }

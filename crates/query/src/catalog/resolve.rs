@@ -119,14 +119,19 @@ impl Resolver {
         self.name(*line, name, "a field");
         let (base, array) = kind.strip_suffix("[]").map_or((kind.as_str(), false), |base| (base, true));
         let Some(mut scalar) = Scalar::from_name(base) else {
-            self.fault(*line, format!("field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`", near(base, &TYPE_NAMES), words(&TYPE_NAMES)));
+            self.fault(
+                *line,
+                format!("field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`", near(base, &TYPE_NAMES), words(&TYPE_NAMES)),
+            );
             return None;
         };
         match (&mut scalar, &declaration.values) {
             (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
                 *values = declared.iter().map(|value| value.as_str().into()).collect();
             }
-            (Scalar::Enum(_), _) => self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`")),
+            (Scalar::Enum(_), _) => {
+                self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`"))
+            }
             (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` goes with type `enum` only")),
             _ => {}
         }
@@ -199,7 +204,10 @@ impl Resolver {
         let RelationDeclaration { line, name, .. } = declaration;
         let Some(target) = catalog.by_name(&declaration.target) else {
             let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
-            self.fault(*line, format!("relation `{name}` leads to `{}`, which is not declared{}", declaration.target, near(&declaration.target, &known)));
+            self.fault(
+                *line,
+                format!("relation `{name}` leads to `{}`, which is not declared{}", declaration.target, near(&declaration.target, &known)),
+            );
             return None;
         };
         let (own, other) = (&catalog.resources[id], &catalog.resources[target]);
@@ -222,7 +230,16 @@ impl Resolver {
                 let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
                 let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
                 if family(&left.kind) != family(&right.kind) {
-                    self.fault(*line, format!("relation `{name}`: `{}` ({}) cannot equal `{}` ({})", left.name, left.kind.name(), right.name, right.kind.name()));
+                    self.fault(
+                        *line,
+                        format!(
+                            "relation `{name}`: `{}` ({}) cannot equal `{}` ({})",
+                            left.name,
+                            left.kind.name(),
+                            right.name,
+                            right.kind.name()
+                        ),
+                    );
                 }
                 pairs.push(pair);
             }
@@ -234,7 +251,10 @@ impl Resolver {
     fn linked_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
         let Some((id, field)) = resource.field(name) else {
             let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
-            self.fault(line, format!("relation `{relation}` names `{name}`, which is no field of `{}`{}", resource.full_name, near(name, &known)));
+            self.fault(
+                line,
+                format!("relation `{relation}` names `{name}`, which is no field of `{}`{}", resource.full_name, near(name, &known)),
+            );
             return None;
         };
         if !field.kind.is_sortable() {
@@ -252,7 +272,10 @@ impl Resolver {
             Ok(()) => catalog.resources[id].constraint = Some(statement),
             Err(Error { faults }) => {
                 for fault in faults {
-                    self.fault(*line, format!("constraint of `{}`: at {:?}: {}", catalog.resources[id].full_name, fault.path, fault.message));
+                    self.fault(
+                        *line,
+                        format!("constraint of `{}`: at {:?}: {}", catalog.resources[id].full_name, fault.path, fault.message),
+                    );
                 }
             }
         }
@@ -275,7 +298,10 @@ impl Resolver {
             while let Some(next) = open.pop() {
                 if next == start {
                     let resource = &catalog.resources[start];
-                    self.fault(resource.line, format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name));
+                    self.fault(
+                        resource.line,
+                        format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name),
+                    );
                     break;
                 }
                 if seen.insert(next) {

@@ -21,7 +21,10 @@ pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
     let mut manifest = Manifest::default();
     for (key, value) in tree.get_ref() {
         if key.get_ref() != "resource" {
-            reader.fault(key.span().start, format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref()));
+            reader.fault(
+                key.span().start,
+                format!("unknown key `{}`; a manifest has only `[resource.<context>.<name>]` tables", key.get_ref()),
+            );
             continue;
         }
         for (context, value) in reader.table(value, "resource") {
@@ -180,9 +183,10 @@ impl Reader<'_> {
     }
 
     fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Vec<String>> {
-        let items = value.get_ref().as_array().map(|items| {
-            items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
-        });
+        let items = value
+            .get_ref()
+            .as_array()
+            .map(|items| items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<String>>>());
         if let Some(Some(items)) = items {
             return Some(items);
         }
@@ -209,11 +213,17 @@ impl Reader<'_> {
             }
         }
         if targets != 1 {
-            self.fault(offset, format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\""));
+            self.fault(
+                offset,
+                format!("relation `{name}` needs exactly one of `one` and `many`, naming a resource such as \"shop.order\""),
+            );
             return None;
         }
         if relation.on.is_empty() {
-            self.fault(offset, format!("relation `{name}` needs `on`, from own field to field of the other: `on = {{ id = \"customerId\" }}`"));
+            self.fault(
+                offset,
+                format!("relation `{name}` needs `on`, from own field to field of the other: `on = {{ id = \"customerId\" }}`"),
+            );
             return None;
         }
         if relation.through.is_some() == relation.to.is_empty() {

@@ -15,7 +15,11 @@ const FUNCTIONS: [&str; 5] = ["count", "sum", "max", "min", "avg"];
 impl Parser {
     pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
         let Json::Object(entries) = value else {
-            self.fault(Code::WrongShape, at, format!("`aggregation` is an object with the keys {}; found {}", words(&BLOCK_KEYS), value.noun()));
+            self.fault(
+                Code::WrongShape,
+                at,
+                format!("`aggregation` is an object with the keys {}; found {}", words(&BLOCK_KEYS), value.noun()),
+            );
             return None;
         };
         let mut fields = None;
@@ -32,7 +36,11 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, format!("`aggregation` has only the keys {}{}", words(&BLOCK_KEYS), near(&key, &BLOCK_KEYS)));
+                    self.fault(
+                        Code::UnknownKey,
+                        at,
+                        format!("`aggregation` has only the keys {}{}", words(&BLOCK_KEYS), near(&key, &BLOCK_KEYS)),
+                    );
                 }
             }
         }
@@ -81,7 +89,11 @@ impl Parser {
 
     fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {
         let Json::Object(entries) = item else {
-            self.fault(Code::WrongShape, at, format!("an entry of `fields` is an object with the keys {}; found {}", words(&FIELD_KEYS), item.noun()));
+            self.fault(
+                Code::WrongShape,
+                at,
+                format!("an entry of `fields` is an object with the keys {}; found {}", words(&FIELD_KEYS), item.noun()),
+            );
             return None;
         };
         let (mut function, mut field, mut alias) = (None, None, Ok(None));
@@ -110,7 +122,11 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, format!("an entry of `fields` has only the keys {}{}", words(&FIELD_KEYS), near(&key, &FIELD_KEYS)));
+                    self.fault(
+                        Code::UnknownKey,
+                        at,
+                        format!("an entry of `fields` has only the keys {}{}", words(&FIELD_KEYS), near(&key, &FIELD_KEYS)),
+                    );
                 }
             }
         }

@@ -29,7 +29,11 @@ impl Parser {
 
     fn order_entry(&mut self, at: At, item: Json) -> Option<Order> {
         let Json::Object(entries) = item else {
-            self.fault(Code::WrongShape, at, format!("an order entry is an object with the keys {}; found {}", words(&ORDER_KEYS), item.noun()));
+            self.fault(
+                Code::WrongShape,
+                at,
+                format!("an order entry is an object with the keys {}; found {}", words(&ORDER_KEYS), item.noun()),
+            );
             return None;
         };
         let mut field = None;
@@ -55,7 +59,11 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(Code::UnknownKey, at, format!("an order entry has only the keys {}{}", words(&ORDER_KEYS), near(&key, &ORDER_KEYS)));
+                    self.fault(
+                        Code::UnknownKey,
+                        at,
+                        format!("an order entry has only the keys {}{}", words(&ORDER_KEYS), near(&key, &ORDER_KEYS)),
+                    );
                 }
             }
         }

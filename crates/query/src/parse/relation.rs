@@ -42,15 +42,8 @@ impl Parser {
     }
 
     fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> Option<Relation> {
-        let mut relation = Relation {
-            name: name.into(),
-            at,
-            filters: Vec::new(),
-            order: Vec::new(),
-            limit: None,
-            offset: None,
-            relations: Vec::new(),
-        };
+        let mut relation =
+            Relation { name: name.into(), at, filters: Vec::new(), order: Vec::new(), limit: None, offset: None, relations: Vec::new() };
         let entries = match value {
             Json::Bool(true) => return Some(relation),
             Json::Object(entries) => entries,
@@ -62,7 +55,11 @@ impl Parser {
         for (key, value) in entries {
             let Some(word) = NODE_KEYS.into_iter().find(|word| *word == key) else {
                 let at = self.places.key(at, &key);
-                self.fault(Code::UnknownKey, at, format!("a relation node has only the keys {}{}", words(&NODE_KEYS), near(&key, &NODE_KEYS)));
+                self.fault(
+                    Code::UnknownKey,
+                    at,
+                    format!("a relation node has only the keys {}{}", words(&NODE_KEYS), near(&key, &NODE_KEYS)),
+                );
                 continue;
             };
             if value == Json::Null {

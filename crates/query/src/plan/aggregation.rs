@@ -59,11 +59,21 @@ impl Keys {
 }
 
 impl<'c> Planner<'c, '_> {
-    pub(super) fn grouped(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, aggregation: &Aggregation, bounds: Bounds) -> Grouped<'c> {
+    pub(super) fn grouped(
+        &mut self,
+        table: Table<'c>,
+        filters: Vec<(Layer, Predicate<'c>)>,
+        aggregation: &Aggregation,
+        bounds: Bounds,
+    ) -> Grouped<'c> {
         let statement = self.statement;
         if let Some(relation) = statement.relations.first() {
             let layer = relation.at.layer.as_str();
-            self.faults.add(Code::Combination, format!("/{layer}/relations"), "`relations` cannot stand beside `aggregation`: groups have no relations to load");
+            self.faults.add(
+                Code::Combination,
+                format!("/{layer}/relations"),
+                "`relations` cannot stand beside `aggregation`: groups have no relations to load",
+            );
         }
         let mut keys = Keys::default();
         let mut joins = Vec::new();
@@ -76,7 +86,11 @@ impl<'c> Planner<'c, '_> {
             }
             let Some(column) = self.path(&table, name, *at, &mut joins) else { continue };
             if !column.field.kind.is_sortable() {
-                self.fault(Code::FunctionType, *at, format!("`{name}` of type {} cannot be sorted or grouped by", column.field.kind.name()));
+                self.fault(
+                    Code::FunctionType,
+                    *at,
+                    format!("`{name}` of type {} cannot be sorted or grouped by", column.field.kind.name()),
+                );
                 continue;
             }
             names.push((name, groups.len()));
@@ -118,7 +132,11 @@ impl<'c> Planner<'c, '_> {
             if field.function == Function::Count {
                 return Some(Measured::Rows);
             }
-            self.fault(Code::FunctionType, field.field_at, format!("`*` goes with `count` only; `{}` needs a field", field.function.as_str()));
+            self.fault(
+                Code::FunctionType,
+                field.field_at,
+                format!("`*` goes with `count` only; `{}` needs a field", field.function.as_str()),
+            );
             return None;
         }
         let column = self.path(table, &field.field, field.field_at, joins)?;
@@ -129,14 +147,24 @@ impl<'c> Planner<'c, '_> {
             Function::Min | Function::Max => kind.is_ordered(),
         };
         if !fits {
-            self.fault(Code::FunctionType, field.field_at, format!("`{}` does not go with `{}` of type {}", field.function.as_str(), field.field, kind.name()));
+            self.fault(
+                Code::FunctionType,
+                field.field_at,
+                format!("`{}` does not go with `{}` of type {}", field.function.as_str(), field.field, kind.name()),
+            );
             return None;
         }
         Some(Measured::Column(field.function, column))
     }
 
     /// `order` beside an aggregation names groupBy entries; the entries it does not name break ties.
-    fn group_order(&mut self, table: &Table<'c>, order: &[Order], (names, groups): (&[(&str, usize)], &[Group<'c>]), asked: &[(Box<str>, At)]) -> Vec<Sort<'c>> {
+    fn group_order(
+        &mut self,
+        table: &Table<'c>,
+        order: &[Order],
+        (names, groups): (&[(&str, usize)], &[Group<'c>]),
+        asked: &[(Box<str>, At)],
+    ) -> Vec<Sort<'c>> {
         let mut sorts = Vec::new();
         let mut used = vec![false; groups.len()];
         for entry in order {
@@ -145,12 +173,19 @@ impl<'c> Planner<'c, '_> {
                 if asked.iter().any(|(name, _)| *name == entry.field) {
                     continue;
                 }
-                let message = format!("beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column", crate::parse::shorten(&entry.field));
+                let message = format!(
+                    "beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column",
+                    crate::parse::shorten(&entry.field)
+                );
                 self.fault(Code::OrderGroup, entry.at, message);
                 continue;
             };
             let column = groups[*index].column;
-            let many = entry.field.split_once('.').and_then(|(relation, _)| table.resource.relation(relation)).is_some_and(|relation| relation.many);
+            let many = entry
+                .field
+                .split_once('.')
+                .and_then(|(relation, _)| table.resource.relation(relation))
+                .is_some_and(|relation| relation.many);
             if many {
                 self.fault(Code::DotPath, entry.at, "order follows to-one relations only");
                 continue;

@@ -75,7 +75,14 @@ impl<'c> Planner<'c, '_> {
             return match inside {
                 Inside::Object(clause) => self.exists(subject, relation, clause, (at, depth)),
                 Inside::Plain(json) => {
-                    self.fault(Code::WrongShape, at, format!("`{name}` is a relation: filter it with a where clause, `{{}}` for \"has at least one\"; found {}", json.noun()));
+                    self.fault(
+                        Code::WrongShape,
+                        at,
+                        format!(
+                            "`{name}` is a relation: filter it with a where clause, `{{}}` for \"has at least one\"; found {}",
+                            json.noun()
+                        ),
+                    );
                     Predicate::Never
                 }
             };
@@ -124,7 +131,13 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    fn exists(&mut self, subject: Subject<'c>, relation: &'c crate::catalog::Relation, clause: &Clause, (at, depth): (At, usize)) -> Predicate<'c> {
+    fn exists(
+        &mut self,
+        subject: Subject<'c>,
+        relation: &'c crate::catalog::Relation,
+        clause: &Clause,
+        (at, depth): (At, usize),
+    ) -> Predicate<'c> {
         if !self.descend(at, depth) {
             return Predicate::Never;
         }

@@ -53,7 +53,11 @@ impl<'c> Planner<'c, '_> {
     fn unknown_operator(&mut self, field: &Field, name: &str, at: At) {
         let every: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
         let hint = near(name, &every);
-        self.fault(Code::UnknownOperator, at, format!("no operator `{}`{hint}; `{}` takes {}", crate::parse::shorten(name), field.name, words(&field.kind.operators())));
+        self.fault(
+            Code::UnknownOperator,
+            at,
+            format!("no operator `{}`{hint}; `{}` takes {}", crate::parse::shorten(name), field.name, words(&field.kind.operators())),
+        );
     }
 
     fn shape(&mut self, operator: Operator, at: At, found: &str) {
@@ -74,7 +78,13 @@ impl<'c> Planner<'c, '_> {
             self.fault(
                 Code::OperatorType,
                 place.at,
-                format!("`{}` does not go with `{}` of type {}, which takes {}", operator.as_str(), field.name, field.kind.name(), words(&field.kind.operators())),
+                format!(
+                    "`{}` does not go with `{}` of type {}, which takes {}",
+                    operator.as_str(),
+                    field.name,
+                    field.kind.name(),
+                    words(&field.kind.operators())
+                ),
             );
             return None;
         }
@@ -159,7 +169,12 @@ impl<'c> Planner<'c, '_> {
         // PostgreSQL would fail on it, but only when a row comes that far: an error that depends on data.
         let trailing = pattern.bytes().rev().take_while(|byte| *byte == b'\\').count();
         if trailing % 2 == 1 {
-            self.refuse(Code::ValueType, place, None, "an `iLike` pattern cannot end in a lone backslash; write `\\\\` for a backslash itself");
+            self.refuse(
+                Code::ValueType,
+                place,
+                None,
+                "an `iLike` pattern cannot end in a lone backslash; write `\\\\` for a backslash itself",
+            );
             return None;
         }
         Some(Predicate::Like { column, pattern: pattern.clone() })

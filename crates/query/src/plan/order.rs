@@ -27,7 +27,11 @@ impl<'c> Planner<'c, '_> {
             let column = match entry.field.split_once('.') {
                 None => self.sortable(table.resource, &entry.field, entry.at, rights).map(|id| table.column(id)),
                 Some(_) if scope == Scope::Relation => {
-                    self.fault(Code::DotPath, entry.at, "inside a relation the order names its own columns; a dot-path is allowed at top level only");
+                    self.fault(
+                        Code::DotPath,
+                        entry.at,
+                        "inside a relation the order names its own columns; a dot-path is allowed at top level only",
+                    );
                     None
                 }
                 Some((relation, column)) => self.dotted(table, (relation, column), (entry.at, rights), &mut joins),
@@ -37,7 +41,13 @@ impl<'c> Planner<'c, '_> {
         (sorts, joins)
     }
 
-    fn dotted(&mut self, table: &Table<'c>, (relation, column): (&str, &str), (at, rights): (At, Rights), joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
+    fn dotted(
+        &mut self,
+        table: &Table<'c>,
+        (relation, column): (&str, &str),
+        (at, rights): (At, Rights),
+        joins: &mut Vec<Join<'c>>,
+    ) -> Option<Column<'c>> {
         if column.contains('.') {
             self.fault(Code::DotPath, at, "a dot-path is `relation.column`, with exactly one dot");
             return None;
@@ -56,7 +66,13 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// The join of a relation, made once however many paths follow it.
-    pub(super) fn join(&mut self, table: &Table<'c>, relation: &'c crate::catalog::Relation, rights: Rights, joins: &mut Vec<Join<'c>>) -> Option<usize> {
+    pub(super) fn join(
+        &mut self,
+        table: &Table<'c>,
+        relation: &'c crate::catalog::Relation,
+        rights: Rights,
+        joins: &mut Vec<Join<'c>>,
+    ) -> Option<usize> {
         if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
             return Some(index);
         }

@@ -1,8 +1,8 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
 use crate::catalog::Link;
-use crate::plan::{Child, Select, Show};
 use crate::catalog::Mask;
+use crate::plan::{Child, Select, Show};
 
 use super::link::{self, KeySource};
 use super::predicate::Conjunction;

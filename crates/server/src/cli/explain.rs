@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use query::policy::{self, Viewer};
 use query::parse;
+use query::policy::{self, Viewer};
 use serde_json::Value;
 
 use crate::boot;

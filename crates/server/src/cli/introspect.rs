@@ -37,8 +37,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let database = boot::open(&config.database_url, &config.database, &query::catalog::Catalog::default())?;
     let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
     let (text, added) = if arguments.update {
-        let existing = std::fs::read_to_string(&path).map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
-        let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| Failure(format!("{name}: {error}")))?;
+        let existing = std::fs::read_to_string(&path)
+            .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
+        let update =
+            store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| Failure(format!("{name}: {error}")))?;
         (update.text, update.added)
     } else {
         if !printed && !arguments.force && path.exists() {
@@ -61,7 +63,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     if arguments.update {
         print(&format!("{name}: {} addition(s)", added.len()));
     } else {
-        print(&format!("wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`", schema.tables.len()));
+        print(&format!(
+            "wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`",
+            schema.tables.len()
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

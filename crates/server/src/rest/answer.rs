@@ -15,7 +15,11 @@ const LINES: &str = "application/x-ndjson";
 
 /// One row a line where that was asked for and there are rows to list.
 pub(super) fn format(headers: &HeaderMap, operation: Operation) -> Format {
-    if operation == Operation::List && is_media_type(headers, &ACCEPT, |kind| kind.eq_ignore_ascii_case(LINES)) { Format::Lines } else { Format::Json }
+    if operation == Operation::List && is_media_type(headers, &ACCEPT, |kind| kind.eq_ignore_ascii_case(LINES)) {
+        Format::Lines
+    } else {
+        Format::Json
+    }
 }
 
 pub(super) fn of(answer: Answer, format: Format) -> Response<Body> {

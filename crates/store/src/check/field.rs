@@ -38,7 +38,8 @@ impl<'c> Checker<'c> {
                 self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", table.name));
             }
             Some(column) if column.forbidden => {
-                let message = format!("{what}: the database user may not read column `{name}` of `{}.{}`; GRANT it SELECT", table.schema, table.name);
+                let message =
+                    format!("{what}: the database user may not read column `{name}` of `{}.{}`; GRANT it SELECT", table.schema, table.name);
                 self.error(line, message);
             }
             Some(_) => {}
@@ -53,10 +54,14 @@ impl<'c> Checker<'c> {
                 None => "no type reads it; remove the field, or read it through a view that casts it".to_owned(),
             };
             let found = column.native_name();
-            self.error(field.line, format!("{what}: column `{}` is {found}, which cannot be read as {}; {advice}", column.name, field.kind.name()));
+            self.error(
+                field.line,
+                format!("{what}: column `{}` is {found}, which cannot be read as {}; {advice}", column.name, field.kind.name()),
+            );
         } else if *field.kind.scalar() == Scalar::Int && column.native == "int8" {
             let brackets = if column.array { "[]" } else { "" };
-            let message = format!("{what}: column `{}` is int8 and may hold numbers beyond int; declare it \"bigint{brackets}\"", column.name);
+            let message =
+                format!("{what}: column `{}` is int8 and may hold numbers beyond int; declare it \"bigint{brackets}\"", column.name);
             self.warning(field.line, message);
         }
         if field.stored != Stored::Standard {
@@ -72,12 +77,19 @@ impl<'c> Checker<'c> {
         let foreign: Vec<&str> = values.iter().map(AsRef::as_ref).filter(|value| !labels.iter().any(|label| label == value)).collect();
         for value in foreign {
             let hint = near(value, labels.iter().map(String::as_str));
-            self.error(field.line, format!("{what}: {value:?} is no label of the enum `{}`{hint}; take it out of `values`", enumeration.name));
+            self.error(
+                field.line,
+                format!("{what}: {value:?} is no label of the enum `{}`{hint}; take it out of `values`", enumeration.name),
+            );
         }
         let missing: Vec<String> =
             labels.iter().filter(|label| !values.iter().any(|value| **value == ***label)).map(|label| format!("{label:?}")).collect();
         if !missing.is_empty() {
-            let message = format!("{what}: the enum `{}` also has {}; add to `values` what clients may ask for", enumeration.name, missing.join(", "));
+            let message = format!(
+                "{what}: the enum `{}` also has {}; add to `values` what clients may ask for",
+                enumeration.name,
+                missing.join(", ")
+            );
             self.warning(field.line, message);
         }
     }
@@ -89,7 +101,10 @@ impl<'c> Checker<'c> {
         }
         match (field.nullable, column.nullable) {
             (false, true) => {
-                let message = format!("{what}: declared `null = false`, but column `{}` may hold NULL; drop `null = false` or set the column NOT NULL", column.name);
+                let message = format!(
+                    "{what}: declared `null = false`, but column `{}` may hold NULL; drop `null = false` or set the column NOT NULL",
+                    column.name
+                );
                 self.warning(field.line, message);
             }
             (true, false) => {
@@ -105,10 +120,23 @@ impl<'c> Checker<'c> {
             return;
         }
         if column.enumeration.is_some() {
-            self.error(line, format!("{what}: column `{}` of the through table is a native enum, by which rows cannot be connected; use text", column.name));
+            self.error(
+                line,
+                format!(
+                    "{what}: column `{}` of the through table is a native enum, by which rows cannot be connected; use text",
+                    column.name
+                ),
+            );
         } else if native::native(kind, column).is_none() {
             let found = column.native_name();
-            self.error(line, format!("{what}: column `{}` of the through table is {found}, which cannot equal a field of type {}", column.name, kind.name()));
+            self.error(
+                line,
+                format!(
+                    "{what}: column `{}` of the through table is {found}, which cannot equal a field of type {}",
+                    column.name,
+                    kind.name()
+                ),
+            );
         }
     }
 }

@@ -10,7 +10,9 @@ pub(super) fn near_as<'n>(found: &str, known: impl IntoIterator<Item = (&'n str,
     let found = found.to_lowercase();
     let measured = known.into_iter().map(|(word, shown)| (distance(&found, &word.to_lowercase()), word, shown));
     match measured.min_by_key(|(distance, ..)| *distance) {
-        Some((distance, word, shown)) if distance <= 3 && distance * 2 <= word.chars().count().max(2) => format!(" (did you mean `{shown}`?)"),
+        Some((distance, word, shown)) if distance <= 3 && distance * 2 <= word.chars().count().max(2) => {
+            format!(" (did you mean `{shown}`?)")
+        }
         _ => String::new(),
     }
 }

@@ -55,7 +55,10 @@ impl<'c> Checker<'c> {
             let message = format!("{what}: `{}` is a view; that ({listed}) is unique is taken from the manifest's `key`", target.table);
             self.warning(relation.line, message);
         } else {
-            let message = format!("{what}: `one` needs a unique key, and `{}` is a view; mark `{}`'s fields of ({listed}) with `key = true` if they are one, or declare the relation `many`", target.table, target.full_name);
+            let message = format!(
+                "{what}: `one` needs a unique key, and `{}` is a view; mark `{}`'s fields of ({listed}) with `key = true` if they are one, or declare the relation `many`",
+                target.table, target.full_name
+            );
             self.error(relation.line, message);
         }
     }
@@ -63,7 +66,10 @@ impl<'c> Checker<'c> {
     fn index(&mut self, table: &Table, columns: &[&str], line: usize, what: &str) {
         if !table.is_view && !table.is_indexed(columns, self.dialect) {
             let listed = columns.join(", ");
-            self.warning(line, format!("{what}: no index finds rows of `{}` by ({listed}); add an index on {} ({listed})", table.name, table.name));
+            self.warning(
+                line,
+                format!("{what}: no index finds rows of `{}` by ({listed}); add an index on {} ({listed})", table.name, table.name),
+            );
         }
     }
 

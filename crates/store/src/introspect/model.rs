@@ -191,7 +191,8 @@ fn empty(table: &Table, (context, name, plural): (String, String, String), is_ne
 fn fields(draft: &mut Draft, behind: &[&Resource], dialect: Dialect) {
     let table = draft.table;
     if let Some(resource) = behind.first() {
-        draft.fields = resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
+        draft.fields =
+            resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
     }
     let readable = |column: &Column| !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
     let kinds: Vec<(&Column, Option<Type>)> =
@@ -215,7 +216,15 @@ fn fields(draft: &mut Draft, behind: &[&Resource], dialect: Dialect) {
         let is_datetime = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp) && is_datetime(column);
         let stored = if is_datetime { Stored::Datetime } else { Stored::Standard };
         let key = key_is_whole && is_key_column(column);
-        draft.fields.push(DraftField { name, column: column.name.clone(), kind, key, not_null: !column.nullable && !key, stored, is_new: true });
+        draft.fields.push(DraftField {
+            name,
+            column: column.name.clone(),
+            kind,
+            key,
+            not_null: !column.nullable && !key,
+            stored,
+            is_new: true,
+        });
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn camel(name: &str) -> String {
 /// `OrderItem` → `orderItem`, `HTTPServer` → `httpServer`
 fn lower_start(word: &str) -> String {
     let capitals = word.bytes().take_while(u8::is_ascii_uppercase).count();
-    let lowered = if capitals > 1 && capitals < word.len() && word.as_bytes()[capitals].is_ascii_lowercase() { capitals - 1 } else { capitals };
+    let lowered =
+        if capitals > 1 && capitals < word.len() && word.as_bytes()[capitals].is_ascii_lowercase() { capitals - 1 } else { capitals };
     format!("{}{}", word[..lowered].to_ascii_lowercase(), &word[lowered..])
 }
 

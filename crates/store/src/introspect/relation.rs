@@ -44,7 +44,8 @@ fn edges(model: &Model) -> Vec<Edge> {
             let target = &model.resources[to];
             let columns: Vec<&str> = foreign_key.columns.iter().map(String::as_str).collect();
             let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
-            let fields: Option<Vec<_>> = columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other))).collect();
+            let fields: Option<Vec<_>> =
+                columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other))).collect();
             let Some(fields) = fields else { continue };
             let equal = fields.iter().all(|(own, other)| family(&own.kind).is_some() && family(&own.kind) == family(&other.kind));
             if !equal || repeats(&columns) || repeats(&target_columns) || !target.table.is_unique(&target_columns, model.dialect) {

@@ -65,7 +65,8 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
             other.table.foreign_keys.iter().any(|foreign_key| foreign_key.schema == table.schema && foreign_key.table == table.name)
         });
         let both = there.is_some() && back.is_some();
-        model.resources[pivot].left_out = model.resources[pivot].is_new && only_joins(table, (left, right)) && (known || (both && !is_target));
+        model.resources[pivot].left_out =
+            model.resources[pivot].is_new && only_joins(table, (left, right)) && (known || (both && !is_target));
         let is_new = model.resources[pivot].is_new && !known;
         let found = there.into_iter().chain(back);
         crossings.extend(found.filter(|crossing| is_new || model.resources[crossing.from].is_new || model.resources[crossing.to].is_new));

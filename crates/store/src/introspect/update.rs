@@ -70,7 +70,8 @@ fn spelled_as(existing: &str, text: &str) -> String {
 /// New fields and relations of a resource that is there.
 fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) -> Result<(), UpdateError> {
     let full_name = draft.full_name();
-    let fields: Vec<_> = draft.fields.iter().filter(|field| field.is_new).map(|field| (field.name.as_str(), write::field_value(field))).collect();
+    let fields: Vec<_> =
+        draft.fields.iter().filter(|field| field.is_new).map(|field| (field.name.as_str(), write::field_value(field))).collect();
     let relations: Vec<_> = draft.relations.iter().map(|relation| (relation.name.as_str(), write::relation_value(relation))).collect();
     for (part, word, entries) in [("fields", "field", fields), ("relations", "relation", relations)] {
         if entries.is_empty() {

@@ -87,7 +87,13 @@ impl ToSql for Bound<'_> {
     to_sql_checked!();
 }
 
-fn array<T>(out: &mut BytesMut, kind: Kind, len: usize, items: impl Iterator<Item = Option<T>> + Clone, mut write: impl FnMut(&mut BytesMut, T)) {
+fn array<T>(
+    out: &mut BytesMut,
+    kind: Kind,
+    len: usize,
+    items: impl Iterator<Item = Option<T>> + Clone,
+    mut write: impl FnMut(&mut BytesMut, T),
+) {
     let nulls = items.clone().any(|item| item.is_none());
     out.put_i32(i32::from(len > 0));
     out.put_i32(i32::from(nulls));

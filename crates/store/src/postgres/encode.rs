@@ -2,10 +2,10 @@
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
-use query::sql::{Decode, Form, Output};
 use query::plan::Show;
-use tokio_postgres::types::{FromSql, Type};
+use query::sql::{Decode, Form, Output};
 use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Type};
 
 use crate::decimal;
 use crate::encode;

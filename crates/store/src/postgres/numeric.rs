@@ -61,7 +61,8 @@ pub(super) fn write(out: &mut Vec<u8>, text: &str) {
     // Both sides are filled up to whole groups of four.
     let lead = (4 - whole.len() % 4) % 4;
     let trail = (4 - fraction.len() % 4) % 4;
-    let digits: Vec<u8> = std::iter::repeat_n(b'0', lead).chain(whole.bytes()).chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', trail)).collect();
+    let digits: Vec<u8> =
+        std::iter::repeat_n(b'0', lead).chain(whole.bytes()).chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', trail)).collect();
     let mut groups: Vec<u16> =
         digits.chunks(4).map(|group| group.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'))).collect();
     let mut weight = ((whole.len() + lead) / 4) as i32 - 1;
@@ -87,7 +88,20 @@ pub(super) fn write(out: &mut Vec<u8>, text: &str) {
 mod tests {
     #[test]
     fn every_decimal_comes_back_as_it_was() {
-        for text in ["0", "0.00", "1", "-1", "12.50", "10000", "100000000", "0.0001", "0.00001", "-0.5", "99999999999999999999.123456789", "1000000000000.00000000001"] {
+        for text in [
+            "0",
+            "0.00",
+            "1",
+            "-1",
+            "12.50",
+            "10000",
+            "100000000",
+            "0.0001",
+            "0.00001",
+            "-0.5",
+            "99999999999999999999.123456789",
+            "1000000000000.00000000001",
+        ] {
             let mut raw = Vec::new();
             super::write(&mut raw, text);
             assert_eq!(super::text(&raw).as_deref(), Some(text));

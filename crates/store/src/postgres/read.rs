@@ -166,7 +166,12 @@ fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
 }
 
 /// Loads the levels below, one statement a level for the whole batch, on the same connection.
-fn load<'a>(lease: &'a mut Lease, postgres: &'a Postgres, level: &'a Level, batch: &'a mut Batch) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+fn load<'a>(
+    lease: &'a mut Lease,
+    postgres: &'a Postgres,
+    level: &'a Level,
+    batch: &'a mut Batch,
+) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
     Box::pin(async move {
         let keys = std::mem::take(&mut batch.pending);
         for (keys, child) in keys.into_iter().zip(&level.children) {
@@ -223,4 +228,3 @@ async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Re
 fn is_stale(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "0A000" | "26000"))
 }
-

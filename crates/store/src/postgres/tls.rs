@@ -115,22 +115,32 @@ impl ServerCertVerifier for Verifier {
         match self {
             Verifier::Nothing(_) => Ok(ServerCertVerified::assertion()),
             Verifier::Chain(chain) => match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-                Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })) => {
-                    Ok(ServerCertVerified::assertion())
-                }
+                Err(rustls::Error::InvalidCertificate(
+                    CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+                )) => Ok(ServerCertVerified::assertion()),
                 other => other,
             },
         }
     }
 
-    fn verify_tls12_signature(&self, message: &[u8], cert: &CertificateDer<'_>, dss: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, rustls::Error> {
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match self {
             Verifier::Nothing(provider) => verify_tls12_signature(message, cert, dss, &provider.signature_verification_algorithms),
             Verifier::Chain(chain) => chain.verify_tls12_signature(message, cert, dss),
         }
     }
 
-    fn verify_tls13_signature(&self, message: &[u8], cert: &CertificateDer<'_>, dss: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, rustls::Error> {
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match self {
             Verifier::Nothing(provider) => verify_tls13_signature(message, cert, dss, &provider.signature_verification_algorithms),
             Verifier::Chain(chain) => chain.verify_tls13_signature(message, cert, dss),

@@ -17,7 +17,8 @@ struct Kind {
 /// Reads the schema of a SQLite database.
 pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
     let kinds = kinds(connection)?;
-    let mut statement = connection.prepare("SELECT name, type = 'view' FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
+    let mut statement =
+        connection.prepare("SELECT name, type = 'view' FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
     let names = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?.collect::<Result<Vec<_>>>()?;
     let mut schema = Schema::default();
     for (name, is_view) in names {
@@ -52,11 +53,18 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
 fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<Table>> {
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
-    let Ok(mut statement) = connection.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid") else {
+    let Ok(mut statement) =
+        connection.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
+    else {
         return Ok(None);
     };
     let columns = statement.query_map([&kind.name], |row| {
-        let column = Column { name: row.get(0)?, native: row.get::<_, Option<String>>(1)?.unwrap_or_default(), nullable: !row.get::<_, bool>(2)?, ..Column::default() };
+        let column = Column {
+            name: row.get(0)?,
+            native: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+            nullable: !row.get::<_, bool>(2)?,
+            ..Column::default()
+        };
         Ok((column, row.get::<_, i64>(3)?, row.get::<_, i64>(4)?))
     });
     let Ok(columns) = columns.and_then(Iterator::collect::<Result<Vec<_>>>) else { return Ok(None) };

@@ -101,7 +101,8 @@ pub(super) fn canonical(json: &Json) -> String {
         }
         Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         Json::Object(entries) => {
-            let mut members: Vec<String> = entries.iter().map(|(key, value)| format!("{}:{}", canonical(&Json::Text(key.clone())), canonical(value))).collect();
+            let mut members: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}:{}", canonical(&Json::Text(key.clone())), canonical(value))).collect();
             members.sort();
             format!("{{{}}}", members.join(","))
         }

@@ -120,7 +120,8 @@ pub(crate) async fn analyze(sqlite: &Sqlite, root: Level) -> Result<Vec<(String,
 
 fn explain(connection: &Connection, path: &str, level: &Level, plans: &mut Vec<(String, Vec<String>)>) -> Result<(), Error> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", level.sql.text))?;
-    let lines = statement.query_map(rusqlite::params_from_iter(level.sql.params.iter().map(|_| rusqlite::types::Null)), |row| row.get(3))?;
+    let lines =
+        statement.query_map(rusqlite::params_from_iter(level.sql.params.iter().map(|_| rusqlite::types::Null)), |row| row.get(3))?;
     plans.push((path.to_owned(), lines.collect::<Result<_, _>>()?));
     for child in &level.children {
         explain(connection, &below(path, &child.key), &child.level, plans)?;

@@ -69,7 +69,10 @@ async fn a_postgres_shop_becomes_a_manifest_that_passes() {
         has(&text, r#"none = "text""#);
         has(&text, r#"customer = { one = "app.customer", on = { tenantId = "tenantId", customerId = "id" } }"#);
         has(&text, r#"parent = { one = "app.category", on = { parentId = "id" } }"#);
-        has(&text, r#"labels = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }"#);
+        has(
+            &text,
+            r#"labels = { many = "app.label", through = "customers_labels", on = { id = "customer_id" }, to = { label_id = "id" } }"#,
+        );
         has(&text, r#"person = { one = "crm.person", on = { id = "customerId" } }"#);
         has(&text, "[resource.authData.user]");
         has(&text, r#"table = "auth.users""#);

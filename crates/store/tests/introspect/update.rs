@@ -30,9 +30,18 @@ code = { type = "text", column = "country_code", mask = "redact" }
     }
     has_not(&first.text, "column = \"name\" }");
     has(&first.text, r#"tenantId = { type = "uuid", null = false }"#);
-    has(&first.text, r#"clients = { many = "shop.client", through = "customers_labels", on = { id = "label_id" }, to = { customer_id = "id" } }"#);
+    has(
+        &first.text,
+        r#"clients = { many = "shop.client", through = "customers_labels", on = { id = "label_id" }, to = { customer_id = "id" } }"#,
+    );
     has(&first.text, r#"country = { one = "app.country", on = { country_code = "code" } }"#);
-    for added in ["field shop.client.tenantId", "relation shop.client.labels", "relation shop.client.country", "resource app.country", "resource app.label"] {
+    for added in [
+        "field shop.client.tenantId",
+        "relation shop.client.labels",
+        "relation shop.client.country",
+        "resource app.country",
+        "resource app.label",
+    ] {
         assert!(first.added.iter().any(|found| found == added), "{added} not in {:?}", first.added);
     }
     // A second time there is nothing to add.
@@ -43,7 +52,9 @@ code = { type = "text", column = "country_code", mask = "redact" }
 
 #[test]
 fn update_fits_in_with_the_layout() {
-    let schema = sqlite("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, born DATE, code TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);");
+    let schema = sqlite(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, born DATE, code TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);",
+    );
     let aligned = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\n";
     let result = update(aligned, &schema, Dialect::Sqlite).unwrap();
     let expected = "[resource.app.customer.fields]\nid       = { type = \"bigint\", key = true }\nfullName = { type = \"text\", column = \"name\" } # said so\nborn     = \"date\"\ncode     = \"text\"\n\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n\n# orders\n[resource.app.order.fields]\nid = \"bigint\"\ncustomerId = \"bigint\"\n\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";

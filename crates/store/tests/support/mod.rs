@@ -17,7 +17,8 @@ use tokio_postgres::NoTls;
 /// The address of the test cluster.
 pub fn cluster() -> String {
     #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
-    std::env::var("PERISTYLE_TEST_POSTGRES").expect("run ./scripts/test, which starts PostgreSQL (or ./scripts/services cargo nextest run …)")
+    std::env::var("PERISTYLE_TEST_POSTGRES")
+        .expect("run ./scripts/test, which starts PostgreSQL (or ./scripts/services cargo nextest run …)")
 }
 
 /// A PostgreSQL database of its own, dropped at the end.
@@ -139,7 +140,13 @@ pub async fn whole(mut chunks: store::Chunks) -> Result<Vec<u8>, store::Error> {
     Ok(bytes)
 }
 
-fn planned(entrance: policy::Entrance<'_>, body: &[u8], viewer: &Viewer, (operation, id): (plan::Operation, Option<&[&str]>), database: &Database) -> Result<sql::Query, query::error::Error> {
+fn planned(
+    entrance: policy::Entrance<'_>,
+    body: &[u8],
+    viewer: &Viewer,
+    (operation, id): (plan::Operation, Option<&[&str]>),
+    database: &Database,
+) -> Result<sql::Query, query::error::Error> {
     let body = parse::body(body)?;
     let statement = match body.constraint {
         Some(constraint) => merge::merge(body.query, constraint),

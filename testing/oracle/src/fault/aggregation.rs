@@ -47,10 +47,7 @@ fn unknown_block_key(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn unknown_entry_key(planter: &mut Planter<'_>) -> Option<Fault> {
     planter.aggregation();
-    let entry = planter.append(
-        FIELDS,
-        json!({ "fn": "count", "field": "*", "as": "planted", "distinct": true }),
-    );
+    let entry = planter.append(FIELDS, json!({ "fn": "count", "field": "*", "as": "planted", "distinct": true }));
     fault("QS102", format!("{entry}/distinct"))
 }
 
@@ -122,10 +119,7 @@ fn name(planter: &mut Planter<'_>, name: &str) -> String {
         return planter.append(GROUP_BY, json!(name));
     }
     let function = planter.pick(&["count", "count", "min"]);
-    let entry = planter.append(
-        FIELDS,
-        json!({ "fn": function, "field": name, "as": "planted" }),
-    );
+    let entry = planter.append(FIELDS, json!({ "fn": function, "field": name, "as": "planted" }));
     format!("{entry}/field")
 }
 
@@ -139,11 +133,7 @@ fn unknown_name(planter: &mut Planter<'_>) -> Option<Fault> {
     let relations = planter.maker.relations_of(planter.resource);
     let unknown = match planter.maker.random.choose(&relations).copied() {
         Some(relation) if planter.maker.random.one_in(2) => {
-            format!(
-                "{}.{}",
-                relation.name,
-                planter.unknown_field(Maker::target(relation))
-            )
+            format!("{}.{}", relation.name, planter.unknown_field(Maker::target(relation)))
         }
         _ => planter.unknown_field(planter.resource),
     };
@@ -161,20 +151,9 @@ fn masked_name(planter: &mut Planter<'_>) -> Option<Fault> {
     let relations = planter.maker.relations_of(planter.resource);
     let masked = match planter.maker.random.choose(&relations).copied() {
         Some(relation) if planter.maker.random.one_in(2) => {
-            format!(
-                "{}.{}",
-                relation.name,
-                planter
-                    .masked_field(Maker::target(relation))
-                    .filter(|field| field.sortable())?
-                    .name
-            )
+            format!("{}.{}", relation.name, planter.masked_field(Maker::target(relation)).filter(|field| field.sortable())?.name)
         }
-        _ => planter
-            .masked_field(planter.resource)
-            .filter(|field| field.sortable())?
-            .name
-            .clone(),
+        _ => planter.masked_field(planter.resource).filter(|field| field.sortable())?.name.clone(),
     };
     let path = name(planter, &masked);
     fault("QS304", path)
@@ -199,10 +178,7 @@ fn wrong_type(planter: &mut Planter<'_>) -> Option<Fault> {
         let path = planter.append(GROUP_BY, json!(path));
         return fault("QS308", path);
     }
-    let entry = planter.append(
-        FIELDS,
-        json!({ "fn": function, "field": path, "as": "planted" }),
-    );
+    let entry = planter.append(FIELDS, json!({ "fn": function, "field": path, "as": "planted" }));
     fault("QS308", format!("{entry}/field"))
 }
 
@@ -223,11 +199,7 @@ fn bad_alias(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn equal_keys(planter: &mut Planter<'_>) -> Option<Fault> {
     planter.aggregation();
-    let entries = planter
-        .body
-        .pointer(FIELDS)
-        .and_then(Value::as_array)
-        .cloned()?;
+    let entries = planter.body.pointer(FIELDS).and_then(Value::as_array).cloned()?;
     let again = planter.pick(&entries);
     let path = planter.append(FIELDS, again);
     fault("QS310", path)
@@ -235,12 +207,7 @@ fn equal_keys(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn equal_groups(planter: &mut Planter<'_>) -> Option<Fault> {
     planter.aggregation();
-    let entries = planter
-        .body
-        .pointer(GROUP_BY)
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let entries = planter.body.pointer(GROUP_BY).and_then(Value::as_array).cloned().unwrap_or_default();
     let again = planter.maker.random.choose(&entries)?.clone();
     let path = planter.append(GROUP_BY, again);
     fault("QS310", path)
@@ -250,10 +217,7 @@ fn order_no_group(planter: &mut Planter<'_>) -> Option<Fault> {
     let block = planter.aggregation();
     let grouped = crate::aggregate::group_by(&planter.body.pointer(block)?.clone());
     let other = if planter.maker.random.one_in(2) {
-        planter.append(
-            FIELDS,
-            json!({ "fn": "count", "field": "*", "as": "planted" }),
-        );
+        planter.append(FIELDS, json!({ "fn": "count", "field": "*", "as": "planted" }));
         "planted".to_owned()
     } else {
         planter.maker.sortable_field(planter.resource)?.name.clone()
@@ -269,9 +233,6 @@ fn unknown_function(planter: &mut Planter<'_>) -> Option<Fault> {
     planter.aggregation();
     let function = planter.pick(&["median", "COUNT", "stddev", "json_agg", ""]);
     let field = planter.maker.sortable_field(planter.resource)?;
-    let entry = planter.append(
-        FIELDS,
-        json!({ "fn": function, "field": field.name, "as": "planted" }),
-    );
+    let entry = planter.append(FIELDS, json!({ "fn": function, "field": field.name, "as": "planted" }));
     fault("QS312", format!("{entry}/fn"))
 }

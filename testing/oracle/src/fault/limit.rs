@@ -5,12 +5,7 @@ use crate::fault::planter::{Planter, fault};
 use crate::generate::{Fault, Maker};
 use serde_json::json;
 
-pub(super) const SPOILERS: &[Spoiler] = &[
-    too_deep_where,
-    too_deep_relations,
-    limit_too_large,
-    no_whole_number,
-];
+pub(super) const SPOILERS: &[Spoiler] = &[too_deep_where, too_deep_relations, limit_too_large, no_whole_number];
 
 fn too_deep_where(planter: &mut Planter<'_>) -> Option<Fault> {
     let (holder, resource) = match planter.node() {
@@ -32,10 +27,7 @@ fn too_deep_relations(planter: &mut Planter<'_>) -> Option<Fault> {
     for _ in 0..11 {
         let relations = planter.maker.relations_of(resource);
         let relation = *planter.maker.random.choose(&relations)?;
-        planter.put(
-            &format!("{path}/relations"),
-            json!({ relation.name.as_str(): {} }),
-        );
+        planter.put(&format!("{path}/relations"), json!({ relation.name.as_str(): {} }));
         path = format!("{path}/relations/{}", relation.name);
         resource = Maker::target(relation);
     }
@@ -59,14 +51,7 @@ fn limit_too_large(planter: &mut Planter<'_>) -> Option<Fault> {
 fn no_whole_number(planter: &mut Planter<'_>) -> Option<Fault> {
     let holder = cut_holder(planter);
     let key = planter.pick(&["limit", "offset"]);
-    let value = planter.pick(&[
-        json!(-1),
-        json!(1.5),
-        json!("5"),
-        json!(true),
-        json!([]),
-        json!({}),
-    ]);
+    let value = planter.pick(&[json!(-1), json!(1.5), json!("5"), json!(true), json!([]), json!({})]);
     let path = format!("{holder}/{key}");
     planter.put(&path, value);
     fault("QS203", path)

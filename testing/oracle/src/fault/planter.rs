@@ -26,10 +26,7 @@ pub(super) struct OrderSite {
 /// A fault as a spoiler returns it.
 #[allow(clippy::unnecessary_wraps)]
 pub(super) fn fault(code: &'static str, path: impl Into<String>) -> Option<Fault> {
-    Some(Fault {
-        code,
-        path: path.into(),
-    })
+    Some(Fault { code, path: path.into() })
 }
 
 impl Planter<'_> {
@@ -59,10 +56,7 @@ impl Planter<'_> {
 
     /// The object at a pointer.
     pub(super) fn object(&mut self, path: &str) -> &mut Map<String, Value> {
-        self.body
-            .pointer_mut(path)
-            .and_then(Value::as_object_mut)
-            .unwrap_or_else(|| panic!("no object at {path}"))
+        self.body.pointer_mut(path).and_then(Value::as_object_mut).unwrap_or_else(|| panic!("no object at {path}"))
     }
 
     fn is_object(&self, path: &str) -> bool {
@@ -71,11 +65,7 @@ impl Planter<'_> {
 
     /// `/query` or `/constraint`, made when it is not there.
     pub(super) fn statement(&mut self) -> String {
-        let path = if self.is_object("/constraint") && self.maker.random.one_in(3) {
-            "/constraint"
-        } else {
-            "/query"
-        };
+        let path = if self.is_object("/constraint") && self.maker.random.one_in(3) { "/constraint" } else { "/query" };
         self.ensure_object(path);
         path.to_owned()
     }
@@ -90,10 +80,7 @@ impl Planter<'_> {
         if !self.body.pointer(path).is_some_and(Value::is_array) {
             self.put(path, json!([]));
         }
-        self.body
-            .pointer(path)
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len)
+        self.body.pointer(path).and_then(Value::as_array).map_or(0, Vec::len)
     }
 
     pub(super) fn aggregates(&self) -> bool {
@@ -121,14 +108,8 @@ impl Planter<'_> {
     pub(super) fn shallow_clause(&mut self) -> Site {
         loop {
             let site = self.clause();
-            let (_, way) = site
-                .0
-                .rsplit_once("/where")
-                .expect("a clause stands in a where");
-            let passed = way
-                .split('/')
-                .filter(|part| !part.is_empty() && part.parse::<usize>().is_err())
-                .count();
+            let (_, way) = site.0.rsplit_once("/where").expect("a clause stands in a where");
+            let passed = way.split('/').filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).count();
             if passed < 10 {
                 return site;
             }
@@ -167,17 +148,11 @@ impl Planter<'_> {
     }
 
     fn nodes_below(&self, path: &str, resource: &'static Resource, sites: &mut Vec<Site>) {
-        let Some(relations) = self
-            .body
-            .pointer(&format!("{path}/relations"))
-            .and_then(Value::as_object)
-        else {
+        let Some(relations) = self.body.pointer(&format!("{path}/relations")).and_then(Value::as_object) else {
             return;
         };
         for (name, _) in relations.iter().filter(|(_, node)| node.is_object()) {
-            let relation = resource
-                .relation(name)
-                .expect("the statement names a relation");
+            let relation = resource.relation(name).expect("the statement names a relation");
             let path = format!("{path}/relations/{name}");
             sites.push((path.clone(), Maker::target(relation)));
             self.nodes_below(&path, Maker::target(relation), sites);
@@ -204,23 +179,11 @@ impl Planter<'_> {
 
     /// A list of order entries outside any aggregation, made when it is not there.
     pub(super) fn order(&mut self) -> Option<OrderSite> {
-        let node = if self.maker.random.one_in(3) {
-            self.node()
-        } else {
-            None
-        };
+        let node = if self.maker.random.one_in(3) { self.node() } else { None };
         let site = match node {
-            Some((path, resource)) => OrderSite {
-                path: format!("{path}/order"),
-                resource,
-                top: false,
-            },
+            Some((path, resource)) => OrderSite { path: format!("{path}/order"), resource, top: false },
             None if self.aggregates() => return None,
-            None => OrderSite {
-                path: format!("{}/order", self.statement()),
-                resource: self.resource,
-                top: true,
-            },
+            None => OrderSite { path: format!("{}/order", self.statement()), resource: self.resource, top: true },
         };
         self.ensure_list(&site.path);
         Some(site)
@@ -251,69 +214,38 @@ impl Planter<'_> {
     }
 
     /// A usable field that the clause does not name yet.
-    pub(super) fn free_field(
-        &mut self,
-        (path, resource): &Site,
-        fits: impl Fn(&Field) -> bool,
-    ) -> Option<&'static Field> {
+    pub(super) fn free_field(&mut self, (path, resource): &Site, fits: impl Fn(&Field) -> bool) -> Option<&'static Field> {
         let clause = self.body.pointer(path).and_then(Value::as_object)?;
-        let fields: Vec<_> = self
-            .maker
-            .usable(resource)
-            .into_iter()
-            .filter(|field| fits(field) && !clause.contains_key(&field.name))
-            .collect();
+        let fields: Vec<_> =
+            self.maker.usable(resource).into_iter().filter(|field| fits(field) && !clause.contains_key(&field.name)).collect();
         self.maker.random.choose(&fields).copied()
     }
 
     /// A name that the resource does not have, or has but hides.
     pub(super) fn unknown_field(&mut self, resource: &'static Resource) -> String {
-        let hidden: Vec<_> = resource
-            .fields
-            .iter()
-            .filter(|field| field.hidden)
-            .collect();
+        let hidden: Vec<_> = resource.fields.iter().filter(|field| field.hidden).collect();
         if let Some(field) = self.maker.random.choose(&hidden)
             && self.maker.random.one_in(2)
         {
             return field.name.clone();
         }
-        self.pick(&[
-            "nope",
-            "nam",
-            "Id",
-            "tenant_id",
-            "__proto__",
-            "$where",
-            "count",
-            "raw",
-        ])
-        .to_owned()
+        self.pick(&["nope", "nam", "Id", "tenant_id", "__proto__", "$where", "count", "raw"]).to_owned()
     }
 
     /// A relation that does not exist, or whose target the caller may not read.
     pub(super) fn unknown_relation(&mut self, resource: &'static Resource) -> String {
-        let closed: Vec<_> = resource
-            .relations
-            .iter()
-            .filter(|relation| !self.maker.viewer.may_read(Maker::target(relation)))
-            .collect();
+        let closed: Vec<_> = resource.relations.iter().filter(|relation| !self.maker.viewer.may_read(Maker::target(relation))).collect();
         if let Some(relation) = self.maker.random.choose(&closed)
             && !self.maker.random.one_in(3)
         {
             return relation.name.clone();
         }
-        self.pick(&["nope", "Orders", "customerss", "through"])
-            .to_owned()
+        self.pick(&["nope", "Orders", "customerss", "through"]).to_owned()
     }
 
     /// A field whose mask the caller sees.
     pub(super) fn masked_field(&mut self, resource: &'static Resource) -> Option<&'static Field> {
-        let masked: Vec<_> = resource
-            .fields
-            .iter()
-            .filter(|field| !field.hidden && self.maker.viewer.sees_masked(field))
-            .collect();
+        let masked: Vec<_> = resource.fields.iter().filter(|field| !field.hidden && self.maker.viewer.sees_masked(field)).collect();
         self.maker.random.choose(&masked).copied()
     }
 

@@ -34,16 +34,7 @@ pub(super) const SPOILERS: &[Spoiler] = &[
 
 fn unknown_statement_key(planter: &mut Planter<'_>) -> Option<Fault> {
     let statement = planter.statement();
-    let key = planter.pick(&[
-        "attributes",
-        "group",
-        "lock",
-        "distinct",
-        "filter",
-        "Where",
-        "select",
-        "required",
-    ]);
+    let key = planter.pick(&["attributes", "group", "lock", "distinct", "filter", "Where", "select", "required"]);
     let path = format!("{statement}/{key}");
     planter.put(&path, json!(["id"]));
     fault("QS102", path)
@@ -51,18 +42,9 @@ fn unknown_statement_key(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn unknown_node_key(planter: &mut Planter<'_>) -> Option<Fault> {
     let (node, _) = planter.node()?;
-    let key = planter.pick(&[
-        "through",
-        "required",
-        "attributes",
-        "aggregation",
-        "distinct",
-    ]);
+    let key = planter.pick(&["through", "required", "attributes", "aggregation", "distinct"]);
     let path = format!("{node}/{key}");
-    planter.put(
-        &path,
-        json!({ "fields": [{ "fn": "count", "field": "*" }] }),
-    );
+    planter.put(&path, json!({ "fields": [{ "fn": "count", "field": "*" }] }));
     fault("QS102", path)
 }
 
@@ -151,9 +133,7 @@ fn relations_beside_aggregation(planter: &mut Planter<'_>) -> Option<Fault> {
 fn aggregation_in_constraint(planter: &mut Planter<'_>) -> Option<Fault> {
     planter.ensure_object("/constraint");
     let block = planter.maker.aggregation(planter.resource);
-    planter
-        .object("/constraint")
-        .retain(|key, _| key == "where");
+    planter.object("/constraint").retain(|key, _| key == "where");
     planter.put("/constraint/aggregation", block);
     fault("QS109", "/constraint/aggregation")
 }
@@ -162,9 +142,7 @@ fn reserved(planter: &mut Planter<'_>) -> &'static str {
     planter.pick(&["RAW", "AND", "OR", "NOT"])
 }
 
-fn relations_holder(
-    planter: &mut Planter<'_>,
-) -> Option<(String, &'static crate::schema::Resource)> {
+fn relations_holder(planter: &mut Planter<'_>) -> Option<(String, &'static crate::schema::Resource)> {
     if planter.aggregates() {
         return None;
     }
@@ -198,19 +176,10 @@ fn unknown_relation(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn unknown_order_field(planter: &mut Planter<'_>) -> Option<Fault> {
     let site = planter.order()?;
-    let to_one: Vec<_> = planter
-        .maker
-        .relations_of(site.resource)
-        .into_iter()
-        .filter(|relation| !relation.many)
-        .collect();
+    let to_one: Vec<_> = planter.maker.relations_of(site.resource).into_iter().filter(|relation| !relation.many).collect();
     let name = match planter.maker.random.choose(&to_one).copied() {
         Some(relation) if site.top && planter.maker.random.one_in(3) => {
-            format!(
-                "{}.{}",
-                relation.name,
-                planter.unknown_field(Maker::target(relation))
-            )
+            format!("{}.{}", relation.name, planter.unknown_field(Maker::target(relation)))
         }
         _ => planter.unknown_field(site.resource),
     };
@@ -230,9 +199,7 @@ fn unknown_order_path(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn masked_order(planter: &mut Planter<'_>) -> Option<Fault> {
     let site = planter.order()?;
-    let field = planter
-        .masked_field(site.resource)
-        .filter(|field| field.sortable())?;
+    let field = planter.masked_field(site.resource).filter(|field| field.sortable())?;
     let entry = planter.append(&site.path, json!({ "field": field.name }));
     fault("QS304", format!("{entry}/field"))
 }
@@ -242,10 +209,7 @@ fn dot_path_in_node(planter: &mut Planter<'_>) -> Option<Fault> {
     let relations = planter.maker.relations_of(resource);
     let relation = *planter.maker.random.choose(&relations)?;
     let field = planter.maker.sortable_field(Maker::target(relation))?;
-    let entry = planter.append(
-        &format!("{node}/order"),
-        json!({ "field": format!("{}.{}", relation.name, field.name) }),
-    );
+    let entry = planter.append(&format!("{node}/order"), json!({ "field": format!("{}.{}", relation.name, field.name) }));
     fault("QS307", format!("{entry}/field"))
 }
 
@@ -253,19 +217,11 @@ fn dot_path_to_many(planter: &mut Planter<'_>) -> Option<Fault> {
     if planter.aggregates() {
         return None;
     }
-    let relations: Vec<_> = planter
-        .maker
-        .relations_of(planter.resource)
-        .into_iter()
-        .filter(|relation| relation.many)
-        .collect();
+    let relations: Vec<_> = planter.maker.relations_of(planter.resource).into_iter().filter(|relation| relation.many).collect();
     let relation = *planter.maker.random.choose(&relations)?;
     let field = planter.maker.sortable_field(Maker::target(relation))?;
     let list = format!("{}/order", planter.statement());
-    let entry = planter.append(
-        &list,
-        json!({ "field": format!("{}.{}", relation.name, field.name) }),
-    );
+    let entry = planter.append(&list, json!({ "field": format!("{}.{}", relation.name, field.name) }));
     fault("QS307", format!("{entry}/field"))
 }
 
@@ -281,12 +237,7 @@ fn two_dots(planter: &mut Planter<'_>) -> Option<Fault> {
 
 fn unsortable_order(planter: &mut Planter<'_>) -> Option<Fault> {
     let site = planter.order()?;
-    let fields: Vec<_> = planter
-        .maker
-        .usable(site.resource)
-        .into_iter()
-        .filter(|field| !field.sortable())
-        .collect();
+    let fields: Vec<_> = planter.maker.usable(site.resource).into_iter().filter(|field| !field.sortable()).collect();
     let field = *planter.maker.random.choose(&fields)?;
     let entry = planter.append(&site.path, json!({ "field": field.name }));
     fault("QS308", format!("{entry}/field"))

@@ -10,10 +10,7 @@ impl Maker {
     pub(crate) fn aggregation(&mut self, resource: &'static Resource) -> Value {
         let mut names: Vec<String> = Vec::new();
         if self.random.below(10) < 7 {
-            names.extend(
-                self.sortable_field(resource)
-                    .map(|field| field.name.clone()),
-            );
+            names.extend(self.sortable_field(resource).map(|field| field.name.clone()));
             while self.random.one_in(3) {
                 if let Some((path, _)) = self.path(resource, Field::sortable)
                     && !names.contains(&path)
@@ -49,16 +46,10 @@ impl Maker {
     }
 
     /// An order entry that names a groupBy entry of the block, if one can be named.
-    pub(crate) fn orderable_group(
-        &mut self,
-        resource: &'static Resource,
-        block: &Value,
-    ) -> Option<Value> {
+    pub(crate) fn orderable_group(&mut self, resource: &'static Resource, block: &Value) -> Option<Value> {
         let group_by = crate::aggregate::group_by(block);
         let to_one = |path: &&String| match path.split_once('.') {
-            Some((relation, _)) => resource
-                .relation(relation)
-                .is_some_and(|relation| !relation.many),
+            Some((relation, _)) => resource.relation(relation).is_some_and(|relation| !relation.many),
             None => true,
         };
         let orderable: Vec<String> = group_by.iter().filter(to_one).cloned().collect();
@@ -67,38 +58,22 @@ impl Maker {
     }
 
     /// A column, or a column of a relation, that meets the condition.
-    pub(crate) fn path(
-        &mut self,
-        resource: &'static Resource,
-        fits: fn(&Field) -> bool,
-    ) -> Option<(String, &'static Field)> {
+    pub(crate) fn path(&mut self, resource: &'static Resource, fits: fn(&Field) -> bool) -> Option<(String, &'static Field)> {
         if self.random.one_in(3) {
             let relations = self.relations_of(resource);
             if let Some(relation) = self.random.choose(&relations).copied() {
-                let fields: Vec<_> = self
-                    .usable(Self::target(relation))
-                    .into_iter()
-                    .filter(|field| fits(field))
-                    .collect();
+                let fields: Vec<_> = self.usable(Self::target(relation)).into_iter().filter(|field| fits(field)).collect();
                 let field = *self.random.choose(&fields)?;
                 return Some((format!("{}.{}", relation.name, field.name), field));
             }
         }
-        let fields: Vec<_> = self
-            .usable(resource)
-            .into_iter()
-            .filter(|field| fits(field))
-            .collect();
-        self.random
-            .choose(&fields)
-            .map(|field| (field.name.clone(), *field))
+        let fields: Vec<_> = self.usable(resource).into_iter().filter(|field| fits(field)).collect();
+        self.random.choose(&fields).map(|field| (field.name.clone(), *field))
     }
 
     /// An entry, the key of its result and the path it names.
     fn aggregate_field(&mut self, resource: &'static Resource) -> Option<(Value, String, String)> {
-        let function = *self
-            .random
-            .pick(&["count", "count", "sum", "avg", "min", "max"]);
+        let function = *self.random.pick(&["count", "count", "sum", "avg", "min", "max"]);
         let (path, default_key) = if function == "count" && self.random.one_in(2) {
             ("*".to_owned(), "count".to_owned())
         } else {
@@ -122,11 +97,7 @@ impl Maker {
 }
 
 pub(crate) fn summable(field: &Field) -> bool {
-    !field.array
-        && matches!(
-            field.kind,
-            Kind::Int | Kind::Bigint | Kind::Float | Kind::Decimal
-        )
+    !field.array && matches!(field.kind, Kind::Int | Kind::Bigint | Kind::Float | Kind::Decimal)
 }
 
 pub(crate) fn comparable(field: &Field) -> bool {
@@ -135,13 +106,8 @@ pub(crate) fn comparable(field: &Field) -> bool {
 
 /// How many relations are joined when a path is added: two to-many joins multiply enough.
 fn relations_in(names: &[String], path: &str) -> usize {
-    let mut relations: Vec<&str> = names
-        .iter()
-        .map(String::as_str)
-        .chain([path])
-        .filter_map(|path| path.split_once('.'))
-        .map(|(relation, _)| relation)
-        .collect();
+    let mut relations: Vec<&str> =
+        names.iter().map(String::as_str).chain([path]).filter_map(|path| path.split_once('.')).map(|(relation, _)| relation).collect();
     relations.sort_unstable();
     relations.dedup();
     relations.len()

@@ -33,19 +33,13 @@ impl Maker {
             0 | 1 if depth > 0 => {
                 let connector = *self.random.pick(&["and", "or", "or"]);
                 let count = 1 + self.random.below(3);
-                let clauses: Vec<Value> = (0..count)
-                    .map(|_| self.clause(resource, depth - 1))
-                    .collect();
+                let clauses: Vec<Value> = (0..count).map(|_| self.clause(resource, depth - 1)).collect();
                 (connector.to_owned(), Value::Array(clauses))
             }
             2 if depth > 0 => ("not".to_owned(), self.clause(resource, depth - 1)),
             3..=5 if depth > 0 && !relations.is_empty() => {
                 let relation = *self.random.pick(&relations);
-                let inner = if self.random.one_in(5) {
-                    json!({})
-                } else {
-                    self.clause(Self::target(relation), depth - 1)
-                };
+                let inner = if self.random.one_in(5) { json!({}) } else { self.clause(Self::target(relation), depth - 1) };
                 (relation.name.clone(), inner)
             }
             _ => {
@@ -56,12 +50,7 @@ impl Maker {
     }
 
     /// A clause with exactly so many connectors and relations in one another, and the pointer to the deepest of them.
-    pub(crate) fn deep_clause(
-        &mut self,
-        resource: &'static Resource,
-        depth: usize,
-        relations_left: usize,
-    ) -> (Value, String) {
+    pub(crate) fn deep_clause(&mut self, resource: &'static Resource, depth: usize, relations_left: usize) -> (Value, String) {
         if depth == 0 {
             return (self.clause(resource, 0), String::new());
         }
@@ -69,12 +58,7 @@ impl Maker {
         let (key, wrap, target, left) = match self.random.below(4) {
             0 if relations_left > 0 && !relations.is_empty() => {
                 let relation = *self.random.pick(&relations);
-                (
-                    relation.name.clone(),
-                    false,
-                    Self::target(relation),
-                    relations_left - 1,
-                )
+                (relation.name.clone(), false, Self::target(relation), relations_left - 1)
             }
             1 => ("and".to_owned(), true, resource, relations_left),
             2 => ("or".to_owned(), true, resource, relations_left),
@@ -86,10 +70,7 @@ impl Maker {
             (false, true) => format!("/{key}/0{path}"),
             (false, false) => format!("/{key}{path}"),
         };
-        (
-            json!({ key: if wrap { json!([inner]) } else { inner } }),
-            path,
-        )
+        (json!({ key: if wrap { json!([inner]) } else { inner } }), path)
     }
 
     /// A leaf of one or two operators.
@@ -103,32 +84,16 @@ impl Maker {
     }
 
     /// A value the operator takes on this field.
-    pub(crate) fn operand(
-        &mut self,
-        resource: &'static Resource,
-        field: &'static Field,
-        operator: &str,
-    ) -> Value {
+    pub(crate) fn operand(&mut self, resource: &'static Resource, field: &'static Field, operator: &str) -> Value {
         match operator {
             "in" | "notIn" => {
                 let count = *self.random.pick(&[0, 1, 2, 3, 5, 9]);
-                Value::Array(
-                    (0..count)
-                        .map(|_| self.scalar_or_null(resource, field, 40))
-                        .collect(),
-                )
+                Value::Array((0..count).map(|_| self.scalar_or_null(resource, field, 40)).collect())
             }
             "between" => {
-                let mut ends = [
-                    self.scalar_or_null(resource, field, 30),
-                    self.scalar_or_null(resource, field, 30),
-                ];
-                let cells = ends
-                    .each_ref()
-                    .map(|end| crate::cell::Cell::given_or_null(field, end));
-                if cells[0].compare(&cells[1]) == Some(std::cmp::Ordering::Greater)
-                    && !self.random.one_in(8)
-                {
+                let mut ends = [self.scalar_or_null(resource, field, 30), self.scalar_or_null(resource, field, 30)];
+                let cells = ends.each_ref().map(|end| crate::cell::Cell::given_or_null(field, end));
+                if cells[0].compare(&cells[1]) == Some(std::cmp::Ordering::Greater) && !self.random.one_in(8) {
                     ends.swap(0, 1);
                 }
                 json!(ends)
@@ -140,11 +105,7 @@ impl Maker {
                     return self.scalar_or_null(resource, field, 15);
                 }
                 let count = *self.random.pick(&[0, 1, 1, 2, 2, 3]);
-                Value::Array(
-                    (0..count)
-                        .map(|_| self.scalar_or_null(resource, field, 15))
-                        .collect(),
-                )
+                Value::Array((0..count).map(|_| self.scalar_or_null(resource, field, 15)).collect())
             }
             _ => self.scalar_or_null(resource, field, 25),
         }

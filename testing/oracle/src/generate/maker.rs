@@ -26,20 +26,12 @@ impl Maker {
 
     /// The relations whose target the caller may read.
     pub(crate) fn relations_of(&self, resource: &'static Resource) -> Vec<&'static Relation> {
-        resource
-            .relations
-            .iter()
-            .filter(|relation| self.viewer.may_read(Self::target(relation)))
-            .collect()
+        resource.relations.iter().filter(|relation| self.viewer.may_read(Self::target(relation))).collect()
     }
 
     /// The fields the caller may filter, sort and group by.
     pub(crate) fn usable(&self, resource: &'static Resource) -> Vec<&'static Field> {
-        resource
-            .fields
-            .iter()
-            .filter(|field| self.viewer.may_use(field))
-            .collect()
+        resource.fields.iter().filter(|field| self.viewer.may_use(field)).collect()
     }
 
     pub(crate) fn operation(&mut self, resource: &'static Resource) -> Operation {
@@ -56,29 +48,17 @@ impl Maker {
     fn id(&mut self, resource: &'static Resource) -> String {
         let row = self.random.pick(world().rows(&resource.name));
         let absent = self.random.one_in(10);
-        let parts = resource
-            .keys()
-            .into_iter()
-            .map(|key| match &row[resource.index(&key.name)] {
-                Cell::Whole(_) if absent => "12345".to_owned(),
-                Cell::Whole(number) => number.to_string(),
-                Cell::Text(text) if absent => if text.len() == 36 {
-                    "0badc0de-0000-4000-8000-000000000000"
-                } else {
-                    "XX"
-                }
-                .to_owned(),
-                Cell::Text(text) => text.clone(),
-                other => panic!("{other:?} is part of a key"),
-            });
+        let parts = resource.keys().into_iter().map(|key| match &row[resource.index(&key.name)] {
+            Cell::Whole(_) if absent => "12345".to_owned(),
+            Cell::Whole(number) => number.to_string(),
+            Cell::Text(text) if absent => if text.len() == 36 { "0badc0de-0000-4000-8000-000000000000" } else { "XX" }.to_owned(),
+            Cell::Text(text) => text.clone(),
+            other => panic!("{other:?} is part of a key"),
+        });
         parts.collect::<Vec<_>>().join(",")
     }
 
-    pub(crate) fn query(
-        &mut self,
-        resource: &'static Resource,
-        operation: &Operation,
-    ) -> Option<Value> {
+    pub(crate) fn query(&mut self, resource: &'static Resource, operation: &Operation) -> Option<Value> {
         if self.random.one_in(25) {
             return None;
         }
@@ -110,24 +90,14 @@ impl Maker {
     }
 
     /// A constraint as it may come on the wire; beside an aggregation it holds no relations and no order.
-    pub(crate) fn constraint(
-        &mut self,
-        resource: &'static Resource,
-        aggregates: bool,
-    ) -> Option<Value> {
+    pub(crate) fn constraint(&mut self, resource: &'static Resource, aggregates: bool) -> Option<Value> {
         if self.random.below(10) < 7 {
             return None;
         }
         let mut constraint = Map::new();
         if self.random.below(10) < 8 {
-            constraint.insert(
-                "where".to_owned(),
-                if self.random.one_in(3) {
-                    self.where_clause(resource)
-                } else {
-                    self.clause(resource, 1)
-                },
-            );
+            constraint
+                .insert("where".to_owned(), if self.random.one_in(3) { self.where_clause(resource) } else { self.clause(resource, 1) });
         }
         if !aggregates && self.random.one_in(4) {
             let mut relations = self.relations(resource, 2);
@@ -135,10 +105,7 @@ impl Maker {
             constraint.insert("relations".to_owned(), relations);
         }
         if !aggregates && self.random.one_in(4) {
-            constraint.insert(
-                "order".to_owned(),
-                self.order(resource, Place::Top, Unique::Never),
-            );
+            constraint.insert("order".to_owned(), self.order(resource, Place::Top, Unique::Never));
         }
         if self.random.one_in(6) {
             constraint.insert("limit".to_owned(), json!(self.random.below(20)));
@@ -151,12 +118,7 @@ impl Maker {
     }
 
     /// Order, limit and offset of a statement or node; never a part without an order.
-    pub(crate) fn add_order_and_cut(
-        &mut self,
-        into: &mut Map<String, Value>,
-        resource: &'static Resource,
-        place: Place,
-    ) {
+    pub(crate) fn add_order_and_cut(&mut self, into: &mut Map<String, Value>, resource: &'static Resource, place: Place) {
         if self.random.one_in(2) {
             return;
         }
@@ -187,11 +149,7 @@ impl Maker {
 }
 
 fn remove_offsets(relations: &mut Value) {
-    for node in relations
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|named| named.values_mut())
-    {
+    for node in relations.as_object_mut().into_iter().flat_map(|named| named.values_mut()) {
         if let Some(object) = node.as_object_mut() {
             object.remove("offset");
             if let Some(nested) = object.get_mut("relations") {

@@ -23,10 +23,7 @@ impl Maker {
     pub(crate) fn relations(&mut self, resource: &'static Resource, levels: usize) -> Value {
         if levels == 3
             && self.random.one_in(30)
-            && resource
-                .relations
-                .iter()
-                .any(|relation| relation.name == "parent" || relation.name == "manager")
+            && resource.relations.iter().any(|relation| relation.name == "parent" || relation.name == "manager")
         {
             return deep_relations(resource);
         }
@@ -34,11 +31,7 @@ impl Maker {
         let mut block = Map::new();
         for _ in 0..=self.random.below(2) {
             if let Some(relation) = self.random.choose(&relations).copied() {
-                let node = if self.random.one_in(3) {
-                    json!(true)
-                } else {
-                    self.node(Self::target(relation), levels - 1)
-                };
+                let node = if self.random.one_in(3) { json!(true) } else { self.node(Self::target(relation), levels - 1) };
                 block.insert(relation.name.clone(), node);
             }
         }
@@ -57,20 +50,12 @@ impl Maker {
             node.insert("relations".to_owned(), self.relations(resource, levels));
         }
         if self.random.one_in(20) {
-            node.insert(
-                "limit".to_owned(),
-                node.get("limit").cloned().unwrap_or(Value::Null),
-            );
+            node.insert("limit".to_owned(), node.get("limit").cloned().unwrap_or(Value::Null));
         }
         Value::Object(node)
     }
 
-    pub(crate) fn order(
-        &mut self,
-        resource: &'static Resource,
-        place: Place,
-        unique: Unique,
-    ) -> Value {
+    pub(crate) fn order(&mut self, resource: &'static Resource, place: Place, unique: Unique) -> Value {
         let mut entries: Vec<Value> = Vec::new();
         for _ in 0..=self.random.below(3) {
             if let Some(path) = self.order_path(resource, place)
@@ -80,10 +65,7 @@ impl Maker {
             }
         }
         let keyless = resource.keys().is_empty();
-        if unique == Unique::Always
-            && keyless
-            && entries.iter().all(|entry| entry["field"] != "seq")
-        {
+        if unique == Unique::Always && keyless && entries.iter().all(|entry| entry["field"] != "seq") {
             entries.push(self.order_entry("seq"));
         }
         if unique == Unique::Always && entries.is_empty() {
@@ -104,37 +86,24 @@ impl Maker {
     /// A column one may sort by, or a dot-path to a column of a to-one relation.
     fn order_path(&mut self, resource: &'static Resource, place: Place) -> Option<String> {
         if place == Place::Top && self.random.one_in(3) {
-            let relations: Vec<_> = self
-                .relations_of(resource)
-                .into_iter()
-                .filter(|relation| !relation.many)
-                .collect();
+            let relations: Vec<_> = self.relations_of(resource).into_iter().filter(|relation| !relation.many).collect();
             if let Some(relation) = self.random.choose(&relations).copied() {
                 let field = self.sortable_field(Self::target(relation))?;
                 return Some(format!("{}.{}", relation.name, field.name));
             }
         }
-        self.sortable_field(resource)
-            .map(|field| field.name.clone())
+        self.sortable_field(resource).map(|field| field.name.clone())
     }
 
     pub(crate) fn sortable_field(&mut self, resource: &'static Resource) -> Option<&'static Field> {
-        let fields: Vec<_> = self
-            .usable(resource)
-            .into_iter()
-            .filter(|field| field.sortable())
-            .collect();
+        let fields: Vec<_> = self.usable(resource).into_iter().filter(|field| field.sortable()).collect();
         self.random.choose(&fields).copied()
     }
 }
 
 /// Ten relations in one another, all to-one: as deep as it may be.
 fn deep_relations(resource: &Resource) -> Value {
-    let name = if resource.relation("parent").is_some() {
-        "parent"
-    } else {
-        "manager"
-    };
+    let name = if resource.relation("parent").is_some() { "parent" } else { "manager" };
     let mut block = json!({ name: true });
     for _ in 1..10 {
         block = json!({ name: { "relations": block } });

@@ -10,12 +10,7 @@ use serde_json::{Value, json};
 
 impl Maker {
     /// A fitting scalar, or a null in one of so many cases.
-    pub(crate) fn scalar_or_null(
-        &mut self,
-        resource: &'static Resource,
-        field: &'static Field,
-        null_in: usize,
-    ) -> Value {
+    pub(crate) fn scalar_or_null(&mut self, resource: &'static Resource, field: &'static Field, null_in: usize) -> Value {
         if self.random.one_in(null_in) {
             return Value::Null;
         }
@@ -28,11 +23,7 @@ impl Maker {
             let row = self.random.pick(world().rows(&resource.name));
             let stored = match &row[resource.index(&field.name)] {
                 Cell::List(cells) => self.random.choose(cells).cloned().unwrap_or(Cell::Null),
-                Cell::Json(Value::Array(items)) => self
-                    .random
-                    .choose(items)
-                    .cloned()
-                    .map_or(Cell::Null, Cell::Json),
+                Cell::Json(Value::Array(items)) => self.random.choose(items).cloned().map_or(Cell::Null, Cell::Json),
                 other => other.clone(),
             };
             if let Some(written) = self.written(field, &stored) {
@@ -46,28 +37,15 @@ impl Maker {
     /// A cell as a client may write it; none when it is NULL or no scalar.
     fn written(&mut self, field: &'static Field, cell: &Cell) -> Option<Value> {
         match cell {
-            Cell::Null
-            | Cell::List(_)
-            | Cell::Json(Value::Array(_) | Value::Object(_) | Value::Null) => None,
-            Cell::Whole(number) if field.kind == Kind::Bigint && self.random.one_in(4) => {
-                Some(json!(number.to_string()))
-            }
+            Cell::Null | Cell::List(_) | Cell::Json(Value::Array(_) | Value::Object(_) | Value::Null) => None,
+            Cell::Whole(number) if field.kind == Kind::Bigint && self.random.one_in(4) => Some(json!(number.to_string())),
             Cell::Decimal(decimal) => {
                 let number = decimal.to_string().parse::<f64>().ok().map(Value::from)?;
-                let exact = Decimal::parse(&number.to_string())
-                    .is_some_and(|read| read.compare(decimal).is_eq());
-                Some(if exact && self.random.one_in(2) {
-                    number
-                } else {
-                    json!(decimal.to_string())
-                })
+                let exact = Decimal::parse(&number.to_string()).is_some_and(|read| read.compare(decimal).is_eq());
+                Some(if exact && self.random.one_in(2) { number } else { json!(decimal.to_string()) })
             }
-            Cell::Text(text) if field.kind == Kind::Timestamp => {
-                Some(json!(self.written_timestamp(text)))
-            }
-            Cell::Text(text) if field.kind == Kind::Time && self.random.one_in(3) => {
-                Some(json!(text))
-            }
+            Cell::Text(text) if field.kind == Kind::Timestamp => Some(json!(self.written_timestamp(text))),
+            Cell::Text(text) if field.kind == Kind::Time && self.random.one_in(3) => Some(json!(text)),
             other => Some(other.show(field.kind)),
         }
     }
@@ -78,8 +56,7 @@ impl Maker {
             0 => canonical.to_owned(),
             1 => {
                 let clock = canonical.trim_end_matches('Z');
-                let local = calendar::timestamp(&format!("{clock}-02:30"))
-                    .expect("a timestamp of the data");
+                let local = calendar::timestamp(&format!("{clock}-02:30")).expect("a timestamp of the data");
                 format!("{}+02:30", local.trim_end_matches('Z'))
             }
             _ => calendar::short_timestamp(canonical),
@@ -92,16 +69,8 @@ impl Maker {
             return json!("%");
         };
         let characters: Vec<char> = text.chars().collect();
-        let start = if self.random.one_in(2) {
-            self.random.below(characters.len() + 1)
-        } else {
-            0
-        };
-        let length = if self.random.one_in(2) {
-            self.random.below(characters.len() - start + 1)
-        } else {
-            characters.len() - start
-        };
+        let start = if self.random.one_in(2) { self.random.below(characters.len() + 1) } else { 0 };
+        let length = if self.random.one_in(2) { self.random.below(characters.len() - start + 1) } else { characters.len() - start };
         let mut pattern = String::new();
         if start > 0 || self.random.one_in(4) {
             pattern.push('%');
@@ -136,14 +105,7 @@ fn other_case(character: char) -> char {
 fn edges(field: &Field) -> Vec<Value> {
     match field.kind {
         Kind::Bool => vec![json!(true), json!(false)],
-        Kind::Int => vec![
-            json!(0),
-            json!(i32::MIN),
-            json!(i32::MAX),
-            json!(40_000),
-            json!(-1),
-            json!(2),
-        ],
+        Kind::Int => vec![json!(0), json!(i32::MIN), json!(i32::MAX), json!(40_000), json!(-1), json!(2)],
         Kind::Bigint => vec![
             json!(0),
             json!(i64::MIN),
@@ -152,14 +114,7 @@ fn edges(field: &Field) -> Vec<Value> {
             json!("-9007199254740993"),
             json!(9_007_199_254_740_992_i64),
         ],
-        Kind::Float => vec![
-            json!(0),
-            json!(0.125),
-            json!(-1),
-            json!(1e10),
-            json!(2),
-            json!(0.5),
-        ],
+        Kind::Float => vec![json!(0), json!(0.125), json!(-1), json!(1e10), json!(2), json!(0.5)],
         Kind::Decimal => vec![
             json!(0),
             json!("0.00005"),
@@ -169,49 +124,21 @@ fn edges(field: &Field) -> Vec<Value> {
             json!(-1),
             json!("10.50000000"),
         ],
-        Kind::Text => vec![
-            json!(""),
-            json!("%"),
-            json!("É"),
-            json!("'; DROP TABLE customers; --"),
-            json!("🎈"),
-            json!("x".repeat(300)),
-            json!("$1"),
-        ],
-        Kind::Uuid => vec![
-            json!("00000000-0000-0000-0000-000000000000"),
-            json!("ffffffff-ffff-4fff-bfff-ffffffffffff"),
-        ],
-        Kind::Date => vec![
-            json!("0001-01-01"),
-            json!("9999-12-31"),
-            json!("2024-02-29"),
-            json!("2024-01-01"),
-        ],
-        Kind::Time => vec![
-            json!("00:00:00"),
-            json!("23:59:59.999999"),
-            json!("07:30:00.500"),
-            json!("12:00:00"),
-        ],
+        Kind::Text => {
+            vec![json!(""), json!("%"), json!("É"), json!("'; DROP TABLE customers; --"), json!("🎈"), json!("x".repeat(300)), json!("$1")]
+        }
+        Kind::Uuid => vec![json!("00000000-0000-0000-0000-000000000000"), json!("ffffffff-ffff-4fff-bfff-ffffffffffff")],
+        Kind::Date => vec![json!("0001-01-01"), json!("9999-12-31"), json!("2024-02-29"), json!("2024-01-01")],
+        Kind::Time => vec![json!("00:00:00"), json!("23:59:59.999999"), json!("07:30:00.500"), json!("12:00:00")],
         Kind::Timestamp => vec![
             json!("1970-01-01T00:00:00Z"),
             json!("9999-12-31T23:59:59.999999Z"),
             json!("2024-02-29T12:00:00.50Z"),
             json!("2024-02-29T14:00:00+02:00"),
         ],
-        Kind::Json => vec![
-            json!(1),
-            json!("1"),
-            json!(true),
-            json!("a"),
-            json!(1.5),
-            json!(1.0),
-            json!(""),
-            json!(0.25),
-            json!(false),
-            json!(2),
-        ],
+        Kind::Json => {
+            vec![json!(1), json!("1"), json!(true), json!("a"), json!(1.5), json!(1.0), json!(""), json!(0.25), json!(false), json!(2)]
+        }
         Kind::Enum => field.values.iter().map(|value| json!(value)).collect(),
     }
 }

@@ -68,54 +68,21 @@ fn world() -> World {
                 json!({ "id": 9, "owner": "eve", "rank": 0 }),
             ],
         ),
-        (
-            "t.mark".to_owned(),
-            vec![
-                json!({ "id": 1, "points": 10 }),
-                json!({ "id": 2, "points": 20 }),
-                json!({ "id": 3 }),
-            ],
-        ),
+        ("t.mark".to_owned(), vec![json!({ "id": 1, "points": 10 }), json!({ "id": 2, "points": 20 }), json!({ "id": 3 })]),
         ("t.safe".to_owned(), vec![json!({ "id": 1 })]),
     ]);
     let pairs = [(1, 1), (1, 2), (1, 1), (3, 2), (5, 3)];
-    let pairs = pairs
-        .iter()
-        .map(|(thing, mark)| json!({ "thing_id": thing, "mark_id": mark }))
-        .collect();
-    World::new(
-        Schema::parse(MANIFEST),
-        &data,
-        BTreeMap::from([("things_marks".to_owned(), pairs)]),
-    )
+    let pairs = pairs.iter().map(|(thing, mark)| json!({ "thing_id": thing, "mark_id": mark })).collect();
+    World::new(Schema::parse(MANIFEST), &data, BTreeMap::from([("things_marks".to_owned(), pairs)]))
 }
 
 pub(crate) fn ana() -> Viewer {
     let account = json!({ "id": "1", "dTenants": ["ana", "bob"], "meta": { "number": 1 } });
-    Viewer {
-        name: "ana",
-        permissions: vec!["t.safe.get".to_owned()],
-        account,
-    }
+    Viewer { name: "ana", permissions: vec!["t.safe.get".to_owned()], account }
 }
 
-pub(crate) fn ask(
-    viewer: &Viewer,
-    resource: &str,
-    operation: &Operation,
-    query: &Value,
-    constraint: Option<&Value>,
-) -> Answer {
-    answer_in(
-        &world(),
-        Question {
-            viewer,
-            resource,
-            operation,
-            query: Some(query),
-            constraint,
-        },
-    )
+pub(crate) fn ask(viewer: &Viewer, resource: &str, operation: &Operation, query: &Value, constraint: Option<&Value>) -> Answer {
+    answer_in(&world(), Question { viewer, resource, operation, query: Some(query), constraint })
 }
 
 pub(crate) fn rows(resource: &str, query: &Value) -> Vec<Value> {
@@ -127,11 +94,6 @@ pub(crate) fn rows(resource: &str, query: &Value) -> Vec<Value> {
 
 /// The ids of the things that meet a clause.
 pub(crate) fn ids(clause: &Value) -> Vec<i64> {
-    let rows = rows(
-        "t.thing",
-        &json!({ "where": clause, "order": [{ "field": "id" }] }),
-    );
-    rows.iter()
-        .map(|row| row["id"].as_i64().expect("an id"))
-        .collect()
+    let rows = rows("t.thing", &json!({ "where": clause, "order": [{ "field": "id" }] }));
+    rows.iter().map(|row| row["id"].as_i64().expect("an id")).collect()
 }
