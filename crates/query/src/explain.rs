@@ -123,7 +123,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
             predicates.table(&grouped.table);
             predicates.filters(&grouped.table, &grouped.filters);
             grouped.joins.iter().for_each(|join| predicates.join(join));
-            levels.push(level("", &query.root.sql, predicates.list));
+            levels.push(level("", &query.root.sql, &predicates.list));
         }
     }
     let total = match &query.total {
@@ -138,7 +138,7 @@ fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Le
     predicates.table(&select.table);
     predicates.filters(&select.table, &select.filters);
     select.joins.iter().for_each(|join| predicates.join(join));
-    levels.push(level(path, &rendered.sql, predicates.list));
+    levels.push(level(path, &rendered.sql, &predicates.list));
     for (child, rendered) in select.children.iter().zip(&rendered.children) {
         let name = &child.relation.name;
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -146,7 +146,7 @@ fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Le
     }
 }
 
-fn level(path: &str, sql: &Sql, predicates: Vec<Object>) -> Object {
+fn level(path: &str, sql: &Sql, predicates: &[Object]) -> Object {
     json!({ "path": path, "sql": sql.text, "parameters": parameters(&sql.params), "predicates": predicates })
 }
 

@@ -258,7 +258,7 @@ impl<'c, 's> Planner<'c, 's> {
                 None
             }
             _ => {
-                let hint = self.field_hint(resource, name);
+                let hint = Self::field_hint(resource, name);
                 self.fault(
                     Code::UnknownField,
                     at,
@@ -269,7 +269,7 @@ impl<'c, 's> Planner<'c, 's> {
         }
     }
 
-    fn field_hint(&self, resource: &Resource, name: &str) -> String {
+    fn field_hint(resource: &Resource, name: &str) -> String {
         let known: Vec<&str> = resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
         near(name, &known)
     }

@@ -57,13 +57,12 @@ impl Keys {
             whole.extend_from_slice(part);
         }
         let next = self.numbers.len() as u32;
-        let number = match self.numbers.get(whole.as_slice()) {
-            Some(number) => *number,
-            None => {
-                self.numbers.insert(whole.into(), next);
-                self.parts.extend(parts.flatten().map(Box::from));
-                next
-            }
+        let number = if let Some(number) = self.numbers.get(whole.as_slice()) {
+            *number
+        } else {
+            self.numbers.insert(whole.into(), next);
+            self.parts.extend(parts.flatten().map(Box::from));
+            next
         };
         self.of_row.push(number);
     }

@@ -127,7 +127,9 @@ mod tests {
     #[test]
     fn a_sum_keeps_the_largest_scale() {
         let mut sum = Sum::default();
-        ["1.5", "-0.25", "9223372036854775807"].iter().for_each(|text| sum.add(text));
+        for text in ["1.5", "-0.25", "9223372036854775807"] {
+            sum.add(text);
+        }
         assert_eq!(sum.text().as_deref(), Some("9223372036854775808.25"));
         assert_eq!(Sum::default().text(), None);
     }

@@ -31,7 +31,7 @@ async fn both_databases_and_the_oracle_agree_on_random_statements() {
     let (count, seed) = (setting("PERISTYLE_STATEMENTS", 1_000), setting("PERISTYLE_SEED", 1));
     let server = support::Postgres::with(&oracle::postgres_script()).await;
     let file = support::Sqlite::with(&oracle::sqlite_script());
-    let (postgres, sqlite) = (support::open(&server.url).await, support::open(&file.url).await);
+    let (postgres, sqlite) = (support::open(&server.url), support::open(&file.url));
     let catalogs = (support::catalog(oracle::MANIFEST, &postgres).await, support::catalog(oracle::MANIFEST, &sqlite).await);
     let mut generator = Generator::new(seed);
     let mut failures = Vec::new();

@@ -54,6 +54,7 @@ fn sqlite(sql: &str) -> Schema {
 /// A database of its own, dropped at the end, whatever the body did.
 async fn with_postgres<F: Future<Output = ()> + Send + 'static>(options: &str, sql: &str, body: impl FnOnce(Client) -> F + Send + 'static) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
+    #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
     let Ok(url) = std::env::var("PERISTYLE_TEST_POSTGRES") else { panic!("run ./scripts/test, which starts PostgreSQL") };
     let mut config: Config = url.parse().unwrap();
     let name = format!("introspect_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));

@@ -39,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
 }
 
 fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()[..offset.min(text.len())].split(|byte| *byte == b'\n').count()
 }
 
 struct Reader<'t> {

@@ -55,7 +55,9 @@ fn clause_targets(catalog: &Catalog, resource: &Resource, clause: &Clause, targe
     for entry in &clause.entries {
         match entry {
             Entry::And(_, clauses) | Entry::Or(_, clauses) => {
-                clauses.iter().for_each(|clause| clause_targets(catalog, resource, clause, targets));
+                for clause in clauses {
+                    clause_targets(catalog, resource, clause, targets);
+                }
             }
             Entry::Not(_, clause) => clause_targets(catalog, resource, clause, targets),
             Entry::Named { name, inside, .. } => {

@@ -14,7 +14,7 @@ impl<'c> Planner<'c, '_> {
     pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
         let (mut order, joins) = self.ordered(&table, &statement.order, Scope::Root);
-        self.tie_break(&table, &mut order, bounds);
+        Self::tie_break(&table, &mut order, bounds);
         let children = statement.relations.iter().filter_map(|relation| self.child(&table, relation)).collect();
         let shown = self.shown(table.resource);
         Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children }
@@ -35,7 +35,7 @@ impl<'c> Planner<'c, '_> {
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };
         let (mut order, joins) = self.ordered(&table, &relation.order, Scope::Relation);
-        self.tie_break(&table, &mut order, bounds);
+        Self::tie_break(&table, &mut order, bounds);
         let children = relation.relations.iter().filter_map(|nested| self.child(&table, nested)).collect();
         let shown = self.shown(table.resource);
         let select = Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children };

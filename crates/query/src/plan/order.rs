@@ -93,7 +93,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// Appends the key, so that pages never overlap.
-    pub(super) fn tie_break(&mut self, table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
+    pub(super) fn tie_break(table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
         if order.is_empty() || !bounds.given() {
             return;
         }

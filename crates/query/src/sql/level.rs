@@ -86,6 +86,7 @@ enum Purpose {
     Key,
 }
 
+#[derive(Clone, Copy)]
 enum Naming {
     Bare,
     /// `AS c0`, for an enclosing select.

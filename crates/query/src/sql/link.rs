@@ -168,7 +168,7 @@ impl<'c> KeySource<'c> {
         dialect::forced_join(writer);
         named(writer, pivot, child.pivot);
         writer.raw(" ON ");
-        self.equal_pivot(writer, own, child.pivot);
+        Self::equal_pivot(writer, own, child.pivot);
         writer.raw(") AS k");
     }
 
@@ -186,11 +186,11 @@ impl<'c> KeySource<'c> {
         writer.raw(" FROM ");
         named(writer, pivot, child.pivot);
         writer.raw(" WHERE ");
-        self.equal_pivot(writer, own, child.pivot);
+        Self::equal_pivot(writer, own, child.pivot);
         writer.raw(") AS x");
     }
 
-    fn equal_pivot(&self, writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
+    fn equal_pivot(writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
         let mut index = 0;
         writer.separated(" AND ", own, |writer, (_, column)| {
             pivot_column(writer, pivot, column);

@@ -135,15 +135,13 @@ fn array(out: &mut Vec<u8>, form: Form, raw: &[u8]) -> Option<()> {
         return Some(());
     }
     let mut values = array.values();
-    nested(out, &sizes, &mut |out| {
-        match values.next() {
-            Ok(Some(Some(raw))) => {
-                if value(out, form, raw, &kind, Show::Plain).is_none() {
-                    encode::null(out);
-                }
+    nested(out, &sizes, &mut |out| match values.next() {
+        Ok(Some(Some(raw))) => {
+            if value(out, form, raw, &kind, Show::Plain).is_none() {
+                encode::null(out);
             }
-            _ => encode::null(out),
-        };
+        }
+        _ => encode::null(out),
     });
     Some(())
 }

@@ -197,8 +197,8 @@ impl BatchSize {
     }
 
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize) {
-        if rows > 0 {
-            let each = (bytes / rows).max(1);
+        if let Some(each) = bytes.checked_div(rows) {
+            let each = each.max(1);
             self.0 = (Self::TARGET_BYTES / each).clamp(1, Self::MOST);
         }
     }

@@ -126,6 +126,7 @@ fn array_canonical(json: &Json) -> Option<String> {
 type Elements = Vec<Option<String>>;
 
 /// How many of the elements asked for must be there.
+#[derive(Clone, Copy)]
 enum Asked {
     All,
     Any,

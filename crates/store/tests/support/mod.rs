@@ -65,7 +65,7 @@ impl Sqlite {
     }
 }
 
-pub async fn open(url: &str) -> Database {
+pub fn open(url: &str) -> Database {
     Database::open(url, &DatabaseSettings::default()).expect("the database opens")
 }
 
