@@ -3,7 +3,8 @@
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
-use serde_json::json;
+use query::error::Fault;
+use serde::Serialize;
 
 /// Something a request cannot get, told as `application/problem+json`.
 #[derive(Debug)]
@@ -39,6 +40,32 @@ impl From<query::error::Error> for Problem {
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         Problem::Store(error)
+    }
+}
+
+/// RFC 9457, with our code and the statement's faults.
+#[derive(Serialize)]
+struct Wire<'p> {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<Vec<WireFault<'p>>>,
+}
+
+#[derive(Serialize)]
+struct WireFault<'p> {
+    code: &'static str,
+    path: &'p str,
+    message: &'p str,
+}
+
+impl<'p> From<&'p Fault> for WireFault<'p> {
+    fn from(fault: &'p Fault) -> Self {
+        WireFault { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
     }
 }
 
@@ -108,21 +135,18 @@ impl Problem {
             Problem::Internal => tracing::error!(status = status.as_u16(), "a request failed"),
             _ => {}
         }
-        let mut body = json!({
-            "type": format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
-            "title": title,
-            "status": status.as_u16(),
-            "detail": detail,
-            "code": code,
-        });
-        if let Problem::Statement(error) = self {
-            body["errors"] = error
-                .faults
-                .iter()
-                .map(|fault| json!({ "code": fault.code.as_str(), "path": fault.path, "message": fault.message }))
-                .collect();
-        }
-        let mut response = Response::new(Body::from(body.to_string()));
+        let wire = Wire {
+            kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
+            title,
+            status: status.as_u16(),
+            detail,
+            code,
+            errors: match self {
+                Problem::Statement(error) => Some(error.faults.iter().map(WireFault::from).collect()),
+                _ => None,
+            },
+        };
+        let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some((name, value)) = self.header(status) {

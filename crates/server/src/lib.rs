@@ -7,5 +7,6 @@ pub mod config;
 pub mod error;
 pub mod explain;
 pub mod listen;
+pub mod metrics;
 pub mod rest;
 pub mod telemetry;

@@ -3,7 +3,7 @@
 mod answer;
 mod request;
 
-use std::time::Instant;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -27,6 +27,7 @@ use crate::boot::Service;
 use crate::config::Config;
 use crate::error::Problem;
 use crate::explain;
+use crate::metrics::Metrics;
 
 pub(crate) use answer::json as json_answer;
 pub(crate) use request::body as read_body;
@@ -36,7 +37,7 @@ const WORTH_COMPRESSING: u64 = 8 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
-pub fn router(service: Service, config: &Config) -> Router {
+pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Router {
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let router = Router::new()
@@ -49,7 +50,7 @@ pub fn router(service: Service, config: &Config) -> Router {
         .with_state(service)
         .layer(compression);
     let router = if config.cors_origins.is_empty() { router } else { router.layer(cors(config)) };
-    router.layer(CatchPanicLayer::custom(|_| Problem::Internal.response())).layer(middleware::from_fn(identified))
+    router.layer(CatchPanicLayer::custom(|_| Problem::Internal.response())).layer(middleware::from_fn_with_state(metrics, identified))
 }
 
 fn cors(config: &Config) -> CorsLayer {
@@ -63,7 +64,7 @@ fn cors(config: &Config) -> CorsLayer {
 }
 
 /// Gives every request an id, in its answer and in the log.
-async fn identified(request: Request, next: Next) -> Response<Body> {
+async fn identified(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response<Body> {
     let id = request
         .headers()
         .get(&REQUEST_ID)
@@ -74,8 +75,9 @@ async fn identified(request: Request, next: Next) -> Response<Body> {
         .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
         .unwrap_or_else(|| HeaderValue::from_static("-"));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), method = %request.method(), path = request.uri().path());
-    let started = Instant::now();
+    let started = metrics.begin();
     let mut response = next.run(request).instrument(span.clone()).await;
+    metrics.end(started, response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us = started.elapsed().as_micros() as u64, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

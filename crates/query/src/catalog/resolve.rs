@@ -130,7 +130,7 @@ impl Resolver {
                 *values = declared.iter().map(|value| value.as_str().into()).collect();
             }
             (Scalar::Enum(_), _) => {
-                self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`"))
+                self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`"));
             }
             (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` goes with type `enum` only")),
             _ => {}

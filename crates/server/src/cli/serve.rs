@@ -1,8 +1,10 @@
 //! `peristyle serve`
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use crate::config::Config;
+use crate::metrics::Metrics;
 use crate::{boot, listen, rest, telemetry};
 
 use super::Failure;
@@ -15,6 +17,13 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
     let address = listener.local_addr()?;
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
-    listen::serve(listener, rest::router(service, config), listen::signal()).await;
+    let metrics = Arc::new(Metrics::default());
+    if let Some(address) = config.metrics_listen {
+        let listener =
+            listen::bind(address).await.map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
+        tracing::info!(%address, "serving metrics");
+        tokio::spawn(listen::serve(listener, metrics.clone().router(), std::future::pending()));
+    }
+    listen::serve(listener, rest::router(service, config, metrics), listen::signal()).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,112 @@
+//! What a scraper asks for: requests by status, how long they took, how many are in flight. Served on a listener of its own.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+
+/// The upper ends of the duration buckets, in microseconds, and how Prometheus writes them.
+const BUCKETS: [(u64, &str); 10] = [
+    (1_000, "0.001"),
+    (2_500, "0.0025"),
+    (5_000, "0.005"),
+    (10_000, "0.01"),
+    (25_000, "0.025"),
+    (100_000, "0.1"),
+    (250_000, "0.25"),
+    (1_000_000, "1"),
+    (5_000_000, "5"),
+    (30_000_000, "30"),
+];
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// The process's counters.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    requests: [AtomicU64; 5],
+    buckets: [AtomicU64; 10],
+    micros: AtomicU64,
+    in_flight: AtomicI64,
+}
+
+impl Metrics {
+    /// A request has come.
+    pub fn begin(&self) -> Instant {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        Instant::now()
+    }
+
+    /// Its answer has begun.
+    pub fn end(&self, started: Instant, status: u16) {
+        let micros = started.elapsed().as_micros() as u64;
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.requests[usize::from(status / 100).clamp(1, 5) - 1].fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+        if let Some(bucket) = BUCKETS.iter().position(|(end, _)| micros <= *end) {
+            self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Prometheus' text form.
+    pub fn text(&self) -> String {
+        let mut out = String::from(
+            "# HELP peristyle_requests_total Requests answered, by class of status.\n# TYPE peristyle_requests_total counter\n",
+        );
+        let mut all = 0;
+        // Writing to a String cannot fail.
+        for (class, count) in CLASSES.iter().zip(&self.requests) {
+            let count = count.load(Ordering::Relaxed);
+            all += count;
+            _ = writeln!(out, "peristyle_requests_total{{status=\"{class}\"}} {count}");
+        }
+        out.push_str("# HELP peristyle_request_duration_seconds Time until the answer begins.\n# TYPE peristyle_request_duration_seconds histogram\n");
+        let mut below = 0;
+        for ((_, end), count) in BUCKETS.iter().zip(&self.buckets) {
+            below += count.load(Ordering::Relaxed);
+            _ = writeln!(out, "peristyle_request_duration_seconds_bucket{{le=\"{end}\"}} {below}");
+        }
+        let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
+        _ = writeln!(out, "peristyle_request_duration_seconds_bucket{{le=\"+Inf\"}} {all}");
+        _ = writeln!(out, "peristyle_request_duration_seconds_sum {seconds}\nperistyle_request_duration_seconds_count {all}");
+        let in_flight = self.in_flight.load(Ordering::Relaxed);
+        _ = writeln!(
+            out,
+            "# HELP peristyle_requests_in_flight Requests being answered.\n# TYPE peristyle_requests_in_flight gauge\nperistyle_requests_in_flight {in_flight}"
+        );
+        out
+    }
+
+    /// `GET /metrics` and nothing else.
+    pub fn router(self: Arc<Self>) -> Router {
+        Router::new().route("/metrics", get(move || async move { ([(CONTENT_TYPE, "text/plain; version=0.0.4")], self.text()) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_class_and_duration() {
+        // contract E5.5
+        let metrics = Metrics::default();
+        for status in [200, 204, 404, 503] {
+            metrics.end(metrics.begin(), status);
+        }
+        _ = metrics.begin();
+        let text = metrics.text();
+        for line in [
+            "peristyle_requests_total{status=\"2xx\"} 2",
+            "peristyle_requests_total{status=\"4xx\"} 1",
+            "peristyle_requests_total{status=\"5xx\"} 1",
+            "peristyle_request_duration_seconds_count 4",
+            "peristyle_requests_in_flight 1",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+}
