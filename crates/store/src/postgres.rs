@@ -145,18 +145,12 @@ impl Lease {
         }
     }
 
-    /// Takes the connection out of the pool.
-    fn discard(&mut self) -> Option<Connection> {
-        self.connection.take().map(Object::take)
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
+    /// Takes the connection out of the pool, cancelling what it runs.
+    fn discard(&mut self) {
+        let Some(connection) = self.connection.take().map(Object::take) else { return };
         if !self.running {
             return;
         }
-        let Some(connection) = self.discard() else { return };
         let token = connection.client.cancel_token();
         let tls = connection.tls.clone();
         tokio::spawn(async move {
@@ -165,6 +159,14 @@ impl Drop for Lease {
             }
             drop(connection);
         });
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.running {
+            self.discard();
+        }
     }
 }
 

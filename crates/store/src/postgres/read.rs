@@ -77,31 +77,40 @@ async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Opti
 
 /// Hands all rows to the sink, batch by batch, out of one read-only snapshot.
 pub(crate) async fn stream(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
+    let mut lease = declared(postgres, &query.root.sql).await?;
+    match pour(postgres, &mut lease, query, &mut sink).await {
+        Ok(total) => sink.finish(total).await,
+        Err(error) => {
+            // Its transaction is still open: this connection must not go back as it is.
+            lease.discard();
+            Err(error)
+        }
+    }
+}
+
+/// All batches, then the total and the end of the snapshot.
+async fn pour(postgres: &Postgres, lease: &mut Lease, query: &Query, sink: &mut Sink) -> Result<i64, Error> {
     let level = &query.root;
-    let mut lease = declared(postgres, &level.sql).await?;
     let mut size = BatchSize::first();
     loop {
         let wanted = size.rows();
         let fetch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(wanted)).await);
         let mut batch = sink.while_read(fetch).await?;
-        sink.while_read(load(&mut lease, postgres, level, &mut batch)).await?;
+        sink.while_read(load(lease, postgres, level, &mut batch)).await?;
         size.learn(batch.len(), batch.size());
         sink.rows(&batch);
         if batch.len() < wanted {
             break;
         }
         // Waiting for the reader happens between statements, where no timeout runs.
-        if let Err(error) = sink.flush().await {
-            lease.step(postgres.timeout, async |connection| connection.client.batch_execute("ROLLBACK").await).await?;
-            return Err(error);
-        }
+        sink.flush().await?;
     }
     let total = match need_total(query, sink.count()) {
         Need::Known(total) => total,
-        Need::Ask(sql) => sink.while_read(total(postgres, &mut lease, sql)).await?,
+        Need::Ask(sql) => sink.while_read(total(postgres, lease, sql)).await?,
     };
     lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
-    sink.finish(total).await
+    Ok(total)
 }
 
 /// A connection with a cursor open on the statement, in a snapshot of its own.
