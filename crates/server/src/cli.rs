@@ -17,7 +17,7 @@ use crate::config::Config;
     name = "peristyle",
     version,
     about,
-    after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect > peristyle.toml\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
+    after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod boot;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod error;
 pub mod explain;

@@ -4,11 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+use crate::client::Peer;
 
 /// How long a client may take to send a request's head.
 const HEAD: Duration = Duration::from_secs(15);
@@ -28,10 +33,10 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(30)).max_concurrent_streams(128);
     let mut stop = std::pin::pin!(stop);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             () = &mut stop => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file descriptors, most likely: waiting helps, spinning does not.
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -40,7 +45,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
                 }
             },
         };
-        connection(stream, &builder, &graceful, router.clone());
+        connection((stream, Peer(peer.ip())), &builder, &graceful, router.clone());
     }
     drop(listener);
     tracing::info!("stopping: no new connections; finishing what is in flight");
@@ -50,10 +55,14 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     }
 }
 
-fn connection(stream: TcpStream, builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
+fn connection((stream, peer): (TcpStream, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
     // Answers are written whole; waiting to fill a packet only costs time.
     _ = stream.set_nodelay(true);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(router)).into_owned();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.clone().oneshot(request)
+    });
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = watched.await {

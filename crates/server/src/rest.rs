@@ -24,6 +24,7 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use crate::boot::Service;
+use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::Problem;
 use crate::explain;
@@ -50,7 +51,9 @@ pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Route
         .with_state(service)
         .layer(compression);
     let router = if config.cors_origins.is_empty() { router } else { router.layer(cors(config)) };
-    router.layer(CatchPanicLayer::custom(|_| Problem::Internal.response())).layer(middleware::from_fn_with_state(metrics, identified))
+    router
+        .layer(CatchPanicLayer::custom(|_| Problem::Internal.response()))
+        .layer(middleware::from_fn_with_state((metrics, Proxies::new(&config.trusted_proxies)), identified))
 }
 
 fn cors(config: &Config) -> CorsLayer {
@@ -64,7 +67,7 @@ fn cors(config: &Config) -> CorsLayer {
 }
 
 /// Gives every request an id, in its answer and in the log.
-async fn identified(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response<Body> {
+async fn identified(State((metrics, proxies)): State<(Arc<Metrics>, Proxies)>, request: Request, next: Next) -> Response<Body> {
     let id = request
         .headers()
         .get(&REQUEST_ID)
@@ -74,7 +77,8 @@ async fn identified(State(metrics): State<Arc<Metrics>>, request: Request, next:
         .cloned()
         .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
         .unwrap_or_else(|| HeaderValue::from_static("-"));
-    let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), method = %request.method(), path = request.uri().path());
+    let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
+    let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let started = metrics.begin();
     let mut response = next.run(request).instrument(span.clone()).await;
     metrics.end(started, response.status().as_u16());

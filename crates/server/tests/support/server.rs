@@ -1,0 +1,126 @@
+//! A server in this process, on a port of its own.
+
+use std::net::SocketAddr;
+
+use identity::strategy::Strategy;
+use peristyle::auth::Gate;
+use peristyle::boot::{self, BootError, Service};
+use peristyle::config::{Config, LogFormat, ManifestPath};
+use peristyle::{listen, rest};
+use query::policy::Viewer;
+use store::DatabaseSettings;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Database, Request, Response};
+
+/// What a server is started with.
+#[derive(Debug)]
+pub struct Setup {
+    pub manifest: String,
+    pub viewer: Option<Viewer>,
+    pub database: DatabaseSettings,
+    pub read_url: Option<String>,
+    pub cors: Vec<String>,
+}
+
+impl Setup {
+    pub fn new(manifest: &str) -> Self {
+        Setup {
+            manifest: manifest.to_owned(),
+            viewer: None,
+            database: DatabaseSettings { pool: 4, ..DatabaseSettings::default() },
+            read_url: None,
+            cors: Vec::new(),
+        }
+    }
+
+    /// Every caller is taken for an account with these permissions.
+    pub fn viewer(mut self, permissions: &[&str]) -> Self {
+        let account = serde_json::json!({ "id": "77777777-7777-4777-8777-777777777777" });
+        self.viewer = Some(Viewer::new(permissions.iter().map(|&permission| permission.to_owned()), account));
+        self
+    }
+
+    pub fn pool(mut self, pool: usize) -> Self {
+        self.database.pool = pool;
+        self
+    }
+
+    fn config(&self, url: &str, manifest: ManifestPath) -> Config {
+        let listen = "127.0.0.1:0".parse().expect("an address");
+        Config {
+            strategy: Strategy::None,
+            private_key_path: ".keys/oauth-private.key".into(),
+            database_url: url.to_owned(),
+            database_read_url: self.read_url.clone(),
+            database: self.database,
+            manifest,
+            listen,
+            app_url: format!("http://{listen}"),
+            cors_origins: self.cors.clone(),
+            trusted_proxies: Vec::new(),
+            metrics_listen: None,
+            log: "info".to_owned(),
+            log_format: LogFormat::Text,
+        }
+    }
+
+    /// Boots without listening.
+    pub async fn boot(&self, url: &str) -> Result<(Service, Config), BootError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("peristyle.toml");
+        std::fs::write(&path, &self.manifest).expect("a manifest");
+        let config = self.config(url, ManifestPath::Named(path));
+        let mut service = boot::boot(&config).await?;
+        if let Some(viewer) = &self.viewer {
+            service.gate = Gate::of(viewer.clone());
+        }
+        Ok((service, config))
+    }
+
+    /// Serves a database at an address.
+    pub async fn serve_at(&self, url: &str) -> Server {
+        let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
+        let listener = listen::bind(config.listen).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config), async {
+            _ = stopped.await;
+        }));
+        Server { address, stop, task }
+    }
+
+    pub async fn serve(&self, database: &Database) -> Server {
+        self.serve_at(&database.url).await
+    }
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub struct Server {
+    pub address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    pub async fn send(&self, request: &Request) -> Response {
+        request.send(self.address).await
+    }
+
+    /// Posts a body that is given as text.
+    pub async fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Response {
+        super::post(path, body).send(self.address).await
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        super::get(path).send(self.address).await
+    }
+
+    /// Asks it to end and waits until it has.
+    pub async fn stop(self) {
+        _ = self.stop.send(());
+        self.task.await.expect("the server ends well");
+    }
+}
