@@ -55,9 +55,13 @@ impl Database {
     /// Runs a script.
     pub async fn execute(&self, script: &str) {
         match &self.keeper {
-            Keeper::Cluster(_) => connect(&self.url).await.batch_execute(script).await.unwrap_or_else(|error| panic!("{error:?}\n{script}")),
+            Keeper::Cluster(_) => {
+                connect(&self.url).await.batch_execute(script).await.unwrap_or_else(|error| panic!("{error:?}\n{script}"));
+            }
             Keeper::File { path, .. } => {
-                rusqlite::Connection::open(path).and_then(|file| file.execute_batch(script)).unwrap_or_else(|error| panic!("{error}\n{script}"));
+                rusqlite::Connection::open(path)
+                    .and_then(|file| file.execute_batch(script))
+                    .unwrap_or_else(|error| panic!("{error}\n{script}"));
             }
         }
     }
@@ -91,10 +95,9 @@ impl Drop for Database {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async { connect(&cluster()).await.batch_execute(&sql).await })
         });
+        let outcome = dropped.join();
         if !std::thread::panicking() {
-            dropped.join().expect("the thread ends").expect("the database is dropped");
-        } else {
-            _ = dropped.join();
+            outcome.expect("the thread ends").expect("the database is dropped");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A small HTTP/1.1 client that shows what comes over the wire: heads, single chunks, and whether an answer was cut.
 
+use std::fmt::Write;
 use std::net::SocketAddr;
 
 use serde_json::Value;
@@ -52,10 +53,10 @@ impl Request {
     fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: test\r\n", self.method, self.path);
         if self.method != "GET" {
-            head.push_str(&format!("content-length: {}\r\n", self.body.len()));
+            _ = write!(head, "content-length: {}\r\n", self.body.len());
         }
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            _ = write!(head, "{name}: {value}\r\n");
         }
         head.push_str("\r\n");
         [head.as_bytes(), &self.body].concat()

@@ -1,6 +1,7 @@
 //! A server in this process, on a port of its own.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
@@ -85,7 +86,7 @@ impl Setup {
         let listener = listen::bind(config.listen).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config), async {
+        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config, Arc::default()), async {
             _ = stopped.await;
         }));
         Server { address, stop, task }

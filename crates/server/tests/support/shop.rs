@@ -22,6 +22,7 @@ profile = "json"
 
 [resource.shop.customer.relations]
 orders = { many = "shop.order", on = { id = "customerId" } }
+bills = { many = "shop.order", on = { id = "customerId" } }
 plans = { many = "vault.secretPlan", on = { id = "customerId" } }
 
 [resource.shop.order.fields]

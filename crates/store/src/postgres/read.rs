@@ -77,6 +77,10 @@ async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Opti
 
 /// Hands all rows to the sink, batch by batch, out of one read-only snapshot.
 pub(crate) async fn stream(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
+    // Without relations one statement is all there is, and a snapshot of its own.
+    if query.root.children.is_empty() {
+        return flow(postgres, query, sink).await;
+    }
     let mut lease = declared(postgres, &query.root.sql).await?;
     match pour(postgres, &mut lease, query, &mut sink).await {
         Ok(total) => sink.finish(total).await,
@@ -84,6 +88,55 @@ pub(crate) async fn stream(postgres: &Postgres, query: &Query, mut sink: Sink) -
             // Its transaction is still open: this connection must not go back as it is.
             lease.discard();
             Err(error)
+        }
+    }
+}
+
+/// The rows of one statement as they come. The driver reads no faster than we take, so a slow reader slows the database.
+async fn flow(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
+    let level = &query.root;
+    let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
+    let mut size = BatchSize::first();
+    loop {
+        let wanted = size.rows();
+        let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, wanted).await)).await?;
+        size.learn(batch.len(), batch.size());
+        sink.rows(&batch);
+        if batch.len() < wanted {
+            break;
+        }
+        // Between batches no time limit runs; the statement does, and is cancelled if we never come back.
+        lease.running = true;
+        sink.flush().await?;
+    }
+    let total = match need_total(query, sink.count()) {
+        Need::Known(total) => total,
+        Need::Ask(sql) => sink.while_read(total(postgres, &mut lease, sql)).await?,
+    };
+    sink.finish(total).await
+}
+
+/// The next rows of a running statement; fewer than wanted at its end.
+async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, wanted: usize) -> Result<Batch, tokio_postgres::Error> {
+    let mut batch = Batch::default();
+    while batch.len() < wanted {
+        let Some(row) = rows.next().await else { break };
+        encode::row(batch.buffer(), &level.outputs, &row?);
+        batch.end_row();
+    }
+    Ok(batch)
+}
+
+/// A connection with a statement running on it.
+async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStream>>), Error> {
+    let mut retried = false;
+    loop {
+        let mut lease = postgres.lease().await?;
+        match lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await {
+            Ok(rows) => return Ok((lease, Box::pin(rows))),
+            // The pool may hold connections that ended with the server they came from: one more try with another.
+            Err(Error::Unavailable(_)) if !retried => retried = true,
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,0 +1,115 @@
+//! Which addresses there are, and which methods they take.
+
+use serde_json::json;
+
+use crate::support::{PLACES, Place, Request, Setup, get, shop};
+
+// contract E1.1
+#[tokio::test]
+async fn names_stand_in_addresses_in_kebab_case() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        assert_eq!(server.post("/api/big-shop/apps-accounts/list", "").await.good(), json!([{"code": "hub"}]), "{place:?}");
+        assert_eq!(server.post("/api/shop/order-lines/paginate", "").await.good()["total"], 3);
+        for path in ["/api/bigShop/appsAccounts/list", "/api/shop/orderLines/list", "/api/shop/order-line/list", "/api/Shop/orders/list"] {
+            server.post(path, "").await.problem(404);
+        }
+    }
+}
+
+// contract E2.5
+#[tokio::test]
+async fn an_unknown_address_is_404() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    for path in [
+        "/",
+        "/api",
+        "/api/",
+        "/api/shop/customers",
+        "/api/shop/customers/",
+        "/api/nowhere/customers/list",
+        "/api/shop/nothing/list",
+        "/api/shop/customers/delete",
+        "/api/shop/customers/List",
+        "/api/shop/customers/list/",
+        "/api/shop/customers/list/1",
+        "/api/shop/customers/find/",
+        "/api/shop/customers/find/1/2",
+        "/api/%FF/customers/list",
+        "/api/shop/%ff%fe/list",
+        "/api/shop/customers/%80",
+        "/api/shop/customers/..%2f",
+        "/graphql",
+        "/metrics",
+        "/health/",
+        "/ready/x",
+    ] {
+        let answer = server.post(path, r#"{"query":{}}"#).await;
+        assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "{path}");
+        let answer = server.get(path).await;
+        assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "GET {path}");
+    }
+}
+
+// contract E2.5
+#[tokio::test]
+async fn a_known_address_with_another_method_is_405_and_says_which_it_takes() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let operations = ["paginate", "list", "get", "find", "find/1", "explain"];
+    for path in operations.map(|operation| format!("/api/shop/customers/{operation}")) {
+        for method in ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+            let answer = server.send(&Request::new(method, &path)).await;
+            assert_eq!(answer.problem(405)["code"], "METHOD_NOT_ALLOWED", "{method} {path}");
+            assert_eq!(answer.header("allow"), Some("POST"), "{method} {path}");
+        }
+        let head = server.send(&Request::new("HEAD", &path)).await;
+        assert_eq!((head.status(), head.header("allow")), (405, Some("POST")));
+    }
+    for path in ["/health", "/ready"] {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+            let answer = server.send(&Request::new(method, path)).await;
+            assert_eq!(answer.problem(405)["code"], "METHOD_NOT_ALLOWED", "{method} {path}");
+            let allowed = answer.header("allow").expect("Allow");
+            assert!(allowed.split(',').any(|word| word.trim() == "GET") && !allowed.contains("POST"), "{allowed}");
+        }
+    }
+    // Which method an address of nothing takes is no question.
+    server.send(&Request::new("PUT", "/api/shop/nothing/list")).await.problem(404);
+}
+
+// contract E5.1
+#[tokio::test]
+async fn health_and_readiness_answer_a_get() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        for path in ["/health", "/ready"] {
+            let answer = server.send(&get(path)).await;
+            assert_eq!(answer.status(), 200, "{place:?} {path}");
+            assert_eq!(answer.header("content-type"), Some("application/json"));
+            assert!(answer.json()["status"].is_string());
+            assert_eq!(server.send(&Request::new("HEAD", path)).await.status(), 200);
+        }
+    }
+}
+
+// contract P1.1
+#[tokio::test]
+async fn what_the_manifest_does_not_list_cannot_be_asked() {
+    for place in PLACES {
+        let database = shop::database(place).await;
+        let manifest = "[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = \"text\"\n";
+        let server = Setup::new(manifest).serve(&database).await;
+        server.post("/api/shop/orders/list", "").await.problem(404);
+        let rows = server.post("/api/shop/customers/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
+        assert_eq!(rows, json!([{"id": 1, "name": "Ana"}]), "{place:?}");
+        let faults = server
+            .post(
+                "/api/shop/customers/list",
+                r#"{"query":{"where":{"status":{"eq":"lead"}},"order":[{"field":"visits"}],"relations":{"orders":true}}}"#,
+            )
+            .await
+            .faults();
+        let codes: Vec<&str> = faults.iter().map(|(code, _)| code.as_str()).collect();
+        assert_eq!(codes.len(), 3, "{place:?} {faults:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Request ids, compression, one row a line, and cross-origin access.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+
+use crate::support::{PLACES, Place, Request, Setup, get, post, shop};
+
+const LIST: &str = "/api/shop/customers/list";
+const ITEMS: &str = "/api/shop/items/list";
+
+// contract E2.8
+#[tokio::test]
+async fn every_answer_bears_a_request_id_and_no_body_does() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let requests =
+        [post(LIST, ""), post(LIST, "nonsense"), get("/nowhere"), get("/health"), get(LIST), post("/api/vault/secret-plans/list", "")];
+    for request in requests {
+        let given = server.send(&request.clone().header("x-request-id", "trace-1.A_b")).await;
+        assert_eq!(given.header("x-request-id"), Some("trace-1.A_b"), "{request:?}");
+        let (first, second) = (server.send(&request).await, server.send(&request).await);
+        let id = first.header("x-request-id").expect("an id").to_owned();
+        assert_eq!(id.len(), 36, "{id}");
+        assert_ne!(Some(id.as_str()), second.header("x-request-id"));
+        assert_eq!(first.body, second.body, "equal requests, equal bodies");
+        assert!(!first.text().contains(&id) && !given.text().contains("trace-1"));
+        assert_eq!(first.header("x-content-type-options"), Some("nosniff"), "{request:?}");
+    }
+    for bad in ["", "a b", "x\"y", "a;b", "ünder", &"x".repeat(65)] {
+        let answer = server.send(&post(LIST, "").header("x-request-id", bad)).await;
+        assert_ne!(answer.header("x-request-id"), Some(bad), "an id that could confuse a log is replaced");
+    }
+}
+
+// contract E5.3
+#[tokio::test]
+async fn a_large_answer_is_compressed_for_who_accepts_it() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        for body in ["", r#"{"query":{"order":[{"field":"id"}],"limit":1000}}"#] {
+            let plain = server.post(ITEMS, body).await;
+            assert_eq!(plain.header("content-encoding"), None);
+            let packed = server.send(&post(ITEMS, body).header("accept-encoding", "gzip")).await;
+            assert_eq!((packed.status(), packed.header("content-encoding")), (200, Some("gzip")), "{place:?}");
+            assert_eq!(packed.header("content-type"), Some("application/json"));
+            assert!(packed.header("vary").is_some_and(|vary| vary.to_ascii_lowercase().contains("accept-encoding")), "{:?}", packed.head);
+            assert!(packed.whole && packed.body.len() < plain.body.len() / 2);
+            let mut text = Vec::new();
+            GzDecoder::new(packed.body.as_slice()).read_to_end(&mut text).expect("whole gzip");
+            assert!(text == plain.body, "{place:?}");
+            let zstd = server.send(&post(ITEMS, body).header("accept-encoding", "br, zstd")).await;
+            assert_eq!(zstd.header("content-encoding"), Some("zstd"), "{place:?}");
+        }
+        let small = server.send(&post(LIST, "").header("accept-encoding", "gzip")).await;
+        assert_eq!(small.header("content-encoding"), None, "what fits a packet is not compressed");
+        let refused = server.send(&post(ITEMS, "").header("accept-encoding", "gzip;q=0, identity")).await;
+        assert_eq!(refused.header("content-encoding"), None);
+    }
+}
+
+// contract E4.1
+#[tokio::test]
+async fn a_list_may_come_as_one_row_a_line() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let lines = async |body: &str| server.send(&post(ITEMS, body).header("accept", "application/x-ndjson")).await;
+        for (body, count) in
+            [("", 2500), (r#"{"query":{"limit":7}}"#, 7), (r#"{"query":{"limit":0}}"#, 0), (r#"{"query":{"where":{"id":{"lt":0}}}}"#, 0)]
+        {
+            let answer = lines(body).await;
+            assert_eq!(answer.header("content-type"), Some("application/x-ndjson"), "{place:?} {body}");
+            assert_eq!(answer.status(), 200);
+            let text = answer.text();
+            assert!(answer.whole && (text.is_empty() || text.ends_with('\n')), "{place:?}");
+            let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("a row a line")).collect();
+            assert_eq!(rows.len(), count, "{place:?} {body}");
+            assert!(rows.iter().all(|row| row["label"].is_string()));
+        }
+        // A page and a row are what they are; an error is a problem; what cannot be met is answered with JSON.
+        let page =
+            server.send(&post("/api/shop/items/paginate", r#"{"query":{"limit":1}}"#).header("accept", "application/x-ndjson")).await;
+        assert_eq!((page.good()["total"].as_i64(), page.header("content-type")), (Some(2500), Some("application/json")), "{place:?}");
+        server.send(&post(ITEMS, "{").header("accept", "application/x-ndjson")).await.problem(400);
+        let other = server.send(&post(LIST, "").header("accept", "text/html")).await;
+        assert_eq!((other.status(), other.header("content-type")), (200, Some("application/json")));
+    }
+}
+
+// contract E5.2
+#[tokio::test]
+async fn without_listed_origins_there_is_no_cross_origin_access() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let answer = server.send(&post(LIST, "").header("origin", "https://app.example")).await;
+    assert!(answer.head.headers.iter().all(|(name, _)| !name.starts_with("access-control")), "{:?}", answer.head);
+    let asked = Request::new("OPTIONS", LIST).header("origin", "https://app.example").header("access-control-request-method", "POST");
+    let answer = server.send(&asked).await;
+    assert!(answer.status() == 405 && answer.head.headers.iter().all(|(name, _)| !name.starts_with("access-control")), "{:?}", answer.head);
+}
+
+// contract E5.2
+#[tokio::test]
+async fn listed_origins_are_allowed_with_credentials_and_no_others() {
+    let database = shop::database(Place::Sqlite).await;
+    let mut setup = Setup::new(shop::MANIFEST);
+    setup.cors = vec!["https://app.example".to_owned(), "http://localhost:5173".to_owned()];
+    let server = setup.serve(&database).await;
+    for origin in ["https://app.example", "http://localhost:5173"] {
+        // Refusals too can be read by the page that asked.
+        for body in ["{}", "nonsense"] {
+            let answer = server.send(&post(LIST, body).header("origin", origin)).await;
+            assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
+            assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+        }
+        let asked = Request::new("OPTIONS", LIST)
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type,authorization");
+        let answer = server.send(&asked).await;
+        assert_eq!((answer.status(), answer.header("access-control-allow-origin")), (200, Some(origin)));
+        let allowed = |name: &str| answer.header(name).unwrap_or_default().to_ascii_lowercase();
+        assert!(allowed("access-control-allow-methods").contains("post"));
+        assert!(
+            allowed("access-control-allow-headers").contains("content-type")
+                && allowed("access-control-allow-headers").contains("authorization")
+        );
+    }
+    for origin in ["https://evil.example", "https://app.example.evil.example", "http://app.example", "null", "https://app.example:8443"] {
+        let answer = server.send(&post(LIST, "").header("origin", origin)).await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{origin}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Permission, and the answers to those who lack it.
+
+use serde_json::json;
+
+use crate::support::{PLACES, Request, Setup, post, shop};
+
+const PLANS: &str = "/api/vault/secret-plans";
+
+// contract E3.2, contract B2.2
+#[tokio::test]
+async fn under_none_a_resource_with_a_permission_is_403_whatever_a_header_claims() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let bare = server.post(&format!("{PLANS}/list"), "").await;
+        assert_eq!(bare.problem(403)["code"], "FORBIDDEN", "{place:?}");
+        assert_eq!(bare.header("www-authenticate"), None);
+        for (name, value) in [
+            ("authorization", "Bearer eyJhbGciOiJub25lIn0.e30."),
+            ("authorization", "Basic YWRtaW46YWRtaW4="),
+            ("authorization", "nonsense"),
+            ("x-permissions", "vault.secretPlan.get"),
+            ("x-account", "admin"),
+            ("x-forwarded-user", "admin"),
+            ("cookie", "hub_session=x"),
+        ] {
+            let answer = server.send(&post(&format!("{PLANS}/list"), "").header(name, value)).await;
+            assert_eq!((answer.status(), &answer.body), (403, &bare.body), "{place:?} {name}");
+            // Public resources do not mind.
+            server.send(&post("/api/shop/customers/list", "").header(name, value)).await.good();
+        }
+    }
+}
+
+// contract E3.1
+#[tokio::test]
+async fn permission_is_decided_before_the_statement_is_looked_at() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let expected = server.post(&format!("{PLANS}/list"), "").await.body;
+        let too_large = "x".repeat(2 * 1024 * 1024);
+        let bodies = [
+            "{",
+            "[]",
+            r#"{"query":{"where":{"title":{"eq":"paint it"}}}}"#,
+            r#"{"query":{"limit":-1}}"#,
+            r#"{"nope":1}"#,
+            "\u{0}",
+            &too_large,
+        ];
+        for operation in ["paginate", "list", "get", "find", "find/1", "find/abc", "find/99", "explain"] {
+            for body in bodies {
+                let answer = server.post(&format!("{PLANS}/{operation}"), body).await;
+                answer.problem(403);
+                assert_eq!(answer.body, expected, "{place:?} {operation} {body:.40}");
+            }
+            let answer = server.send(&post(&format!("{PLANS}/{operation}"), "x").header("content-type", "text/plain")).await;
+            assert_eq!(answer.body, expected, "{place:?} {operation}");
+        }
+        // Whether the method is known is no secret.
+        server.send(&Request::new("DELETE", &format!("{PLANS}/list"))).await.problem(405);
+    }
+}
+
+// contract P2.2
+#[tokio::test]
+async fn a_relation_to_what_may_not_be_read_is_as_unknown_as_one_that_does_not_exist() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let ask = async |relation: &str| {
+            let body = json!({"query": {"where": {relation: {"title": {"eq": "x"}}}, "relations": {relation: true},
+                "order": [{"field": format!("{relation}.title")}]}});
+            let text = server.post("/api/shop/customers/list", body.to_string()).await;
+            text.faults();
+            text.text().replace(relation, "NAME")
+        };
+        assert_eq!(ask("plans").await, ask("phlox").await, "{place:?}");
+        let near = server.post("/api/shop/customers/list", r#"{"query":{"relations":{"planz":true}}}"#).await;
+        assert!(!near.text().contains("plans"), "no hint at it: {}", near.text());
+        let group = r#"{"query":{"aggregation":{"fields":[{"fn":"count","field":"NAME.id"}],"groupBy":["NAME.title"]}}}"#;
+        let mut answers = Vec::new();
+        for name in ["plans", "phlox"] {
+            answers.push(server.post("/api/shop/customers/list", group.replace("NAME", name)).await.text().replace(name, "NAME"));
+        }
+        assert_eq!(answers[0], answers[1], "{place:?}");
+    }
+}
+
+// contract P2.4
+#[tokio::test]
+async fn with_the_permission_the_same_resource_answers() {
+    for place in PLACES {
+        let database = shop::database(place).await;
+        let server = Setup::new(shop::MANIFEST).viewer(&["vault.secretPlan.get", "shop.customer.pii"]).serve(&database).await;
+        assert_eq!(server.post(&format!("{PLANS}/paginate"), "").await.good()["total"], 2, "{place:?}");
+        let body = r#"{"query":{"where":{"email":{"iLike":"ANA@%"}},"relations":{"plans":true}}}"#;
+        let rows = server.post("/api/shop/customers/list", body).await.good();
+        assert_eq!((&rows[0]["email"], &rows[0]["plans"][0]["title"]), (&json!("ana@example.org"), &json!("move the moon")), "{place:?}");
+    }
+}
