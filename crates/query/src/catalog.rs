@@ -22,7 +22,7 @@ pub type FieldId = usize;
 pub struct Catalog {
     pub(crate) resources: Vec<Resource>,
     by_name: HashMap<String, ResourceId>,
-    by_path: HashMap<(String, String), ResourceId>,
+    by_path: HashMap<String, HashMap<String, ResourceId>>,
 }
 
 /// A name of the database, quoted. Made from the manifest only, never from a request.
@@ -279,8 +279,7 @@ impl Catalog {
 
     /// The resource at `/api/{context}/{plural}`, both in kebab-case.
     pub fn by_path(&self, context: &str, plural: &str) -> Option<ResourceId> {
-        // A tuple of borrowed texts cannot look up a tuple of owned ones without a copy; two short texts are cheap.
-        self.by_path.get(&(context.to_owned(), plural.to_owned())).copied()
+        self.by_path.get(context)?.get(plural).copied()
     }
 
     /// Tells what a column is on the live PostgreSQL. Called at boot, before the catalog is shared.

@@ -202,6 +202,12 @@ pub(crate) fn key(name: &str) -> Arc<[u8]> {
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
+    // Nearly every text needs no escape, and a loop without branches finds that out many bytes at a time.
+    if !bytes.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\')) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
     let mut clean = 0;
     for (index, &byte) in bytes.iter().enumerate() {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {

@@ -34,8 +34,9 @@ pub(crate) struct Keys {
     /// For each row, the number of its key.
     of_row: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
-    /// The parts of each key, flattened.
-    parts: Vec<Box<[u8]>>,
+    /// The parts of each key one after the other, and where each part ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
     width: usize,
 }
 
@@ -50,18 +51,25 @@ impl Keys {
             self.of_row.push(NONE);
             return;
         }
-        let mut whole = Vec::with_capacity(24);
-        for part in parts.clone().flatten() {
-            // The length keeps ("a", "bc") and ("ab", "c") apart.
-            whole.extend_from_slice(&(part.len() as u32).to_le_bytes());
-            whole.extend_from_slice(part);
-        }
+        // A key of one part, which nearly all are, is looked up as it is.
+        let joined;
+        let mut first = parts.clone().flatten();
+        let whole = match (first.next(), first.next()) {
+            (Some(only), None) => only,
+            _ => {
+                joined = join(parts.clone().flatten());
+                &joined
+            }
+        };
         let next = self.numbers.len() as u32;
-        let number = if let Some(number) = self.numbers.get(whole.as_slice()) {
+        let number = if let Some(number) = self.numbers.get(whole) {
             *number
         } else {
             self.numbers.insert(whole.into(), next);
-            self.parts.extend(parts.flatten().map(Box::from));
+            for part in parts.flatten() {
+                self.bytes.extend_from_slice(part);
+                self.ends.push(self.bytes.len());
+            }
             next
         };
         self.of_row.push(number);
@@ -73,8 +81,21 @@ impl Keys {
 
     /// Part number `part` of every key, in the order of their numbers.
     pub(crate) fn column(&self, part: usize) -> impl Iterator<Item = &[u8]> + Clone {
-        self.parts.iter().skip(part).step_by(self.width.max(1)).map(AsRef::as_ref)
+        (part..self.ends.len()).step_by(self.width.max(1)).map(|index| {
+            let start = if index == 0 { 0 } else { self.ends[index - 1] };
+            &self.bytes[start..self.ends[index]]
+        })
     }
+}
+
+/// Several parts as one key; the lengths keep ("a", "bc") and ("ab", "c") apart.
+fn join<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(48);
+    for part in parts {
+        whole.extend_from_slice(&(part.len() as u32).to_le_bytes());
+        whole.extend_from_slice(part);
+    }
+    whole
 }
 
 impl Batch {

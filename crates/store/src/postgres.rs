@@ -21,7 +21,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 use crate::run::DatabaseSettings;
 
-pub(crate) use read::{analyze, page, stream, total};
+pub(crate) use read::{Rest, analyze, page, proceed, start, total};
 
 /// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();

@@ -20,7 +20,7 @@ use crate::sqlite::{self, Sqlite};
 pub use crate::postgres::Prepare;
 pub use sink::Chunks;
 use sink::Opening;
-pub(crate) use sink::{BatchSize, Sink};
+pub(crate) use sink::{BatchSize, Frame, Sink};
 
 /// A page of at most so many rows is built whole; a larger one is streamed.
 const WHOLE_ROWS: u64 = 1_000;
@@ -148,23 +148,30 @@ impl Database {
     }
 
     async fn stream(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        let (sink, outlet) = sink::channel(query.operation, format, self.patience());
-        let alarm = sink.alarm();
-        let database = self.clone();
-        tokio::spawn(async move {
-            let outcome = match &database {
-                Database::Postgres(handle) => postgres::stream(&handle.0, &query, sink).await,
-                Database::Sqlite(handle) => sqlite::stream(&handle.0, query, sink).await,
-            };
-            if let Err(error) = outcome {
-                tracing::debug!(%error, "a streamed answer ended early");
-                alarm.ring(error);
+        let mut frame = Frame::new(query.operation, format);
+        match self {
+            Database::Postgres(handle) => {
+                let rest = match postgres::start(&handle.0, &query, &mut frame).await? {
+                    // Most answers without a limit are small: no task, no channel.
+                    postgres::Rest::None(total) => return Ok(Answer::Whole(frame.end(total))),
+                    rest => rest,
+                };
+                let first = frame.take();
+                let (sink, outlet) = sink::channel(frame, self.patience());
+                let (alarm, postgres) = (sink.alarm(), handle.0.clone());
+                tokio::spawn(async move { alarm.watch(postgres::proceed(&postgres, &query, rest, sink).await) });
+                Ok(Answer::Chunks(outlet.after(first)))
             }
-        });
-        Ok(match outlet.open().await? {
-            Opening::Whole(bytes) => Answer::Whole(bytes),
-            Opening::Chunks(chunks) => Answer::Chunks(chunks),
-        })
+            Database::Sqlite(handle) => {
+                let (sink, outlet) = sink::channel(frame, self.patience());
+                let (alarm, sqlite) = (sink.alarm(), handle.0.clone());
+                tokio::spawn(async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) });
+                Ok(match outlet.open().await? {
+                    Opening::Whole(bytes) => Answer::Whole(bytes),
+                    Opening::Chunks(chunks) => Answer::Chunks(chunks),
+                })
+            }
+        }
     }
 
     fn patience(&self) -> Duration {

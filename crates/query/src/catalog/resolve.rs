@@ -28,7 +28,7 @@ pub(super) fn resolve(manifest: &Manifest) -> Result<Catalog, ManifestError> {
         if catalog.by_name.insert(resource.full_name.clone(), id).is_some() {
             resolver.fault(declaration.line, format!("resource `{}` is declared twice", resource.full_name));
         }
-        if catalog.by_path.insert(path, id).is_some() {
+        if catalog.by_path.entry(path.0).or_default().insert(path.1, id).is_some() {
             resolver.fault(declaration.line, format!("two resources would answer at {at}; give one of them another `plural`"));
         }
         catalog.resources.push(resource);

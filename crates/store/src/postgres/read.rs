@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Need, Sink, below, need_total};
+use crate::run::{BatchSize, Frame, Need, Sink, below, need_total};
 
 use super::{Connection, Lease, Postgres, Prepare, bind, encode};
 
@@ -75,45 +75,122 @@ async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Opti
         .await
 }
 
-/// Hands all rows to the sink, batch by batch, out of one read-only snapshot.
-pub(crate) async fn stream(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
-    // Without relations one statement is all there is, and a snapshot of its own.
-    if query.root.children.is_empty() {
-        return flow(postgres, query, sink).await;
+/// What is still to be read after the first batch.
+pub(crate) enum Rest {
+    /// Nothing: this is the total.
+    None(i64),
+    /// The rows of a statement that has no relations to load. It is a snapshot of its own.
+    Flowing(Lease, Pin<Box<RowStream>>, BatchSize),
+    /// A cursor in a read-only snapshot, which the relations are loaded from too.
+    Cursor(Lease, BatchSize),
+}
+
+/// The first batch of an answer that may have any number of rows.
+pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame) -> Result<Rest, Error> {
+    let level = &query.root;
+    let mut size = BatchSize::first();
+    if level.children.is_empty() {
+        let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
+        let batch = lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await).await?;
+        frame.rows(&batch);
+        if batch.len() < size.rows() {
+            return Ok(Rest::None(total_of(postgres, &mut lease, query, frame.count()).await?));
+        }
+        size.learn(batch.len(), batch.size());
+        // The statement runs on, and is cancelled if nobody comes back to it.
+        lease.running = true;
+        return Ok(Rest::Flowing(lease, rows, size));
     }
-    let mut lease = declared(postgres, &query.root.sql).await?;
-    match pour(postgres, &mut lease, query, &mut sink).await {
-        Ok(total) => sink.finish(total).await,
+    let mut lease = declared(postgres, &level.sql).await?;
+    match fetched(postgres, &mut lease, level, &size).await {
+        Ok(batch) => {
+            frame.rows(&batch);
+            if batch.len() < size.rows() {
+                return Ok(Rest::None(closed(postgres, lease, query, frame.count()).await?));
+            }
+            size.learn(batch.len(), batch.size());
+            Ok(Rest::Cursor(lease, size))
+        }
         Err(error) => {
-            // Its transaction is still open: this connection must not go back as it is.
             lease.discard();
             Err(error)
         }
     }
 }
 
-/// The rows of one statement as they come. The driver reads no faster than we take, so a slow reader slows the database.
-async fn flow(postgres: &Postgres, query: &Query, mut sink: Sink) -> Result<(), Error> {
+/// Hands the rest to the sink, batch by batch. A reader that goes away ends it.
+pub(crate) async fn proceed(postgres: &Postgres, query: &Query, rest: Rest, mut sink: Sink) -> Result<(), Error> {
     let level = &query.root;
-    let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
-    let mut size = BatchSize::first();
-    loop {
-        let wanted = size.rows();
-        let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, wanted).await)).await?;
-        size.learn(batch.len(), batch.size());
-        sink.rows(&batch);
-        if batch.len() < wanted {
-            break;
+    match rest {
+        Rest::None(total) => sink.finish(total).await,
+        Rest::Flowing(mut lease, mut rows, mut size) => {
+            loop {
+                let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await)).await?;
+                sink.rows(&batch);
+                if batch.len() < size.rows() {
+                    break;
+                }
+                size.learn(batch.len(), batch.size());
+                // Waiting for the reader happens between batches, where no time limit runs.
+                lease.running = true;
+                sink.flush().await?;
+            }
+            let total = total_of(postgres, &mut lease, query, sink.count()).await?;
+            sink.finish(total).await
         }
-        // Between batches no time limit runs; the statement does, and is cancelled if we never come back.
-        lease.running = true;
+        Rest::Cursor(mut lease, size) => match pour(postgres, &mut lease, query, (&mut sink, size)).await {
+            Ok(()) => {
+                let total = closed(postgres, lease, query, sink.count()).await?;
+                sink.finish(total).await
+            }
+            Err(error) => {
+                // Its transaction is still open: this connection must not go back as it is.
+                lease.discard();
+                Err(error)
+            }
+        },
+    }
+}
+
+async fn pour(postgres: &Postgres, lease: &mut Lease, query: &Query, (sink, mut size): (&mut Sink, BatchSize)) -> Result<(), Error> {
+    loop {
+        let batch = sink.while_read(fetched(postgres, lease, &query.root, &size)).await?;
+        sink.rows(&batch);
+        if batch.len() < size.rows() {
+            return Ok(());
+        }
+        size.learn(batch.len(), batch.size());
         sink.flush().await?;
     }
-    let total = match need_total(query, sink.count()) {
-        Need::Known(total) => total,
-        Need::Ask(sql) => sink.while_read(total(postgres, &mut lease, sql)).await?,
+}
+
+/// The next rows of the open cursor with everything loaded for them.
+async fn fetched(postgres: &Postgres, lease: &mut Lease, level: &Level, size: &BatchSize) -> Result<Batch, Error> {
+    let wanted = size.rows();
+    let mut batch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(wanted)).await).await?;
+    load(lease, postgres, level, &mut batch).await?;
+    Ok(batch)
+}
+
+/// The total, and the end of the snapshot.
+async fn closed(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
+    let closing = async {
+        let total = total_of(postgres, &mut lease, query, count).await?;
+        lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
+        Ok(total)
     };
-    sink.finish(total).await
+    let outcome = closing.await;
+    if outcome.is_err() {
+        lease.discard();
+    }
+    outcome
+}
+
+async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: usize) -> Result<i64, Error> {
+    match need_total(query, count) {
+        Need::Known(total) => Ok(total),
+        Need::Ask(sql) => total(postgres, lease, sql).await,
+    }
 }
 
 /// The next rows of a running statement; fewer than wanted at its end.
@@ -139,31 +216,6 @@ async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStr
             Err(error) => return Err(error),
         }
     }
-}
-
-/// All batches, then the total and the end of the snapshot.
-async fn pour(postgres: &Postgres, lease: &mut Lease, query: &Query, sink: &mut Sink) -> Result<i64, Error> {
-    let level = &query.root;
-    let mut size = BatchSize::first();
-    loop {
-        let wanted = size.rows();
-        let fetch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(wanted)).await);
-        let mut batch = sink.while_read(fetch).await?;
-        sink.while_read(load(lease, postgres, level, &mut batch)).await?;
-        size.learn(batch.len(), batch.size());
-        sink.rows(&batch);
-        if batch.len() < wanted {
-            break;
-        }
-        // Waiting for the reader happens between statements, where no timeout runs.
-        sink.flush().await?;
-    }
-    let total = match need_total(query, sink.count()) {
-        Need::Known(total) => total,
-        Need::Ask(sql) => sink.while_read(total(postgres, lease, sql)).await?,
-    };
-    lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
-    Ok(total)
 }
 
 /// A connection with a cursor open on the statement, in a snapshot of its own.

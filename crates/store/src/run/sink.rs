@@ -21,16 +21,22 @@ struct Chunk {
     last: bool,
 }
 
+/// What stands around rows: brackets, commas, line ends, and the total at the end, where it is known.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    operation: Operation,
+    format: Format,
+    buffer: Vec<u8>,
+    rows: usize,
+}
+
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Sink {
+    frame: Frame,
     sender: mpsc::Sender<Result<Chunk, Error>>,
-    operation: Operation,
-    format: Format,
     /// How long a reader may take nothing.
     patience: Duration,
-    buffer: Vec<u8>,
-    rows: usize,
 }
 
 /// The chunks of an answer. One that ends before its last chunk yields an error, so that it never looks whole.
@@ -48,15 +54,20 @@ pub(crate) enum Opening {
 }
 
 /// A sink and the way to what is poured into it.
-pub(crate) fn channel(operation: Operation, format: Format, patience: Duration) -> (Sink, Outlet) {
+pub(crate) fn channel(frame: Frame, patience: Duration) -> (Sink, Outlet) {
     let (sender, receiver) = mpsc::channel(2);
-    (Sink { sender, operation, format, patience, buffer: Vec::new(), rows: 0 }, Outlet(receiver))
+    (Sink { frame, sender, patience }, Outlet(receiver))
 }
 
 /// The reading end, before anything was read.
 pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 
 impl Outlet {
+    /// The chunks after a first one that is known.
+    pub(crate) fn after(self, first: Bytes) -> Chunks {
+        Chunks { first: Some(first), rest: self.0, done: false }
+    }
+
     /// Waits for the first chunk, so that a fault before the first byte is told as one.
     pub(crate) async fn open(mut self) -> Result<Opening, Error> {
         match self.0.recv().await {
@@ -86,19 +97,21 @@ impl Stream for Chunks {
     }
 }
 
-impl Sink {
-    /// Adds a batch's rows to what is sent next.
+impl Frame {
+    pub(crate) fn new(operation: Operation, format: Format) -> Self {
+        let buffer = match (operation, format) {
+            (Operation::Paginate, _) => b"{\"rows\":[".to_vec(),
+            (_, Format::Lines) => Vec::new(),
+            _ => b"[".to_vec(),
+        };
+        Frame { operation, format, buffer, rows: 0 }
+    }
+
+    /// Adds a batch's rows.
     pub(crate) fn rows(&mut self, batch: &Batch) {
         self.buffer.reserve(batch.size() + batch.len() * 8);
-        if self.rows == 0 {
-            self.buffer.extend_from_slice(match (self.operation, self.format) {
-                (Operation::Paginate, _) => b"{\"rows\":[",
-                (_, Format::Lines) => b"",
-                _ => b"[",
-            });
-        }
+        let lines = self.format == Format::Lines && self.operation != Operation::Paginate;
         for index in 0..batch.len() {
-            let lines = self.format == Format::Lines && self.operation != Operation::Paginate;
             if self.rows > 0 && !lines {
                 self.buffer.push(b',');
             }
@@ -115,35 +128,50 @@ impl Sink {
         self.rows
     }
 
-    /// Sends what was added, waiting for the reader.
-    pub(crate) async fn flush(&mut self) -> Result<(), Error> {
-        self.send(false).await
+    /// What was written since the last time.
+    pub(crate) fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.buffer).into()
     }
 
-    /// Sends the end.
-    pub(crate) async fn finish(mut self, total: i64) -> Result<(), Error> {
+    /// The rest, with the end.
+    pub(crate) fn end(mut self, total: i64) -> Bytes {
         match (self.operation, self.format) {
             (Operation::Paginate, _) => {
-                if self.rows == 0 && self.buffer.is_empty() {
-                    self.buffer.extend_from_slice(b"{\"rows\":[");
-                }
                 let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
                 self.buffer.extend_from_slice(end.as_bytes());
             }
             (_, Format::Lines) => {}
-            _ => {
-                if self.rows == 0 && self.buffer.is_empty() {
-                    self.buffer.push(b'[');
-                }
-                self.buffer.push(b']');
-            }
+            _ => self.buffer.push(b']'),
         }
-        self.send(true).await
+        self.buffer.into()
+    }
+}
+
+impl Sink {
+    /// Adds a batch's rows to what is sent next.
+    pub(crate) fn rows(&mut self, batch: &Batch) {
+        self.frame.rows(batch);
     }
 
-    async fn send(&mut self, last: bool) -> Result<(), Error> {
-        let bytes = std::mem::take(&mut self.buffer).into();
-        match self.sender.send_timeout(Ok(Chunk { bytes, last }), self.patience).await {
+    /// How many rows were added.
+    pub(crate) fn count(&self) -> usize {
+        self.frame.count()
+    }
+
+    /// Sends what was added, waiting for the reader.
+    pub(crate) async fn flush(&mut self) -> Result<(), Error> {
+        let bytes = self.frame.take();
+        self.send(Chunk { bytes, last: false }).await
+    }
+
+    /// Sends the end.
+    pub(crate) async fn finish(mut self, total: i64) -> Result<(), Error> {
+        let frame = std::mem::replace(&mut self.frame, Frame::new(Operation::List, Format::Lines));
+        self.send(Chunk { bytes: frame.end(total), last: true }).await
+    }
+
+    async fn send(&mut self, chunk: Chunk) -> Result<(), Error> {
+        match self.sender.send_timeout(Ok(chunk), self.patience).await {
             Ok(()) => Ok(()),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(Error::Stalled),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Error::Gone),
@@ -173,9 +201,12 @@ impl Sink {
 pub(crate) struct Alarm(mpsc::Sender<Result<Chunk, Error>>);
 
 impl Alarm {
-    pub(crate) fn ring(self, error: Error) {
-        // A reader whose channel is full learns it from the answer that ends before its last chunk.
-        _ = self.0.try_send(Err(error));
+    pub(crate) fn watch(self, outcome: Result<(), Error>) {
+        if let Err(error) = outcome {
+            tracing::debug!(%error, "a streamed answer ended early");
+            // A reader whose channel is full learns it from the answer that ends before its last chunk.
+            _ = self.0.try_send(Err(error));
+        }
     }
 }
 
