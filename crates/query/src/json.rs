@@ -203,7 +203,8 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
     // Nearly every text needs no escape, and a loop without branches finds that out many bytes at a time.
-    if !bytes.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\')) {
+    let escapes = bytes.iter().map(|byte| u32::from(*byte < 0x20) + u32::from(*byte == b'"') + u32::from(*byte == b'\\')).sum::<u32>();
+    if escapes == 0 {
         out.extend_from_slice(bytes);
         out.push(b'"');
         return;

@@ -54,12 +54,11 @@ impl Keys {
         // A key of one part, which nearly all are, is looked up as it is.
         let joined;
         let mut first = parts.clone().flatten();
-        let whole = match (first.next(), first.next()) {
-            (Some(only), None) => only,
-            _ => {
-                joined = join(parts.clone().flatten());
-                &joined
-            }
+        let whole = if let (Some(only), None) = (first.next(), first.next()) {
+            only
+        } else {
+            joined = join(parts.clone().flatten());
+            &joined
         };
         let next = self.numbers.len() as u32;
         let number = if let Some(number) = self.numbers.get(whole) {
