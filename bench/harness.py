@@ -20,6 +20,8 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+# What the servers under test say.
+LOG = TARGET / "bench.log"
 
 # One machine that runs database, server and load: nothing waits for a disk.
 SETTINGS = {
@@ -49,6 +51,7 @@ def fail(text):
 def session():
     """An ExitStack that unwinds on Ctrl-C and on a polite kill as well."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    LOG.unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:
         try:
             yield stack
@@ -193,7 +196,8 @@ def spawn(stack, command, environment=None):
     """Starts a process that ends with us."""
     # What is set around us must not change what is measured.
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    process = subprocess.Popen([str(word) for word in command], env={**inherited, **(environment or {})}, stdout=subprocess.DEVNULL, cwd=ROOT)
+    with open(LOG, "ab") as log:
+        process = subprocess.Popen([str(word) for word in command], env={**inherited, **(environment or {})}, stdout=log, stderr=log, cwd=ROOT)
     stack.callback(end, process)
     return process
 
@@ -224,7 +228,7 @@ def wait_ready(process, url, pause=0.02, patience=20):
     start = time.monotonic()
     while time.monotonic() - start < patience:
         if process.poll() is not None:
-            fail(f"{process.args[0]} ended with status {process.returncode}")
+            fail(f"{process.args[0]} ended with status {process.returncode}; see {LOG}")
         try:
             with urllib.request.urlopen(url, timeout=2) as response:
                 if response.status == 200:

@@ -227,7 +227,9 @@ fn every_operator_is_asked_of_every_type_that_admits_it() {
 fn collect(catalog: &Catalog, resource: &Resource, clause: &serde_json::Value, asked: &mut BTreeSet<(String, &'static str)>) {
     for (key, value) in clause.as_object().into_iter().flatten() {
         if let Some(clauses) = value.as_array() {
-            clauses.iter().for_each(|clause| collect(catalog, resource, clause, asked));
+            for clause in clauses {
+                collect(catalog, resource, clause, asked);
+            }
         } else if key == "not" {
             collect(catalog, resource, value, asked);
         } else if let Some(relation) = resource.relation(key) {

@@ -52,7 +52,7 @@ pub fn viewer(name: &str) -> Viewer {
 
 /// What a request became.
 pub enum Planned<'c> {
-    Plan(Plan<'c>),
+    Plan(Box<Plan<'c>>),
     Faults(Error),
     Denied,
 }
@@ -78,7 +78,7 @@ pub fn planned<'c>(catalog: &'c Catalog, case: &case::GoldenCase) -> Planned<'c>
     };
     let key = case.id(catalog.resource(id).key.len());
     match merged(case.body().as_bytes()).and_then(|statement| plan::plan(entrance, statement, &viewer, operation, key.as_deref())) {
-        Ok(plan) => Planned::Plan(plan),
+        Ok(plan) => Planned::Plan(Box::new(plan)),
         Err(error) => Planned::Faults(error),
     }
 }

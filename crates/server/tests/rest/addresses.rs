@@ -35,9 +35,6 @@ async fn an_unknown_address_is_404() {
         "/api/shop/customers/list/1",
         "/api/shop/customers/find/",
         "/api/shop/customers/find/1/2",
-        "/api/%FF/customers/list",
-        "/api/shop/%ff%fe/list",
-        "/api/shop/customers/%80",
         "/api/shop/customers/..%2f",
         "/graphql",
         "/metrics",
@@ -48,6 +45,16 @@ async fn an_unknown_address_is_404() {
         assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "{path}");
         let answer = server.get(path).await;
         assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "GET {path}");
+    }
+}
+
+// contract E2.5, contract E2.1
+#[tokio::test]
+async fn an_address_that_is_no_utf8_is_404_like_any_other_unknown_one() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    for path in ["/api/%FF/customers/list", "/api/shop/%ff%fe/list", "/api/shop/customers/%80", "/api/shop/%C3/find/1", "/%FF"] {
+        let answer = server.post(path, "").await;
+        assert_eq!(answer.problem(404)["code"], "NOT_FOUND", "{path}");
     }
 }
 

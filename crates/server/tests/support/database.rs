@@ -66,6 +66,19 @@ impl Database {
         }
     }
 
+    /// Runs one statement and says how many rows it changed.
+    pub async fn change(&self, statement: &str) -> u64 {
+        match &self.keeper {
+            Keeper::Cluster(_) => {
+                self.client().await.execute(statement, &[]).await.unwrap_or_else(|error| panic!("{error:?}\n{statement}"))
+            }
+            Keeper::File { path, .. } => {
+                let changed = rusqlite::Connection::open(path).and_then(|file| file.execute(statement, []));
+                changed.unwrap_or_else(|error| panic!("{error}\n{statement}")) as u64
+            }
+        }
+    }
+
     /// The name, for questions about `pg_stat_activity`.
     pub fn name(&self) -> &str {
         match &self.keeper {

@@ -1,5 +1,5 @@
 //! What the server's tests share: databases of their own, a server over real HTTP, and a client that sees every byte.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(dead_code, unused_imports, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod database;
 pub mod http;

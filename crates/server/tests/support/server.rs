@@ -7,6 +7,7 @@ use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot::{self, BootError, Service};
 use peristyle::config::{Config, LogFormat, ManifestPath};
+use peristyle::metrics::Metrics;
 use peristyle::{listen, rest};
 use query::policy::Viewer;
 use store::DatabaseSettings;
@@ -86,10 +87,11 @@ impl Setup {
         let listener = listen::bind(config.listen).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config, Arc::default()), async {
+        let metrics = Arc::<Metrics>::default();
+        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config, metrics.clone()), async {
             _ = stopped.await;
         }));
-        Server { address, stop, task }
+        Server { address, metrics, stop, task }
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -101,6 +103,7 @@ impl Setup {
 #[derive(Debug)]
 pub struct Server {
     pub address: SocketAddr,
+    pub metrics: Arc<Metrics>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }

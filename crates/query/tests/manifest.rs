@@ -1,0 +1,75 @@
+//! What a manifest may not say: every fault names its line and what is accepted, before anything is served.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+
+/// Two resources that lead to each other, with a constraint each.
+fn manifest(first: &str, second: &str) -> String {
+    format!(
+        "[resource.t.first]\n{first}\n\
+         [resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\nsecondId = \"int\"\n\
+         [resource.t.first.relations]\nsecond = {{ one = \"t.second\", on = {{ secondId = \"id\" }} }}\nsiblings = {{ many = \"t.first\", on = {{ secondId = \"secondId\" }} }}\n\
+         [resource.t.second]\n{second}\n\
+         [resource.t.second.fields]\nid = {{ type = \"int\", key = true }}\nname = \"text\"\n\
+         [resource.t.second.relations]\nfirsts = {{ many = \"t.first\", on = {{ id = \"secondId\" }} }}\n"
+    )
+}
+
+/// The faults as `line: message`, none for a manifest that is good.
+fn faults(text: &str) -> Vec<String> {
+    let read = Manifest::read(text).and_then(|manifest| Catalog::resolve(&manifest));
+    read.err().map(|error| error.0.iter().map(|fault| format!("{}: {}", fault.line, fault.message)).collect()).unwrap_or_default()
+}
+
+// contract P2.9, contract P2.8, contract P1.6
+#[test]
+fn constraints_that_lead_to_each_other_are_refused() {
+    let onward = "constraint = { where = { second = {} } }";
+    let back = "constraint = { where = { or = [{ name = { eq = \"x\" } }, { not = { firsts = {} } }] } }";
+    assert_eq!(faults(&manifest(onward, "")), Vec::<String>::new());
+    assert_eq!(faults(&manifest("", back)), Vec::<String>::new());
+    let circle = faults(&manifest(onward, back));
+    assert_eq!(circle.len(), 2, "{circle:?}");
+    assert!(circle.iter().all(|fault| fault.contains("leads back to itself")), "{circle:?}");
+    let own = faults(&manifest("constraint = { where = { siblings = {} } }", ""));
+    assert!(own.len() == 1 && own[0].starts_with("1: ") && own[0].contains("`t.first`"), "{own:?}");
+    let there_and_back = faults(&manifest("constraint = { where = { second = { firsts = { id = { gt = 1 } } } } }", ""));
+    assert_eq!(there_and_back.len(), 1, "{there_and_back:?}");
+}
+
+// contract P2.9
+#[test]
+fn a_constraint_neither_skips_nor_aggregates() {
+    for (constraint, word) in [
+        ("constraint = { offset = 5 }", "`offset`"),
+        ("constraint = { where = { id = { gt = 1 } }, aggregation = { fields = [{ fn = \"count\", field = \"*\" }] } }", "`aggregation`"),
+    ] {
+        let faults = faults(&manifest(constraint, ""));
+        assert!(!faults.is_empty() && faults.iter().all(|fault| fault.starts_with("2: ")), "{faults:?}");
+        assert!(faults.iter().any(|fault| fault.contains(word)), "{faults:?}");
+    }
+}
+
+// contract P2.7, contract P1.6, contract P1.1
+#[test]
+fn a_constraint_is_checked_when_it_is_read() {
+    for (constraint, word) in [
+        ("constraint = { where = { nobody = { eq = 1 } } }", "nobody"),
+        ("constraint = { where = { id = { like = 1 } } }", "like"),
+        ("constraint = { where = { id = { eq = \"one\" } } }", "whole number"),
+        ("constraint = { where = { id = { eq = \"$tenant\" } } }", "$account"),
+        ("constraint = { where = { id = { in = [\"$account.id\", \"x\"] } } }", "whole number"),
+        ("constraint = { relations = { nobody = true } }", "nobody"),
+        ("constraint = { order = [{ field = \"nobody\" }] }", "nobody"),
+        ("constraint = { limit = 10001 }", "10000"),
+        ("constraint = { attributes = [\"id\"] }", "attributes"),
+    ] {
+        let faults = faults(&manifest(constraint, ""));
+        assert!(faults.iter().any(|fault| fault.starts_with("2: ") && fault.contains(word)), "{constraint}: {faults:?}");
+    }
+    assert_eq!(
+        faults(&manifest("constraint = { where = { id = { in = \"$account.ids\" } }, order = [{ field = \"id\" }], limit = 5 }", "")),
+        Vec::<String>::new()
+    );
+}

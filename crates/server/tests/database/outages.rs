@@ -1,0 +1,99 @@
+//! The database goes away and comes back; the server stays.
+
+use crate::support::proxy::{Cable, Proxy};
+use crate::support::{Response, Setup, until};
+use crate::{MANIFEST, database, port};
+
+const LIST: &str = "/api/shop/items/list";
+const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
+const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
+
+// contract E2.6, contract E5.1
+#[tokio::test]
+async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
+    let database = database().await;
+    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    server.post(LIST, ONE).await.good();
+    for round in 0..2 {
+        cable.set(Cable::Cut);
+        for (operation, body) in
+            [("list", ONE), ("list", "{}"), ("list", DEEP), ("paginate", ONE), ("paginate", "{}"), ("find", ONE), ("find/1", "")]
+        {
+            let answer = server.post(&format!("/api/shop/items/{operation}"), body).await;
+            let problem = answer.problem(503);
+            assert_eq!(problem["code"], "DATABASE_UNAVAILABLE", "{round} {operation}");
+            assert!(answer.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok()), "{round} {operation}");
+            for word in ["127.0.0.1", "postgres", "refused", "os error", "connection"] {
+                assert!(!answer.text().to_ascii_lowercase().contains(word), "{}", answer.text());
+            }
+        }
+        let ready = server.get("/ready").await;
+        assert_eq!((ready.problem(503)["code"].as_str(), ready.header("retry-after").is_some()), (Some("DATABASE_UNAVAILABLE"), true));
+        assert_eq!(server.get("/health").await.status(), 200);
+        // What is refused without the database is refused as ever.
+        server.post(LIST, "{").await.problem(400);
+        cable.set(Cable::Whole);
+        assert_eq!(server.get("/ready").await.status(), 200);
+        server.post(LIST, ONE).await.good();
+        assert_eq!(server.post(LIST, DEEP).await.good().as_array().map(Vec::len), Some(2000));
+    }
+}
+
+// contract E2.6
+#[tokio::test]
+async fn connections_that_the_database_ended_are_not_noticed_by_clients() {
+    let database = database().await;
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    for (operation, body) in [("list", ONE), ("list", "{}"), ("list", DEEP), ("paginate", DEEP), ("find/1", "")] {
+        // Several at once, so that the pool holds several connections.
+        let warm = (0..8).map(|_| server.post(LIST, DEEP));
+        futures_util::future::join_all(warm).await;
+        let ended = database.change(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'peristyle'",
+        );
+        assert!(ended.await > 0);
+        let answers = futures_util::future::join_all((0..4).map(|_| server.post("/api/shop/items/find/1", ""))).await;
+        assert!(answers.iter().all(|answer| answer.status() == 200), "{:?}", answers.iter().map(Response::text).collect::<Vec<_>>());
+        assert_eq!(server.post(&format!("/api/shop/items/{operation}"), body).await.status(), 200, "{operation} {body}");
+    }
+}
+
+// contract E5.1
+#[tokio::test]
+async fn a_database_that_hangs_is_not_ready() {
+    let database = database().await;
+    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    assert_eq!(server.get("/ready").await.status(), 200);
+    cable.set(Cable::Frozen);
+    server.get("/ready").await.problem(503);
+    assert_eq!(server.get("/health").await.status(), 200);
+    cable.set(Cable::Whole);
+    until("the server is ready again", async || server.get("/ready").await.status() == 200).await;
+}
+
+// contract E4.3, contract E2.6
+#[tokio::test]
+async fn an_answer_whose_database_goes_away_midway_is_cut() {
+    let database = database().await;
+    database
+        .execute(
+            "ALTER TABLE items ALTER COLUMN label TYPE text; INSERT INTO items SELECT n, repeat('y', 500) FROM generate_series(3000, 60000) n",
+        )
+        .await;
+    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    for body in ["{}", DEEP] {
+        let mut wire = crate::support::http::Wire::narrow(server.address).await;
+        wire.request(&crate::support::post(LIST, body)).await;
+        let head = wire.head().await.expect("a head");
+        assert_eq!(head.status, 200);
+        cable.set(Cable::Cut);
+        let answer = wire.rest(head, "POST").await;
+        assert!(!answer.whole, "{} bytes that look like all of it", answer.body.len());
+        assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err());
+        cable.set(Cable::Whole);
+        server.post(LIST, ONE).await.good();
+    }
+}

@@ -1,0 +1,138 @@
+//! Time limits: statements that run too long, clients that go away, pools that are empty.
+
+use std::time::{Duration, Instant};
+
+use crate::support::http::Wire;
+use crate::support::{Database, PLACES, Place, Server, Setup, post, until};
+
+const MANIFEST: &str = r#"
+[resource.shop.nap.fields]
+id = "bigint"
+
+[resource.shop.row.fields]
+id = { type = "int", key = true }
+label = "text"
+
+[resource.shop.row.relations]
+naps = { many = "shop.nap", on = { id = "id" } }
+"#;
+
+/// A view that takes minutes to read, and a table of thirty megabytes.
+async fn database(place: Place) -> Database {
+    let nap = match place {
+        Place::Postgres => "CREATE VIEW naps AS SELECT n AS id FROM generate_series(1, 3::bigint) n WHERE pg_sleep(60) IS NOT NULL",
+        Place::Sqlite => {
+            "CREATE VIEW naps AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT n AS id FROM numbers WHERE n < 0"
+        }
+    };
+    let text = if place == Place::Postgres { "repeat('x', 1000)" } else { "hex(zeroblob(500))" };
+    let script = format!(
+        "{nap}; CREATE TABLE rows (id integer PRIMARY KEY, label text); \
+         INSERT INTO rows WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 30000) SELECT n, {text} FROM numbers;"
+    );
+    Database::with(place, &script).await
+}
+
+const NAPS: [(&str, &str); 4] = [
+    ("/api/shop/naps/list", "{}"),
+    ("/api/shop/naps/paginate", r#"{"query":{"limit":5}}"#),
+    ("/api/shop/rows/list", r#"{"query":{"relations":{"naps":true},"limit":1}}"#),
+    ("/api/shop/rows/list", r#"{"query":{"relations":{"naps":true}}}"#),
+];
+
+async fn serve(database: &Database, timeout: Duration) -> Server {
+    let mut setup = Setup::new(MANIFEST).pool(1);
+    setup.database.timeout = timeout;
+    setup.serve(database).await
+}
+
+const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
+
+// contract E2.7, trap 20
+#[tokio::test]
+async fn a_statement_that_runs_too_long_is_cancelled_and_answers_504() {
+    for place in PLACES {
+        let database = database(place).await;
+        let server = serve(&database, Duration::from_millis(200)).await;
+        for (path, body) in NAPS {
+            let started = Instant::now();
+            let problem = server.post(path, body).await.problem(504);
+            assert_eq!(problem["code"], "TIMEOUT", "{place:?} {path} {body}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{place:?} {path}");
+            if place == Place::Postgres {
+                until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
+            }
+            // The only connection there is serves again.
+            until("the server answers", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
+        }
+    }
+}
+
+/// Starts each statement, hangs up, and expects the only connection to be free again long before the statement would end.
+async fn hang_up(place: Place, running: impl AsyncFn(&Database, &Server) -> bool) {
+    let database = database(place).await;
+    let server = serve(&database, Duration::from_secs(60)).await;
+    for (path, body) in NAPS {
+        let wire = post(path, body).start(server.address).await;
+        until("the statement runs", async || running(&database, &server).await).await;
+        drop(wire);
+        let free = format!("the connection is free after {path} {body}");
+        let waited = until(&free, async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
+        assert!(waited < Duration::from_secs(10), "{path} {body}: {waited:?}");
+        if place == Place::Postgres {
+            until("the statement is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
+        }
+    }
+}
+
+// contract E4.4, trap 20
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_statement_with_it_on_postgres() {
+    hang_up(Place::Postgres, async |database, _| database.sessions("state = 'active' AND query LIKE '%naps%'").await == 1).await;
+}
+
+// contract E4.4, trap 20
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
+    // The only connection is taken when nobody else gets one.
+    hang_up(Place::Sqlite, async |_, server| {
+        tokio::time::timeout(Duration::from_millis(300), server.post("/api/shop/rows/list", ONE)).await.is_err()
+    })
+    .await;
+}
+
+// contract E5.5
+#[tokio::test]
+async fn a_request_whose_client_goes_away_is_in_flight_no_more() {
+    let database = database(Place::Sqlite).await;
+    let server = serve(&database, Duration::from_secs(60)).await;
+    let in_flight = |count: u32| server.metrics.text().contains(&format!("peristyle_requests_in_flight {count}\n"));
+    let wire = post(NAPS[1].0, NAPS[1].1).start(server.address).await;
+    until("the request is in flight", async || in_flight(1)).await;
+    drop(wire);
+    until("it no longer is", async || in_flight(0)).await;
+}
+
+// contract E2.6
+#[tokio::test]
+async fn a_pool_without_a_free_connection_is_503_with_retry_after() {
+    for place in PLACES {
+        let database = database(place).await;
+        let server = serve(&database, Duration::from_millis(500)).await;
+        // A reader that does not read holds the only connection.
+        let mut holder = Wire::narrow(server.address).await;
+        holder.request(&post("/api/shop/rows/list", "{}")).await;
+        assert_eq!(holder.head().await.expect("a head").status, 200, "{place:?}");
+        for (path, body) in
+            [("/api/shop/rows/list", ONE), ("/api/shop/rows/list", "{}"), ("/api/shop/rows/paginate", ONE), ("/api/shop/rows/find/1", "")]
+        {
+            let answer = server.post(path, body).await;
+            assert_eq!(answer.problem(503)["code"], "OVERLOADED", "{place:?} {path}");
+            assert!(answer.header("retry-after").is_some(), "{place:?}");
+        }
+        assert_eq!(server.get("/health").await.status(), 200);
+        // The database answers, it is only busy: the server is not to be taken out of service for that.
+        drop(holder);
+        until("the connection is free", async || server.post("/api/shop/rows/list", ONE).await.status() == 200).await;
+    }
+}

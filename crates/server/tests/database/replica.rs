@@ -1,0 +1,48 @@
+//! Reads may go to a replica, and come back when it is gone.
+
+use crate::support::proxy::{Cable, Proxy};
+use crate::support::{Database, Place, Setup};
+use crate::{MANIFEST, SCRIPT, database, port};
+
+// contract B1.2
+#[tokio::test]
+async fn reads_use_the_replica_and_fall_back_to_the_primary() {
+    let primary = database().await;
+    let replica = Database::with(Place::Postgres, &format!("{SCRIPT} UPDATE items SET label = 'from the replica';")).await;
+    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let mut setup = Setup::new(MANIFEST);
+    setup.read_url = Some(format!("postgres://postgres@{}/{}", cable.address, replica.name()));
+    let server = setup.serve(&primary).await;
+    let labels = async || {
+        let mut labels = Vec::new();
+        for operation in ["find", "find/1", "list", "paginate"] {
+            let body = r#"{"query":{"where":{"id":{"eq":1}}}}"#;
+            let answer = server.post(&format!("/api/shop/items/{operation}"), body).await.good();
+            let row = if operation == "list" {
+                &answer[0]
+            } else if operation == "paginate" {
+                &answer["rows"][0]
+            } else {
+                &answer
+            };
+            labels.push(row["label"].as_str().expect("a label").to_owned());
+        }
+        labels
+    };
+    assert_eq!(labels().await, ["from the replica"; 4]);
+    cable.set(Cable::Cut);
+    assert_eq!(labels().await, ["item 1"; 4]);
+    assert_eq!(server.get("/ready").await.status(), 200, "the primary answers");
+    cable.set(Cable::Whole);
+    assert_eq!(labels().await, ["from the replica"; 4]);
+}
+
+// contract B1.1, contract B1.2
+#[tokio::test]
+async fn a_replica_s_bad_address_is_told_by_its_own_variable() {
+    let primary = database().await;
+    let mut setup = Setup::new(MANIFEST);
+    setup.read_url = Some("postgres://u:sesame@replica/db?sslmode=perhaps".to_owned());
+    let message = setup.boot(&primary.url).await.expect_err("no such sslmode").to_string();
+    assert!(message.starts_with("DATABASE_READ_URL: ") && !message.contains("sesame"), "{message}");
+}

@@ -1,0 +1,179 @@
+//! What stops a process from starting: one message, nothing on standard output, a non-zero code.
+
+use crate::program::{Folder, MANIFEST};
+use crate::support::get;
+
+// contract B1.1
+#[test]
+fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
+    let folder = Folder::shop();
+    for (variable, value, accepted) in [
+        ("OAUTH_STRATEGY", "hub", "none, local-provider, platform-hub"),
+        ("LISTEN", "localhost", "127.0.0.1:4000"),
+        ("LISTEN", "127.0.0.1:70000", "127.0.0.1:4000"),
+        ("DATABASE_URL", "mysql://root:sesame@h/d", "sqlite://PATH"),
+        ("DATABASE_URL", "postgres://u:sesame@h:port/d", "PostgreSQL"),
+        ("DATABASE_READ_URL", "sqlite://x.db", "postgres://"),
+        ("DATABASE_POOL", "0", "1 to 1000"),
+        ("DATABASE_POOL", "many", "1 to 1000"),
+        ("DATABASE_TIMEOUT", "soon", "30s"),
+        ("DATABASE_TIMEOUT", "-1", "30s"),
+        ("DATABASE_PREPARE", "maybe", "on or off"),
+        ("APP_URL", "https://a.example/path", "without a path"),
+        ("APP_CORS_ORIGIN", "*", "origin"),
+        ("TRUSTED_PROXIES", "proxy", "IP addresses"),
+        ("METRICS_LISTEN", "9100", "127.0.0.1:9100"),
+        ("LOG", "peristyle=loud", "info"),
+        ("LOG_FORMAT", "xml", "text or json"),
+    ] {
+        for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
+            let finished = folder.run(command, &[(variable, value)]);
+            let message = finished.refused();
+            assert!(message.starts_with(&format!("{variable}: ")) && message.contains(accepted), "{message}");
+            assert!(!finished.err().contains("sesame"), "{message}");
+            if command == ["serve"] && variable != "DATABASE_URL" {
+                assert_eq!(finished.err().lines().count(), 1, "{}", finished.err());
+            }
+        }
+    }
+}
+
+// contract B1.1, contract B1.2
+#[test]
+fn sqlite_without_a_path_is_malformed() {
+    let folder = Folder::shop();
+    for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
+        let message = folder.run(command, &[("DATABASE_URL", "sqlite://")]).refused();
+        assert!(message.starts_with("DATABASE_URL: ") && message.to_ascii_lowercase().contains("path"), "{command:?}: {message}");
+    }
+}
+
+// contract B1.1
+#[test]
+fn a_variable_that_is_no_utf8_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::shop();
+    let output = folder.command(&["serve"]).env("LOG", std::ffi::OsStr::from_bytes(b"\xff")).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("peristyle: LOG: "));
+}
+
+// contract B2.1
+#[test]
+fn an_unknown_strategy_fails_at_boot_and_lists_the_options() {
+    let folder = Folder::shop();
+    for word in ["None", "NONE", " none", "none ", "hub", "local_provider", "platform-hub,none"] {
+        let message = folder.run(&["serve"], &[("OAUTH_STRATEGY", word)]).refused();
+        assert!(message.starts_with("OAUTH_STRATEGY: ") && message.contains(&format!("{word:?}")), "{message}");
+        for option in ["none", "local-provider", "platform-hub"] {
+            assert!(message.contains(option), "{message}");
+        }
+    }
+}
+
+// contract B2.1, contract B2.2
+#[tokio::test]
+async fn a_missing_or_empty_strategy_means_none_with_a_prominent_warning() {
+    let folder = Folder::shop();
+    for variables in [&[][..], &[("OAUTH_STRATEGY", "")], &[("OAUTH_STRATEGY", "none")]] {
+        let mut serving = folder.serve(variables);
+        let warning = serving.line(|line| line.contains("OAUTH_STRATEGY"));
+        assert!(warning.contains("WARN") && warning.contains("none") && warning.contains("NO AUTHORITY"), "{warning}");
+        assert_eq!(get("/health").send(serving.address).await.status(), 200);
+        serving.stop();
+    }
+}
+
+// contract B1.3
+#[tokio::test]
+async fn without_a_manifest_at_the_default_place_the_server_starts_with_a_warning() {
+    let folder = Folder::new();
+    let mut serving = folder.serve(&[("DATABASE_URL", "")]);
+    let warning = serving.line(|line| line.contains("peristyle.toml"));
+    assert!(warning.contains("WARN"), "{warning}");
+    assert_eq!(get("/ready").send(serving.address).await.status(), 200);
+    get("/api/shop/customers/list").send(serving.address).await.problem(404);
+    serving.stop();
+    assert!(folder.path("peristyle.db").exists(), "sqlite://peristyle.db is the default");
+}
+
+// contract B1.3
+#[test]
+fn a_named_manifest_that_is_missing_fails_at_boot() {
+    let folder = Folder::shop();
+    let message = folder.run(&["serve"], &[("PERISTYLE_MANIFEST", "elsewhere.toml")]).refused();
+    assert!(message.starts_with("PERISTYLE_MANIFEST: elsewhere.toml "), "{message}");
+    let message = folder.run(&["serve"], &[("PERISTYLE_MANIFEST", ".")]).refused();
+    assert!(message.starts_with("PERISTYLE_MANIFEST: "), "{message}");
+}
+
+// contract P1.6, contract P1.3, contract P1.5
+#[test]
+fn a_fault_of_the_manifest_names_file_line_and_what_is_accepted() {
+    let folder = Folder::shop();
+    for (text, line, words) in [
+        ("[resource.shop.customer.fields]\nid = \"integer\"\n", 2, &["bool", "bigint", "timestamp"][..]),
+        ("[resource.shop.customer]\ntabel = \"x\"\n", 2, &["tabel", "table"]),
+        ("\n\n[resource.shop.customer.fields]\nid = { type = \"int\", kee = true }\n", 4, &["kee"]),
+        ("[resource.shop.customer.fields\n", 1, &[]),
+        ("[resource.iam.customer.fields]\nid = \"int\"\n", 1, &["iam"]),
+        ("[resource.shop.customer.fields]\nand = \"int\"\n", 2, &["and"]),
+        (
+            "[resource.shop.customer.fields]\nid = \"int\"\n[resource.shop.customer.relations]\nx = { many = \"shop.nothing\", on = { id = \"id\" } }\n",
+            4,
+            &["shop.nothing"],
+        ),
+    ] {
+        folder.write("peristyle.toml", text);
+        for command in ["serve", "check"] {
+            let message = folder.run(&[command], &[]).refused();
+            assert!(message.starts_with(&format!("peristyle.toml:{line}: ")), "{message}");
+            assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        }
+    }
+}
+
+// contract P4.2
+#[test]
+fn a_manifest_that_does_not_fit_the_database_fails_at_boot() {
+    let folder = Folder::shop();
+    folder.write(
+        "peristyle.toml",
+        &MANIFEST.replace("[resource.shop.order.fields]", "[resource.shop.order]\ntable = \"ordres\"\n[resource.shop.order.fields]"),
+    );
+    let finished = folder.run(&["serve"], &[]);
+    let message = finished.refused();
+    assert!(message.starts_with("peristyle.toml:") && message.contains("ordres"), "{message}");
+    folder.write("peristyle.toml", &MANIFEST.replace("total =", "amount ="));
+    let message = folder.run(&["serve"], &[]).refused();
+    assert!(message.starts_with("peristyle.toml:") && message.contains("amount"), "{message}");
+}
+
+// contract B1.2
+#[test]
+fn a_database_that_is_not_there_fails_at_boot() {
+    let folder = Folder::shop();
+    let message = folder.run(&["serve"], &[("DATABASE_URL", "sqlite://missing.db")]).refused();
+    assert!(message.starts_with("DATABASE_URL: ") && message.contains("missing.db"), "{message}");
+    assert!(!folder.path("missing.db").exists(), "and is not made");
+    folder.write(
+        "text.db",
+        "this is no database, but it is long enough to have a header of a hundred bytes or so, which makes it one that is broken",
+    );
+    let message = folder.run(&["serve"], &[("DATABASE_URL", "sqlite://text.db")]).refused();
+    assert!(message.starts_with("DATABASE_URL: "), "{message}");
+    let message = folder.run(&["serve"], &[("DATABASE_URL", "postgres://u:sesame@127.0.0.1:1/d")]).refused();
+    assert!(message.starts_with("DATABASE_URL: ") && !message.contains("sesame"), "{message}");
+}
+
+// contract B1.4
+#[test]
+fn an_address_in_use_is_one_clear_message() {
+    let folder = Folder::shop();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    for variable in ["LISTEN", "METRICS_LISTEN"] {
+        let message = folder.run(&["serve"], &[(variable, &address)]).refused();
+        assert!(message.starts_with(&format!("{variable}: {address} ")), "{message}");
+    }
+}

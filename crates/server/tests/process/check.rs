@@ -1,0 +1,68 @@
+//! `--help` and `check`.
+
+use serde_json::Value;
+
+use crate::program::{Folder, MANIFEST};
+
+// contract B3.1
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = Folder::new();
+    for arguments in [&["--help"][..], &["serve", "--help"], &["check", "--help"], &["introspect", "--help"], &["explain", "--help"]] {
+        let text = folder.run(arguments, &[("LISTEN", "nonsense")]).good();
+        assert!(text.contains("Example") && text.contains("peristyle"), "{text}");
+    }
+    assert!(folder.run(&["--version"], &[]).good().starts_with("peristyle "));
+    for arguments in [&[][..], &["nonsense"], &["check", "--nonsense"], &["explain"]] {
+        let output = folder.command(arguments).output().expect("the program runs");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+// contract P4.1, contract B3.1
+#[test]
+fn check_accepts_a_manifest_that_fits() {
+    let folder = Folder::shop();
+    let text = folder.run(&["check"], &[]).good();
+    assert!(text.contains("2 resource(s): 0 error(s), 0 warning(s)"), "{text}");
+    let object: Value = serde_json::from_str(&folder.run(&["check", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!((&object["errors"], &object["warnings"], &object["resources"]), (&0.into(), &0.into(), &2.into()));
+    assert_eq!(object["findings"], serde_json::json!([]));
+}
+
+// contract P4.1, contract P4.2
+#[test]
+fn check_says_what_to_fix_and_exits_non_zero() {
+    let folder = Folder::shop();
+    let manifest = MANIFEST
+        .replace("total = \"decimal\"", "total = \"decimal\"\ntaxes = \"decimal\"")
+        .replace("name = { type = \"text\", null = false }", "name = \"text\"");
+    folder.write("peristyle.toml", &manifest);
+    let output = folder.command(&["check"]).output().expect("the program runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let line = 1 + manifest.lines().position(|line| line.starts_with("taxes")).expect("the line");
+    assert!(text.contains(&format!("error: peristyle.toml:{line}: ")) && text.contains("taxes"), "{text}");
+    let output = folder.command(&["check", "--json"]).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(object["errors"], 1, "{object}");
+    let errors = object["findings"].as_array().expect("findings");
+    let error = errors.iter().find(|finding| finding["severity"] == "error").expect("an error");
+    assert_eq!((&error["file"], &error["line"]), (&"peristyle.toml".into(), &line.into()));
+    // An index that is missing under a relation slows it, and does not stop it.
+    folder.write("peristyle.toml", MANIFEST);
+    rusqlite::Connection::open(folder.path("shop.db"))
+        .and_then(|file| file.execute_batch("DROP INDEX orders_of_customer"))
+        .expect("dropped");
+    let text = folder.run(&["check"], &[]).good();
+    assert!(text.contains("warning: peristyle.toml:") && text.contains("index"), "{text}");
+}
+
+// contract B1.3
+#[test]
+fn check_needs_a_manifest() {
+    let folder = Folder::new();
+    let message = folder.run(&["check"], &[]).refused();
+    assert!(message.contains("peristyle.toml"), "{message}");
+}

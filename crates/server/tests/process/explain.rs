@@ -1,0 +1,56 @@
+//! `explain RESOURCE STATEMENT.json`
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::Folder;
+
+const STATEMENT: &str = r#"{"where":{"name":{"iLike":"a%"}},"relations":{"orders":{"limit":2}},"limit":5}"#;
+
+// contract E5.4, contract B3.1
+#[test]
+fn explain_shows_the_sql_of_each_level() {
+    let folder = Folder::shop();
+    folder.write("statement.json", STATEMENT);
+    let text = folder.run(&["explain", "shop.customer", "statement.json"], &[]).good();
+    for word in ["shop.customer", "root", "orders", "SELECT", "parameters:", "query", "total"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let object: Value =
+        serde_json::from_str(&folder.run(&["explain", "shop.customer", "statement.json", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!(object["levels"].as_array().map(Vec::len), Some(2), "{object}");
+    assert!(object["levels"][0].get("plan").is_none());
+    let object: Value =
+        serde_json::from_str(&folder.run(&["explain", "shop.customer", "statement.json", "--json", "--analyze"], &[]).good())
+            .expect("one JSON object");
+    assert!(object["levels"][0]["plan"].as_array().is_some_and(|lines| !lines.is_empty()), "{object}");
+    let mut child = folder.command(&["explain", "shop.customer", "-"]).stdin(Stdio::piped()).spawn().expect("the program starts");
+    child.stdin.take().expect("standard input").write_all(STATEMENT.as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), text);
+}
+
+// contract B3.1
+#[test]
+fn explain_says_what_to_fix() {
+    let folder = Folder::shop();
+    folder.write("bad.json", r#"{"where":{"nmae":{"eq":1}},"limit":10001}"#);
+    folder.write("text.json", "nonsense");
+    folder.write("good.json", "{}");
+    for (resource, file, words) in [
+        ("shop.customer", "bad.json", &["bad.json", "/where/nmae", "/limit"][..]),
+        ("shop.customer", "text.json", &["text.json"]),
+        ("shop.customer", "none.json", &["none.json", "cannot be read"]),
+        ("shop.custmer", "good.json", &["shop.custmer", "shop.customer", "shop.order"]),
+    ] {
+        for arguments in [&["explain", resource, file][..], &["explain", resource, file, "--json"]] {
+            let finished = folder.run(arguments, &[]);
+            finished.refused();
+            let err = finished.err();
+            assert!(words.iter().all(|word| err.contains(word)), "{err}");
+            assert_eq!(err.lines().count(), 1, "one line: {err}");
+        }
+    }
+}

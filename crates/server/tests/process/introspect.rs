@@ -1,0 +1,75 @@
+//! `introspect`: from a database to a manifest that `check` accepts.
+
+use serde_json::Value;
+
+use crate::program::Folder;
+use crate::support::{Place, shop};
+
+// contract P4.3, contract B3.1
+#[tokio::test]
+async fn introspect_writes_a_manifest_that_check_accepts_unedited() {
+    let database = shop::database(Place::Postgres).await;
+    let folder = Folder::shop();
+    rusqlite::Connection::open(folder.path("full.db"))
+        .and_then(|file| file.execute_batch(&shop::script(Place::Sqlite)))
+        .expect("a database");
+    std::fs::remove_file(folder.path("peristyle.toml")).expect("removed");
+    for (number, url) in [database.url.as_str(), "sqlite://full.db", "sqlite://shop.db"].into_iter().enumerate() {
+        let manifest = format!("made-{number}.toml");
+        let variables = [("DATABASE_URL", url), ("PERISTYLE_MANIFEST", manifest.as_str())];
+        let said = folder.run(&["introspect"], &variables).good();
+        assert!(said.contains(&manifest), "{said}");
+        let text = folder.read(&manifest);
+        assert!(text.contains("customer") && text.contains("orders = { many"), "{text}");
+        let checked = folder.run(&["check"], &variables).good();
+        assert!(checked.contains(" 0 error(s)"), "{url}: {checked}");
+        assert_eq!(folder.run(&["introspect", "--out", "-"], &variables).good().trim_end(), text.trim_end(), "{url}");
+    }
+}
+
+// contract P4.3
+#[test]
+fn introspect_refuses_to_overwrite() {
+    let folder = Folder::shop();
+    let before = folder.read("peristyle.toml");
+    let message = folder.run(&["introspect"], &[]).refused();
+    assert!(message.contains("peristyle.toml") && message.contains("--update"), "{message}");
+    assert_eq!(folder.read("peristyle.toml"), before);
+    let object: Value =
+        serde_json::from_str(&folder.run(&["introspect", "--out", "other.toml", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!((&object["file"], &object["tables"]), (&"other.toml".into(), &2.into()));
+    folder.run(&["introspect", "--out", "other.toml"], &[]).refused();
+    folder.run(&["introspect", "--force"], &[]).good();
+    assert_ne!(folder.read("peristyle.toml"), before);
+    let message = folder.run(&["introspect", "--out", "new.toml"], &[("DATABASE_URL", "sqlite://missing.db")]).refused();
+    assert!(message.contains("missing.db") && !folder.path("missing.db").exists(), "{message}");
+    let message = folder.run(&["introspect", "--out", "no/such/folder.toml"], &[]).refused();
+    assert!(message.contains("no/such/folder.toml"), "{message}");
+}
+
+// contract P4.4
+#[test]
+fn update_adds_what_is_new_and_keeps_every_edit() {
+    let folder = Folder::shop();
+    folder.run(&["introspect", "--force"], &[]).good();
+    let edited = folder
+        .read("peristyle.toml")
+        .replace("name = ", "# who it is\nfullName = { column = \"name\", type = \"text\", null = false } # was: name = ");
+    folder.write("peristyle.toml", &edited);
+    let nothing = folder.run(&["introspect", "--update"], &[]);
+    assert!(nothing.good().contains("addition"), "{}", nothing.out());
+    let again = folder.read("peristyle.toml");
+    assert!(again.contains("# who it is") && again.contains("fullName = "), "{again}");
+    rusqlite::Connection::open(folder.path("shop.db"))
+        .and_then(|file| {
+            file.execute_batch("CREATE TABLE tags (id INTEGER PRIMARY KEY, word TEXT); ALTER TABLE orders ADD COLUMN placed_on TEXT")
+        })
+        .expect("a new table");
+    let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");
+    assert!(object["added"].as_array().is_some_and(|added| added.len() >= 2), "{object}");
+    let updated = folder.read("peristyle.toml");
+    assert!(updated.contains("# who it is") && updated.contains("tag.fields]") && updated.contains("placedOn"), "{updated}");
+    assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
+    let message = folder.run(&["introspect", "--update", "--out", "none.toml"], &[]).refused();
+    assert!(message.contains("none.toml"), "{message}");
+}

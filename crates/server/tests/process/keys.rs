@@ -1,0 +1,69 @@
+//! Under every strategy but `none` the private key is looked at first.
+
+use std::process::{Command, Stdio};
+
+use crate::program::Folder;
+
+fn openssl(folder: &Folder, arguments: &[&str], out: &str) {
+    let status =
+        Command::new("openssl").args(arguments).arg("-out").arg(folder.path(out)).stderr(Stdio::null()).stdout(Stdio::null()).status();
+    assert!(status.expect("openssl runs").success(), "{arguments:?}");
+}
+
+fn refused(folder: &Folder, strategy: &str, path: Option<&str>) -> String {
+    let variables: Vec<_> = [("OAUTH_STRATEGY", strategy)].into_iter().chain(path.map(|path| ("OAUTH_PRIVATE_KEY_PATH", path))).collect();
+    folder.run(&["serve"], &variables).refused()
+}
+
+// contract B2.3
+#[test]
+fn a_key_that_is_missing_or_unusable_ends_the_process_and_names_its_path() {
+    let folder = Folder::shop();
+    openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"], "short.key");
+    openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-aes256", "-pass", "pass:x"], "locked.key");
+    openssl(&folder, &["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], "curve.key");
+    folder.write("empty.key", "");
+    folder.write("text.key", "sesame, not a key");
+    folder.write("broken.key", "-----BEGIN PRIVATE KEY-----\nc2VzYW1l\n-----END PRIVATE KEY-----\n");
+    for strategy in ["local-provider", "platform-hub"] {
+        let message = refused(&folder, strategy, None);
+        assert!(message.contains("OAUTH_PRIVATE_KEY_PATH") && message.contains(".keys/oauth-private.key"), "{message}");
+        for (file, word) in [
+            ("nowhere.key", "cannot be read"),
+            ("empty.key", "no private key"),
+            ("text.key", "no private key"),
+            ("broken.key", "malformed"),
+            ("short.key", "2048"),
+            ("locked.key", "encrypted"),
+            ("curve.key", "RSA"),
+        ] {
+            let message = refused(&folder, strategy, Some(file));
+            assert!(message.contains("OAUTH_PRIVATE_KEY_PATH") && message.contains(file) && message.contains(word), "{message}");
+            assert!(!message.contains("sesame") && !message.contains("not built"), "{message}");
+        }
+    }
+}
+
+// contract B2.4
+#[test]
+fn with_a_good_key_they_say_that_they_are_not_built_yet() {
+    let folder = Folder::shop();
+    openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "good.key");
+    let status = Command::new("openssl")
+        .args(["rsa", "-traditional", "-in"])
+        .arg(folder.path("good.key"))
+        .arg("-out")
+        .arg(folder.path("old.key"))
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.expect("openssl runs").success());
+    assert!(folder.read("old.key").contains("BEGIN RSA PRIVATE KEY"));
+    std::fs::create_dir(folder.path(".keys")).expect("a folder");
+    std::fs::copy(folder.path("good.key"), folder.path(".keys/oauth-private.key")).expect("a copy");
+    for strategy in ["local-provider", "platform-hub"] {
+        for path in [None, Some("good.key"), Some("old.key")] {
+            let message = refused(&folder, strategy, path);
+            assert!(message.contains(strategy) && message.contains("not built yet"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Logs: for people and for machines, with request ids and without data.
+
+use serde_json::Value;
+
+use crate::program::Folder;
+use crate::support::{Place, post, shop, variable};
+
+// contract B1.7
+#[tokio::test]
+async fn json_logs_are_one_object_a_line_and_carry_the_request_id() {
+    let folder = Folder::shop();
+    let serving = folder.serve(&[("LOG_FORMAT", "json"), ("LOG", "debug")]);
+    post("/api/shop/customers/list", "").header("x-request-id", "trace-me-42").send(serving.address).await.good();
+    post("/api/shop/customers/list", "{").header("x-request-id", "trace-me-43").send(serving.address).await.problem(400);
+    let log = serving.stop();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
+    assert!(lines.iter().any(|line| line["level"] == "WARN" && line.to_string().contains("NO AUTHORITY")));
+    for id in ["trace-me-42", "trace-me-43"] {
+        assert!(lines.iter().any(|line| line.to_string().contains(id)), "{id} in {log}");
+    }
+}
+
+// contract B1.7
+#[tokio::test]
+async fn the_filter_decides_what_is_logged() {
+    let folder = Folder::shop();
+    let serving = folder.serve(&[("LOG", "info")]);
+    post("/api/shop/customers/list", "").send(serving.address).await.good();
+    let log = serving.stop();
+    assert!(log.contains("serving") && !log.contains("DEBUG") && !log.contains("\u{1b}["), "{log}");
+}
+
+// contract B1.7, contract E2.8
+#[tokio::test]
+async fn even_the_fullest_log_shows_no_value_and_no_password() {
+    let database = shop::database(Place::Postgres).await;
+    let with_password = database.url.replace("postgres@", "postgres:sesame-opens@");
+    let encoded = variable("PERISTYLE_TEST_SOCKET").replace('/', "%2F");
+    let socket = format!("postgres://postgres:sesame-opens@{encoded}:{}/{}", variable("PERISTYLE_TEST_PORT"), database.name());
+    let folder = Folder::shop();
+    folder.write("peristyle.toml", shop::MANIFEST);
+    rusqlite::Connection::open(folder.path("full.db"))
+        .and_then(|file| file.execute_batch(&shop::script(Place::Sqlite)))
+        .expect("a database");
+    for url in [with_password.as_str(), &socket, "sqlite://full.db"] {
+        for prepare in ["on", "off"] {
+            let serving = folder.serve(&[("LOG", "trace"), ("DATABASE_URL", url), ("DATABASE_PREPARE", prepare)]);
+            for (operation, body) in [
+                ("list", r#"{"query":{"where":{"name":{"eq":"marker-a"},"tags":{"overlap":["marker-b"]}},"limit":1}}"#),
+                ("list", r#"{"query":{"where":{"name":{"in":["marker-c","x"]}}}}"#),
+                ("paginate", r#"{"query":{"where":{"orders":{"total":{"gt":"77777.77"}},"name":{"iLike":"%marker-d%"}}}}"#),
+                (
+                    "list",
+                    r#"{"query":{"relations":{"orders":{"where":{"total":{"gt":"77777.77"}}}}},"constraint":{"where":{"profile":{"ne":"marker-e"}}}}"#,
+                ),
+                ("find", r#"{"query":{"where":{"code":{"eq":"77777777-7777-4777-8777-777777777777"}}}}"#),
+                ("list", r#"{"query":{"where":{"visits":{"eq":"marker-f"}}}}"#),
+                ("list", r#"{"marker-g": "#),
+            ] {
+                let answer = post(&format!("/api/shop/customers/{operation}"), body)
+                    .header("authorization", "Bearer marker-h")
+                    .send(serving.address)
+                    .await;
+                assert!(answer.status() < 500, "{}", answer.text());
+            }
+            let log = serving.stop();
+            assert!(log.contains("TRACE") || log.contains("DEBUG"), "{log}");
+            // The rows themselves stay out too.
+            for secret in ["marker-", "77777.77", "77777777-7777", "sesame", "Ana", "key-of"] {
+                let found = log.lines().find(|line| line.contains(secret));
+                assert_eq!(found, None, "{secret} in the log of {url} with prepare {prepare}");
+            }
+        }
+    }
+}

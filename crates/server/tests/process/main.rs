@@ -1,0 +1,14 @@
+//! The binary itself: boot and its faults, signals, logs and the command line.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod boot;
+mod check;
+mod explain;
+mod introspect;
+mod keys;
+mod logs;
+mod pipes;
+mod program;
+mod signals;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,56 @@
+//! Answers without a limit: sent as they are read, from one snapshot, and never whole by mistake.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod faults;
+mod flow;
+mod readers;
+mod snapshot;
+#[path = "../support/mod.rs"]
+mod support;
+
+use support::http::{Head, Wire};
+use support::{Database, Place, Server, post};
+
+const ROWS: usize = 30_000;
+
+const MANIFEST: &str = r#"
+[resource.shop.item.fields]
+id = { type = "int", key = true }
+label = { type = "text", null = false }
+
+[resource.shop.item.relations]
+parts = { many = "shop.part", on = { id = "itemId" } }
+
+[resource.shop.part.fields]
+id = { type = "int", key = true }
+itemId = "int"
+"#;
+
+/// Thirty thousand items of half a kilobyte, each with one part: more than all buffers between server and reader hold.
+async fn database(place: Place) -> Database {
+    let label = if place == Place::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
+    let wal = if place == Place::Sqlite { "PRAGMA journal_mode = WAL;" } else { "" };
+    let script = format!(
+        "{wal} CREATE TABLE items (id integer PRIMARY KEY, label text NOT NULL);
+         CREATE TABLE parts (id integer PRIMARY KEY, item_id integer REFERENCES items);
+         INSERT INTO items WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {ROWS}) SELECT n, {label} FROM numbers;
+         INSERT INTO parts SELECT id, id FROM items;
+         CREATE INDEX parts_of_item ON parts (item_id);"
+    );
+    Database::with(place, &script).await
+}
+
+const LIST: &str = "/api/shop/items/list";
+const ALL: &str = "{}";
+const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
+const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
+
+/// A reader that has seen the head of an answer and reads nothing more for now.
+async fn stalled(server: &Server, path: &str, body: &str) -> (Wire, Head) {
+    let mut wire = Wire::narrow(server.address).await;
+    wire.request(&post(path, body)).await;
+    let head = wire.head().await.expect("a head");
+    assert_eq!(head.status, 200, "{path} {body}");
+    assert_eq!(head.header("transfer-encoding"), Some("chunked"));
+    (wire, head)
+}

@@ -1,0 +1,353 @@
+//! The architecture, kept by a test: what the compiler cannot see. Reads the source tree and says which file breaks which habit.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use query::catalog::Catalog;
+use query::error::Code;
+use query::manifest::Manifest;
+use query::plan::{self, Operation};
+use query::policy::{self, Viewer};
+use query::{merge, parse};
+use serde_json::Value;
+
+const LONGEST_FILE: usize = 450;
+const TRAPS: usize = 20;
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All files below a folder whose names end so, with their paths from the root.
+fn files(folder: &str, end: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![root().join(folder)];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            if path.is_dir() && !["target", ".git", "corpus", "artifacts"].contains(&name.as_str()) {
+                open.push(path);
+            } else if name.ends_with(end) {
+                let text = std::fs::read_to_string(&path).expect("a text");
+                found.push((path.strip_prefix(root()).expect("a path below the root").to_string_lossy().into_owned(), text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The product's own code: everything under a `src`, tests cut off.
+fn sources() -> Vec<(String, String)> {
+    let own = files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/"));
+    own.map(|(path, text)| (path, text.split("#[cfg(test)]").next().unwrap_or_default().to_owned())).collect()
+}
+
+/// The text of every test: files of tests, and what follows `#[cfg(test)]` in the product.
+fn tests() -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = ["crates", "testing"].into_iter().flat_map(|folder| files(folder, ".rs")).collect();
+    for (path, text) in &mut found {
+        if path.contains("/src/") {
+            *text = text.split_once("#[cfg(test)]").map_or("", |(_, tests)| tests).to_owned();
+        }
+    }
+    found.retain(|(path, _)| path != "crates/server/tests/tidy.rs");
+    found
+}
+
+fn none(what: &str, offenders: &[String]) {
+    assert!(offenders.is_empty(), "{what}:\n{}", offenders.join("\n"));
+}
+
+/// Lines of the product that hold one of the words, as `path:line: text`, but for those that are allowed.
+fn lines_with(sources: &[(String, String)], words: &[&str], allowed: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut offenders = Vec::new();
+    for (path, text) in sources {
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if words.iter().any(|word| code.contains(word)) && !allowed(path, line) {
+                offenders.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    offenders
+}
+
+/// What follows `word` in a text: `contract Q1.1, Q1.2` cites two.
+fn cited(text: &str, word: &str, is_name: fn(&str) -> bool) -> Vec<String> {
+    let mut names = Vec::new();
+    for (index, _) in text.match_indices(word) {
+        let mut rest = &text[index + word.len()..];
+        loop {
+            let end = rest.find(|character: char| !(character.is_ascii_alphanumeric() || character == '.')).unwrap_or(rest.len());
+            let name = rest[..end].trim_end_matches('.');
+            if !is_name(name) {
+                break;
+            }
+            names.push(name.to_owned());
+            match rest[end..].strip_prefix(", ") {
+                Some(more) => rest = more,
+                None => break,
+            }
+        }
+    }
+    names
+}
+
+fn is_rule(name: &str) -> bool {
+    let numbers: Vec<&str> = name.get(1..).unwrap_or_default().split('.').collect();
+    name.starts_with(['Q', 'P', 'E', 'B']) && numbers.len() == 2 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
+}
+
+fn is_trap(name: &str) -> bool {
+    name.parse::<usize>().is_ok()
+}
+
+fn rules() -> BTreeSet<String> {
+    let contract = read("docs/contract.md");
+    let rules = contract.lines().filter_map(|line| line.strip_prefix("**")?.split_once("**")).map(|(rule, _)| rule.to_owned());
+    rules.filter(|rule| is_rule(rule)).collect()
+}
+
+/// The rules that golden cases stand for.
+fn rules_of_cases() -> Vec<(String, String)> {
+    let mut cited = Vec::new();
+    for (path, text) in files("crates/query/tests/cases", ".json") {
+        let cases: Vec<Value> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        for rule in cases.iter().flat_map(|case| case["rules"].as_array().expect("rules")) {
+            cited.push((path.clone(), rule.as_str().expect("a text").to_owned()));
+        }
+    }
+    cited
+}
+
+#[test]
+fn every_rule_of_the_contract_is_cited_by_a_test_and_every_citation_names_a_rule() {
+    let rules = rules();
+    assert!(rules.len() > 100, "only {} rules were found in docs/contract.md", rules.len());
+    let mut citations = rules_of_cases();
+    for (path, text) in tests() {
+        citations.extend(cited(&text, "contract ", is_rule).into_iter().map(|rule| (path.clone(), rule)));
+    }
+    let unknown: Vec<String> =
+        citations.iter().filter(|(_, rule)| !rules.contains(rule)).map(|(path, rule)| format!("{path}: {rule}")).collect();
+    none("citations of rules that do not exist", &unknown);
+    let named: BTreeSet<&String> = citations.iter().map(|(_, rule)| rule).collect();
+    let uncited: Vec<String> = rules.iter().filter(|rule| !named.contains(rule)).cloned().collect();
+    none("rules that no test cites", &uncited);
+}
+
+#[test]
+fn every_trap_is_cited_by_a_test() {
+    let named: BTreeSet<usize> =
+        tests().iter().flat_map(|(_, text)| cited(text, "trap ", is_trap)).filter_map(|trap| trap.parse().ok()).collect();
+    let uncited: Vec<String> = (1..=TRAPS).filter(|trap| !named.contains(trap)).map(|trap| format!("trap {trap}")).collect();
+    none("traps that no test cites", &uncited);
+}
+
+#[test]
+fn the_pure_crates_know_no_runtime_no_driver_no_environment_and_no_clock() {
+    for name in ["query", "identity"] {
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+        for banned in [
+            "tokio",
+            "axum",
+            "hyper",
+            "tower",
+            "postgres",
+            "rusqlite",
+            "sqlx",
+            "redis",
+            "reqwest",
+            "peristyle-store",
+            "rand",
+            "jiff",
+            "chrono",
+        ] {
+            assert!(!dependencies.lines().any(|line| line.starts_with(banned)), "crates/{name} depends on {banned}");
+        }
+    }
+    let pure: Vec<_> =
+        sources().into_iter().filter(|(path, _)| path.starts_with("crates/query/") || path.starts_with("crates/identity/")).collect();
+    let words = ["std::env", "SystemTime", "Instant", "std::net", "std::thread", "async ", ".await"];
+    none("the pure crates are no longer pure", &lines_with(&pure, &words, |_, _| false));
+}
+
+#[test]
+fn the_environment_is_read_in_one_file() {
+    let reading = lines_with(&sources(), &["env::var", "env::args_os"], |path, _| path == "crates/server/src/config.rs");
+    none("the environment is read outside config.rs", &reading);
+}
+
+#[test]
+fn statuses_are_chosen_in_one_file() {
+    // Elsewhere only the success of what is no error may be named.
+    let succeeding =
+        ["crates/server/src/rest.rs", "crates/server/src/rest/answer.rs", "crates/server/src/explain.rs", "crates/server/src/metrics.rs"];
+    let chosen = lines_with(&sources(), &["StatusCode::"], |path, line| {
+        path == "crates/server/src/error.rs"
+            || (succeeding.contains(&path) && line.matches("StatusCode::").count() == line.matches("StatusCode::OK").count())
+    });
+    none("a status is chosen outside error.rs", &chosen);
+}
+
+#[test]
+fn dynamic_sql_is_executed_in_the_store_alone() {
+    let words = [
+        ".prepare(",
+        ".prepare_cached(",
+        ".prepare_typed",
+        ".query_raw(",
+        ".query_one(",
+        ".query_row(",
+        ".query_map(",
+        "batch_execute(",
+        "execute_batch(",
+    ];
+    let places = ["crates/store/src/postgres", "crates/store/src/sqlite", "crates/store/src/run", "crates/store/src/schema"];
+    let executed = lines_with(&sources(), &words, |path, _| places.iter().any(|place| path.starts_with(place)));
+    none("SQL is executed outside the store's readers", &executed);
+}
+
+#[test]
+fn the_two_databases_differ_in_sql_in_one_place() {
+    let language: Vec<_> = sources().into_iter().filter(|(path, _)| path.starts_with("crates/query/")).collect();
+    let words = ["Dialect::Postgres", "Dialect::Sqlite", "ILIKE", "rarray", "COLLATE", "NULLS FIRST", "peristyle_"];
+    let dialects = lines_with(&language, &words, |path, _| path.starts_with("crates/query/src/sql/dialect"));
+    none("the databases are told apart outside sql/dialect", &dialects);
+}
+
+#[test]
+fn files_are_short_and_modules_are_named_by_what_they_are_in_charge_of() {
+    let mut offenders = Vec::new();
+    for (path, text) in files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/")) {
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE {
+            offenders.push(format!("{path} has {lines} lines, more than {LONGEST_FILE}"));
+        }
+        if path.ends_with("/mod.rs") {
+            offenders.push(format!("{path}: a module is `foo.rs` and `foo/`"));
+        }
+        if path.split(['/', '.']).any(|part| ["util", "utils", "helper", "helpers", "common", "misc", "manager"].contains(&part)) {
+            offenders.push(format!("{path} is named after nothing"));
+        }
+        if !text.starts_with("//!") {
+            offenders.push(format!("{path} does not open with what it is in charge of"));
+        }
+    }
+    none("files", &offenders);
+}
+
+#[test]
+fn nothing_is_left_unfinished_in_the_product() {
+    // A constant is checked when it is compiled.
+    let words = [".unwrap()", "todo!", "dbg!", "unimplemented!", ".expect(", "panic!(", "println!", "#[ignore"];
+    let left = lines_with(&sources(), &words, |path, line| {
+        line.trim_start().starts_with("const ")
+            || line.trim_start().starts_with("pub const ")
+            || (path.contains("/src/cli") && line.contains("println!"))
+    });
+    none("left in the product", &left);
+    let skipped: Vec<String> = tests().iter().filter(|(_, text)| text.contains("#[ignore")).map(|(path, _)| path.clone()).collect();
+    none("tests that are skipped", &skipped);
+}
+
+#[test]
+fn every_dependency_says_what_it_is_for() {
+    let manifest = read("Cargo.toml");
+    let dependencies = manifest.split("[workspace.dependencies]").nth(1).expect("dependencies").split("\n[").next().expect("a section");
+    let silent: Vec<String> = dependencies
+        .lines()
+        .filter(|line| line.contains('=') && !line.starts_with('#') && !line.starts_with("peristyle-") && !line.contains(" # "))
+        .map(str::to_owned)
+        .collect();
+    none("dependencies without a comment", &silent);
+}
+
+#[test]
+fn every_code_and_every_variable_is_documented() {
+    let errors = read("docs/guide/errors.md");
+    let missing: Vec<String> = Code::ALL
+        .iter()
+        .filter(|code| !errors.contains(&format!("| `{}` |", code.as_str())))
+        .map(|code| code.as_str().to_owned())
+        .collect();
+    none("codes that docs/guide/errors.md does not explain", &missing);
+    let config = read("crates/server/src/config.rs");
+    let list = config.split("const VARIABLES").nth(1).and_then(|text| text.split_once("= [")).map(|(_, rest)| rest);
+    let list = list.and_then(|text| text.split_once(']')).expect("config.rs lists its VARIABLES").0;
+    let readme = read("README.md");
+    let variables: Vec<&str> = list
+        .split('"')
+        .filter(|word| word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') && !word.is_empty())
+        .collect();
+    assert!(variables.len() > 10, "only {variables:?}");
+    let missing: Vec<String> =
+        variables.iter().filter(|name| !readme.contains(&format!("`{name}`"))).map(|name| (*name).to_owned()).collect();
+    none("variables that README.md does not explain", &missing);
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let mut broken = Vec::new();
+    for (path, text) in files(".", ".md") {
+        for piece in text.split("](").skip(1) {
+            let target = piece.split(')').next().unwrap_or_default().split('#').next().unwrap_or_default();
+            let foreign = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
+            if !foreign && !root().join(&path).parent().expect("a folder").join(target).exists() {
+                broken.push(format!("{path}: {target}"));
+            }
+        }
+    }
+    none("links to nothing", &broken);
+}
+
+/// The blocks of one language in a document.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).map(|part| part.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest_guide() {
+    let manifest = blocks(&read("docs/guide/manifest.md"), "toml").pop().expect("the complete example");
+    let manifest = Manifest::read(&manifest).unwrap_or_else(|error| panic!("docs/guide/manifest.md: {error}"));
+    let catalog = Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("docs/guide/manifest.md: {error}"));
+    let viewer = Viewer::operator();
+    let mut refused = Vec::new();
+    let mut count = 0;
+    for text in blocks(&read("docs/guide/language.md"), "json") {
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("docs/guide/language.md: {error}: {text}"));
+        let keys: Vec<&str> = value.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let body = match keys.first() {
+            Some(&("query" | "constraint")) => text.clone(),
+            Some(&("where" | "relations" | "order" | "aggregation" | "limit" | "offset")) => format!("{{\"query\": {text}}}"),
+            // An answer, not a statement.
+            _ => continue,
+        };
+        count += 1;
+        let planned = |resource: usize| {
+            let entrance = policy::enter(&catalog, resource, &viewer).expect("the operator may read everything");
+            let body = parse::body(body.as_bytes())?;
+            let statement = match body.constraint {
+                Some(constraint) => merge::merge(body.query, constraint),
+                None => body.query,
+            };
+            plan::plan(entrance, statement, &viewer, Operation::List, None).map(|_| ())
+        };
+        let outcomes: Vec<_> = (0..catalog.resources().len()).map(planned).collect();
+        if outcomes.iter().all(Result::is_err) {
+            refused.push(format!("{text}{outcomes:?}"));
+        }
+    }
+    assert!(count > 20, "only {count} statements were found");
+    none("statements of docs/guide/language.md that no resource accepts", &refused);
+}

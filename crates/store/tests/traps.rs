@@ -1,0 +1,229 @@
+//! What bit others (`traps.md`): statements whose answer or failure would depend on the rows a database holds.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "traps/plans.rs"]
+mod plans;
+mod support;
+
+use query::catalog::Catalog;
+use query::policy::{self, Viewer};
+use query::{parse, plan, sql};
+use serde_json::{Value, json};
+use store::Database;
+use store::run::Format;
+
+async fn answer(catalog: &Catalog, database: &Database, resource: &str, query: &Value) -> Result<Value, String> {
+    let viewer = Viewer::operator();
+    let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
+    let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
+    let plan = plan::plan(entrance, body.query, &viewer, plan::Operation::List, None).map_err(|error| error.to_string())?;
+    let bytes =
+        match Box::pin(database.run(sql::render(&plan, database.dialect()), Format::Json)).await.map_err(|error| error.to_string())? {
+            store::Answer::Whole(bytes) => bytes.to_vec(),
+            store::Answer::Chunks(chunks) => support::whole(chunks).await.map_err(|error| error.to_string())?,
+            store::Answer::Nothing => return Err("nothing".to_owned()),
+        };
+    serde_json::from_slice(&bytes).map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&bytes)))
+}
+
+/// A statement and what PostgreSQL and SQLite made of it.
+type Compared = (Value, Result<Value, String>, Result<Value, String>);
+
+/// The same statements on both databases, each with a script of its own.
+async fn both(manifest: &str, postgres: &str, sqlite: &str, asked: &[Value]) -> Vec<Compared> {
+    let server = support::Postgres::with(postgres).await;
+    let file = support::Sqlite::with(sqlite);
+    let databases = (support::open(&server.url), support::open(&file.url));
+    let catalogs = (support::catalog(manifest, &databases.0).await, support::catalog(manifest, &databases.1).await);
+    let mut answers = Vec::new();
+    for query in asked {
+        let first = answer(&catalogs.0, &databases.0, "t.row", query).await;
+        answers.push((query.clone(), first, answer(&catalogs.1, &databases.1, "t.row", query).await));
+    }
+    drop(databases);
+    server.drop().await;
+    answers
+}
+
+fn agree(answers: &[Compared]) {
+    let differing: Vec<String> = answers
+        .iter()
+        .filter(|(_, postgres, sqlite)| postgres.is_err() || postgres != sqlite)
+        .map(|(query, postgres, sqlite)| format!("{query}\n  PostgreSQL {postgres:?}\n  SQLite     {sqlite:?}"))
+        .collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+const ORDER: &str = r#"[{ "field": "id" }]"#;
+
+fn asked(wheres: &[Value]) -> Vec<Value> {
+    let order: Value = serde_json::from_str(ORDER).expect("JSON");
+    wheres.iter().map(|clause| json!({ "where": clause, "order": order })).collect()
+}
+
+/// trap 3, contract Q14.3: a `json` column may hold what `jsonb` refuses; no cast of it fails a statement.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_that_jsonb_refuses_fails_no_statement() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json\"\n";
+    let rows = r#"(1, '"a"'), (2, '"\u0000"'), (3, '1e200000'), (4, '[1, "\u0000"]'), (5, '{"a": 1}')"#;
+    let answers = both(
+        manifest,
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO facts VALUES {rows}"),
+        &[
+            json!({ "where": { "v": { "eq": "a" } } }),
+            json!({ "where": { "v": { "in": ["a", 1] } } }),
+            json!({ "where": { "v": { "contains": [1] } } }),
+            json!({ "where": { "v": { "overlap": ["a", 1] } } }),
+            json!({ "where": { "not": { "v": { "contains": [1] } } }, "aggregation": { "fields": [{ "fn": "count", "field": "*" }] } }),
+        ],
+    )
+    .await;
+    let failing: Vec<String> = answers
+        .iter()
+        .flat_map(|(query, postgres, sqlite)| [("PostgreSQL", query, postgres), ("SQLite", query, sqlite)])
+        .filter_map(|(place, query, answer)| answer.as_ref().err().map(|error| format!("{place}: {query}: {error}")))
+        .collect();
+    assert!(failing.is_empty(), "{}", failing.join("\n"));
+}
+
+/// trap 9, contract Q14.3, contract Q13.2: sums of floats that leave the doubles, NaN and the infinities are null, not an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sum_of_floats_that_overflows_is_null() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"float\"\n";
+    let functions = ["sum", "avg", "min", "max", "count"];
+    let fields: Vec<Value> = functions.iter().map(|function| json!({ "fn": function, "field": "v" })).collect();
+    let answers = both(
+        manifest,
+        "CREATE TABLE facts (id int PRIMARY KEY, v float8); INSERT INTO facts VALUES (1, 1.7e308), (2, 1.7e308), (3, 1)",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY, v REAL); INSERT INTO facts VALUES (1, 1.7e308), (2, 1.7e308), (3, 1)",
+        &[json!({ "aggregation": { "fields": fields[..1] } }), json!({ "aggregation": { "fields": fields[2..] } })],
+    )
+    .await;
+    agree(&answers);
+    assert_eq!(answers[0].1, Ok(json!([{ "sum_v": null }])));
+}
+
+/// trap 9, contract Q13.2: NaN and the infinities of a numeric read as null and disturb nothing but their own sums.
+#[tokio::test(flavor = "multi_thread")]
+async fn numerics_that_are_no_numbers_read_as_null() {
+    let server = support::Postgres::with(
+        "CREATE TABLE facts (id int PRIMARY KEY, v numeric); INSERT INTO facts VALUES (1, 'NaN'), (2, 1.50), (3, 2)",
+    )
+    .await;
+    let database = support::open(&server.url);
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"decimal\"\n";
+    let catalog = support::catalog(manifest, &database).await;
+    let rows = answer(&catalog, &database, "t.row", &json!({ "order": [{ "field": "id" }] })).await;
+    assert_eq!(rows, Ok(json!([{ "id": 1, "v": null }, { "id": 2, "v": "1.50" }, { "id": 3, "v": "2" }])));
+    let fields = json!([{ "fn": "sum", "field": "v" }, { "fn": "avg", "field": "v" }, { "fn": "max", "field": "v" }]);
+    let sums = answer(&catalog, &database, "t.row", &json!({ "aggregation": { "fields": fields } })).await;
+    assert_eq!(sums, Ok(json!([{ "sum_v": null, "avg_v": null, "max_v": null }])));
+    drop(database);
+    server.drop().await;
+}
+
+/// trap 9, contract Q10.6, contract Q10.5: a mean of large numbers keeps sixteen decimals, a sum every digit.
+#[tokio::test(flavor = "multi_thread")]
+async fn means_and_sums_of_large_numbers_are_exact() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"decimal\"\nb = \"bigint\"\n";
+    let rows = |quote: &str| {
+        let v = ["100000000000000000000.01", "0.01", "0.333"].map(|digits| format!("{quote}{digits}{quote}"));
+        format!("(1, {}, 9223372036854775807), (2, {}, 9223372036854775807), (3, {}, 1)", v[0], v[1], v[2])
+    };
+    let fields =
+        json!([{ "fn": "sum", "field": "v" }, { "fn": "avg", "field": "v" }, { "fn": "sum", "field": "b" }, { "fn": "avg", "field": "b" }]);
+    let answers = both(
+        manifest,
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, v numeric, b bigint); INSERT INTO facts VALUES {}", rows("")),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT, b INTEGER); INSERT INTO facts VALUES {}", rows("'")),
+        &[json!({ "aggregation": { "fields": fields } })],
+    )
+    .await;
+    agree(&answers);
+    let expected = json!([{
+        "sum_v": "100000000000000000000.353",
+        "avg_v": "33333333333333333333.451",
+        "sum_b": "18446744073709551615",
+        "avg_b": "6148914691236517205",
+    }]);
+    assert_eq!(answers[0].1, Ok(expected));
+}
+
+/// trap 5, trap 8, contract Q3.7, contract Q3.9: lists whose texts look like numbers, and lists in lists.
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_compared_by_value_on_both_databases() {
+    let manifest =
+        "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nt = \"text[]\"\nj = \"json\"\n";
+    let answers = both(
+        manifest,
+        r#"CREATE TABLE facts (id int PRIMARY KEY, t text[], j jsonb); INSERT INTO facts VALUES
+           (1, '{1.50,a}', '["1.50", 1.50]'), (2, '{1.5}', '[[1], 2]'), (3, '{"1e2",NULL}', '{"1": 2}'), (4, '{}', '[1e2]'), (5, NULL, NULL)"#,
+        r#"CREATE TABLE facts (id INTEGER PRIMARY KEY, t TEXT, j TEXT); INSERT INTO facts VALUES
+           (1, '["1.50","a"]', '["1.50", 1.50]'), (2, '["1.5"]', '[[1], 2]'), (3, '["1e2",null]', '{"1": 2}'), (4, '[]', '[1e2]'), (5, NULL, NULL)"#,
+        &asked(&[
+            json!({ "t": { "contains": "1.5" } }),
+            json!({ "t": { "overlap": ["100", "1.500"] } }),
+            json!({ "not": { "t": { "overlap": ["1.5"] } } }),
+            json!({ "j": { "contains": [1.5] } }),
+            json!({ "j": { "contains": ["1.5"] } }),
+            json!({ "j": { "overlap": [1, 100, "1"] } }),
+            json!({ "not": { "j": { "overlap": [1, 100] } } }),
+        ]),
+    )
+    .await;
+    // json is written as each database keeps it; the rows are what counts here.
+    let rows = |answer: &Result<Value, String>| -> Vec<Value> {
+        let rows = answer.as_ref().unwrap_or_else(|error| panic!("{error}"));
+        rows.as_array().expect("rows").iter().map(|row| row["id"].clone()).collect()
+    };
+    let differing: Vec<String> = answers
+        .iter()
+        .map(|(query, postgres, sqlite)| (query, rows(postgres), rows(sqlite)))
+        .filter(|(_, postgres, sqlite)| postgres != sqlite)
+        .map(|(query, postgres, sqlite)| format!("{query}\n  PostgreSQL {postgres:?}\n  SQLite     {sqlite:?}"))
+        .collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// trap 14, contract Q14.2: lists of every length share one prepared text, and ten thousand values are one parameter.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_values_are_one_parameter() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\n";
+    let values: Vec<i32> = (1..=10_000).collect();
+    let answers = both(
+        manifest,
+        "CREATE TABLE facts (id int PRIMARY KEY); INSERT INTO facts SELECT generate_series(9999, 10001)",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY); INSERT INTO facts VALUES (9999), (10000), (10001)",
+        &asked(&[json!({ "id": { "in": values } }), json!({ "id": { "notIn": values } }), json!({ "id": { "in": [10_001] } })]),
+    )
+    .await;
+    agree(&answers);
+    assert_eq!(answers[1].1, Ok(json!([{ "id": 10_001 }])));
+}
+
+/// trap 10, contract Q13.3, contract Q5.3: a timestamp reads the same with and without a time zone, nested or not, whatever the session's zone.
+#[tokio::test(flavor = "multi_thread")]
+async fn timestamps_do_not_depend_on_the_session() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nz = \"timestamp\"\np = \"timestamp\"\n\
+                    [resource.t.row.relations]\nself = { one = \"t.row\", on = { id = \"id\" } }\npeers = { many = \"t.row\", on = { z = \"p\" } }\n";
+    let answers = both(
+        manifest,
+        "CREATE TABLE facts (id int PRIMARY KEY, z timestamptz, p timestamp); CREATE INDEX ON facts (z); CREATE INDEX ON facts (p);
+         INSERT INTO facts VALUES (1, '2024-02-29T23:30:00.120000Z', '2024-02-29 23:30:00.12'), (2, '2024-03-01T00:00:00+05:45', '2024-03-01')",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY, z TEXT, p TEXT); CREATE INDEX z ON facts (z); CREATE INDEX p ON facts (p);
+         INSERT INTO facts VALUES (1, '2024-02-29T23:30:00.120000Z', '2024-02-29T23:30:00.120000Z'), (2, '2024-02-29T18:15:00.000000Z', '2024-03-01T00:00:00.000000Z')",
+        &[
+            json!({ "order": [{ "field": "z" }], "relations": { "self": true, "peers": true } }),
+            json!({ "where": { "z": { "lt": "2024-02-29T18:15:00.000001" }, "p": { "eq": "2024-03-01" } } }),
+            json!({ "where": { "peers": { "p": { "eq": "2024-02-29T23:30:00.12Z" } } } }),
+            json!({ "aggregation": { "fields": [{ "fn": "min", "field": "p" }, { "fn": "max", "field": "z" }], "groupBy": ["p"] }, "order": [{ "field": "p" }] }),
+        ],
+    )
+    .await;
+    agree(&answers);
+    let first = &answers[0].1.as_ref().expect("rows")[1];
+    assert_eq!(first["self"]["z"], first["z"]);
+    assert_eq!(first["z"], "2024-02-29T23:30:00.12Z");
+    assert_eq!(first["peers"][0]["p"], "2024-02-29T23:30:00.12Z");
+}
