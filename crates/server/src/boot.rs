@@ -55,8 +55,9 @@ impl Reader {
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
     authority(config)?;
     let mut catalog = catalog(&config.manifest)?;
-    let primary = open(&config.database_url, &config.database, &catalog)?;
-    let replica = config.database_read_url.as_deref().map(|url| open(url, &config.database, &catalog)).transpose()?;
+    let primary = open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
+    let replica =
+        config.database_read_url.as_deref().map(|url| open(("DATABASE_READ_URL", url), &config.database, &catalog)).transpose()?;
     if !catalog.resources().is_empty() {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, config.manifest.path().display().to_string().as_str())?;
@@ -100,20 +101,17 @@ pub fn catalog(manifest: &ManifestPath) -> Result<Catalog, BootError> {
 }
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
-pub fn open(url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
+pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
     if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
         let missing = !std::path::Path::new(path).exists();
         if missing && !catalog.resources().is_empty() {
-            return Err(BootError(format!(
-                "DATABASE_URL: the SQLite file {path:?} does not exist, and the manifest declares tables of it"
-            )));
+            return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
         }
         if missing {
-            std::fs::write(path, [])
-                .map_err(|error| BootError(format!("DATABASE_URL: the SQLite file {path:?} cannot be made: {error}")))?;
+            std::fs::write(path, []).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be made: {error}")))?;
         }
     }
-    Database::open(url, settings).map_err(|error| BootError(format!("DATABASE_URL: {error}")))
+    Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))
 }
 
 /// Holds the catalog against the live database and learns what its columns are.

@@ -5,6 +5,7 @@ mod explain;
 mod introspect;
 mod serve;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -64,7 +65,8 @@ pub fn run() -> ExitCode {
     match execute(command) {
         Ok(code) => code,
         Err(Failure(message)) => {
-            eprintln!("peristyle: {message}");
+            // Nobody may be reading; that is no reason to fail louder.
+            _ = writeln!(std::io::stderr(), "peristyle: {message}");
             ExitCode::FAILURE
         }
     }
@@ -92,6 +94,5 @@ enum Output {
 
 /// Prints to standard output; a reader that closed it early is no fault.
 fn print(text: &str) {
-    use std::io::Write;
     _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -221,7 +221,8 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
 /// The scheme decides; the address itself is not repeated, since it may hold a password.
 fn database_url(variable: &Variable<'_>, default: &str) -> Result<String, ConfigError> {
     let url = variable.value.unwrap_or(default);
-    let known = ["postgres://", "postgresql://", "sqlite://"].iter().any(|scheme| url.starts_with(scheme)) || url == "sqlite::memory:";
+    let named = |scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
+    let known = ["postgres://", "postgresql://", "sqlite://"].into_iter().any(named) || url == "sqlite::memory:";
     if known {
         return Ok(url.to_owned());
     }

@@ -1,6 +1,7 @@
 //! The accept loop: connections with time limits, and an end that finishes what is in flight.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,6 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
+use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use crate::client::Peer;
@@ -25,8 +27,9 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until `stop` resolves, then lets requests in flight finish.
-pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+/// Serves until `stop` resolves, then lets requests in flight finish. A client that takes nothing for as long as `patience`
+/// is cut off.
+pub async fn serve(listener: TcpListener, router: Router, patience: Duration, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 * 1024);
@@ -45,7 +48,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
                 }
             },
         };
-        connection((stream, Peer(peer.ip())), &builder, &graceful, router.clone());
+        connection((patient(stream, patience), Peer(peer.ip())), &builder, &graceful, router.clone());
     }
     drop(listener);
     tracing::info!("stopping: no new connections; finishing what is in flight");
@@ -55,9 +58,18 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
     }
 }
 
-fn connection((stream, peer): (TcpStream, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
+type Connection = Pin<Box<TimeoutStream<TcpStream>>>;
+
+/// A connection whose writes end when the other side takes nothing for too long.
+fn patient(stream: TcpStream, patience: Duration) -> Connection {
     // Answers are written whole; waiting to fill a packet only costs time.
     _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(patience));
+    Box::pin(stream)
+}
+
+fn connection((stream, peer): (Connection, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         router.clone().oneshot(request)

@@ -35,20 +35,9 @@ pub struct Metrics {
 
 impl Metrics {
     /// A request has come.
-    pub fn begin(&self) -> Instant {
+    pub fn begin(self: &Arc<Self>) -> Timing {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Instant::now()
-    }
-
-    /// Its answer has begun.
-    pub fn end(&self, started: Instant, status: u16) {
-        let micros = started.elapsed().as_micros() as u64;
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.requests[usize::from(status / 100).clamp(1, 5) - 1].fetch_add(1, Ordering::Relaxed);
-        self.micros.fetch_add(micros, Ordering::Relaxed);
-        if let Some(bucket) = BUCKETS.iter().position(|(end, _)| micros <= *end) {
-            self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        }
+        Timing { metrics: self.clone(), started: Instant::now() }
     }
 
     /// Prometheus' text form.
@@ -86,6 +75,33 @@ impl Metrics {
     }
 }
 
+/// A request in flight. One whose client hangs up is dropped without an end: in flight no more, and not counted.
+#[derive(Debug)]
+pub struct Timing {
+    metrics: Arc<Metrics>,
+    started: Instant,
+}
+
+impl Timing {
+    /// Its answer begins; says how many microseconds that took.
+    pub fn end(self, status: u16) -> u64 {
+        let micros = self.started.elapsed().as_micros() as u64;
+        let Metrics { requests, buckets, micros: sum, .. } = &*self.metrics;
+        requests[usize::from(status / 100).clamp(1, 5) - 1].fetch_add(1, Ordering::Relaxed);
+        sum.fetch_add(micros, Ordering::Relaxed);
+        if let Some(bucket) = BUCKETS.iter().position(|(end, _)| micros <= *end) {
+            buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        }
+        micros
+    }
+}
+
+impl Drop for Timing {
+    fn drop(&mut self) {
+        self.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,11 +109,12 @@ mod tests {
     #[test]
     fn requests_are_counted_by_class_and_duration() {
         // contract E5.5
-        let metrics = Metrics::default();
+        let metrics = Arc::new(Metrics::default());
         for status in [200, 204, 404, 503] {
-            metrics.end(metrics.begin(), status);
+            metrics.begin().end(status);
         }
-        _ = metrics.begin();
+        drop(metrics.begin());
+        let _in_flight = metrics.begin();
         let text = metrics.text();
         for line in [
             "peristyle_requests_total{status=\"2xx\"} 2",

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::routing::{any, get};
+use percent_encoding::percent_decode_str;
 use query::merge::merge;
 use query::parse;
 use query::plan::{self, Operation};
@@ -45,7 +46,7 @@ pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Route
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/api/{context}/{plural}/{operation}", any(operation))
-        .route("/api/{context}/{plural}/find/{id}", any(find_by_id))
+        .route("/api/{context}/{plural}/find/{id}", any(operation))
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service)
@@ -79,10 +80,10 @@ async fn identified(State((metrics, proxies)): State<(Arc<Metrics>, Proxies)>, r
         .unwrap_or_else(|| HeaderValue::from_static("-"));
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
-    let started = metrics.begin();
+    let timing = metrics.begin();
     let mut response = next.run(request).instrument(span.clone()).await;
-    metrics.end(started, response.status().as_u16());
-    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us = started.elapsed().as_micros() as u64, "answered"));
+    let duration_us = timing.end(response.status().as_u16());
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
@@ -107,30 +108,23 @@ async fn ready(State(service): State<Service>) -> Response<Body> {
     }
 }
 
-async fn operation(
-    State(service): State<Service>,
-    Path((context, plural, operation)): Path<(String, String, String)>,
-    request: Request,
-) -> Response<Body> {
-    let asked = match operation.as_str() {
-        "paginate" => Asked::Rows(Operation::Paginate, None),
-        "list" | "get" => Asked::Rows(Operation::List, None),
-        "find" => Asked::Rows(Operation::Find, None),
-        "explain" => Asked::Explain,
+/// `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/find/{id}`. The segments are read from the address
+/// itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
+async fn operation(State(service): State<Service>, request: Request) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    let segments: Vec<&str> = path.split('/').skip(2).collect();
+    let asked = match segments[..] {
+        [_, _, "paginate"] => Asked::Rows(Operation::Paginate, None),
+        [_, _, "list" | "get"] => Asked::Rows(Operation::List, None),
+        [_, _, "find"] => Asked::Rows(Operation::Find, None),
+        [_, _, "find", id] => Asked::Rows(Operation::Find, Some(id.to_owned())),
+        [_, _, "explain"] => Asked::Explain,
         _ => return unknown().await,
     };
-    asked.answer(&service, (&context, &plural), request).await.unwrap_or_else(|problem| problem.response())
-}
-
-async fn find_by_id(
-    State(service): State<Service>,
-    Path((context, plural, _)): Path<(String, String, String)>,
-    request: Request,
-) -> Response<Body> {
-    // The parts of a composite key are separated before they are decoded, so that a part may hold a comma.
-    let raw = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
-    let asked = Asked::Rows(Operation::Find, Some(raw));
-    asked.answer(&service, (&context, &plural), request).await.unwrap_or_else(|problem| problem.response())
+    let (Ok(context), Ok(plural)) = (percent_decode_str(segments[0]).decode_utf8(), percent_decode_str(segments[1]).decode_utf8()) else {
+        return unknown().await;
+    };
+    Box::pin(asked.answer(&service, (&context, &plural), request)).await.unwrap_or_else(|problem| problem.response())
 }
 
 /// What an address asks for.

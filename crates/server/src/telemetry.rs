@@ -1,18 +1,26 @@
 //! Logs: for people on a terminal, as JSON for machines; to standard error, so that output stays clean.
 
-use tracing_subscriber::EnvFilter;
+use std::io::IsTerminal;
+
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::config::{Config, LogFormat};
 
 /// Starts logging. A second call changes nothing.
 pub fn start(config: &Config) {
-    // The driver logs the values it binds; those are data, not ours to write down.
-    let quiet = ["tokio_postgres=info", "rustls=info", "hyper=info", "h2=info"];
-    let filter = quiet.iter().filter_map(|directive| directive.parse().ok()).fold(EnvFilter::new(&config.log), EnvFilter::add_directive);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // Failing means that somebody else, an embedding program, logs already.
+    // The driver logs the values it binds; those are data, not ours to write down, however finely somebody filters.
+    let discreet = Targets::new()
+        .with_default(LevelFilter::TRACE)
+        .with_targets(["tokio_postgres", "rustls", "hyper", "h2"].map(|target| (target, LevelFilter::INFO)));
+    let registry = tracing_subscriber::registry().with(EnvFilter::new(&config.log)).with(discreet);
+    // A log that nobody reads any more is no reason to stop serving. Failing to start one means that somebody else, an
+    // embedding program, logs already.
+    let layer = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     _ = match config.log_format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init(),
+        LogFormat::Json => registry.with(layer.json()).try_init(),
+        LogFormat::Text => registry.with(layer.with_ansi(std::io::stderr().is_terminal())).try_init(),
     };
 }

@@ -15,6 +15,7 @@ use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleR
 use lru::LruCache;
 use percent_encoding::percent_decode_str;
 use query::sql::Sql;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -174,7 +175,9 @@ impl Postgres {
     /// Reads the address and sets up the pool; connects to nothing yet.
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let (mut config, tls) = address(url)?;
-        config.ssl_mode(tls.mode.driver());
+        // As in libpq, a Unix socket has no use for TLS, whatever was asked.
+        let local = !config.get_hosts().is_empty() && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        config.ssl_mode(if local { SslMode::Disable } else { tls.mode.driver() });
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
@@ -214,7 +217,10 @@ impl Postgres {
     /// Whether the database answers.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         let mut lease = self.lease().await?;
-        lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await
+        match lease.step(Duration::from_secs(2), async |connection| connection.client.check_connection().await).await {
+            Err(Error::Timeout) => Err(Error::Unavailable("no answer within two seconds".to_owned())),
+            other => other,
+        }
     }
 }
 

@@ -121,7 +121,8 @@ impl Database {
     pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
         let whole = query.limit.is_some_and(|limit| limit <= WHOLE_ROWS);
         if !whole {
-            return self.stream(query, format).await;
+            // The rarer and larger of the two futures: boxed, so that pages do not carry its size.
+            return Box::pin(self.stream(query, format)).await;
         }
         let operation = query.operation;
         let (batch, total) = match self {

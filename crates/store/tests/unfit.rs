@@ -46,7 +46,7 @@ fn script(column: &str, misfits: &[i64]) -> String {
         _ = write!(text, "CREATE TABLE {name} (id INTEGER PRIMARY KEY, v {column});\nINSERT INTO {name} VALUES {};\n", rows.join(", "));
     }
     for id in misfits {
-        _ = write!(text, "UPDATE clean SET v = NULL WHERE id = {id};\n");
+        _ = writeln!(text, "UPDATE clean SET v = NULL WHERE id = {id};");
     }
     for name in ["dirty", "clean"] {
         _ = write!(

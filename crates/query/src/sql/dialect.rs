@@ -116,6 +116,16 @@ pub(super) fn forced_join(writer: &mut Writer) {
     });
 }
 
+/// Past this many branches an OR is kept from SQLite's planner, which weighs every one of them against every other.
+const MOST_BRANCHES: usize = 16;
+
+/// What stands before an OR of so many branches.
+pub(super) fn before_any(writer: &mut Writer, branches: usize) {
+    if writer.dialect == Dialect::Sqlite && branches > MOST_BRANCHES {
+        writer.raw("+");
+    }
+}
+
 /// SQLite has no OFFSET without LIMIT.
 pub(super) fn no_limit(writer: &mut Writer) {
     if writer.dialect == Dialect::Sqlite {

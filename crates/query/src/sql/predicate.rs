@@ -46,7 +46,10 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::Always => writer.raw("TRUE"),
         Predicate::Never => writer.raw("FALSE"),
         Predicate::All(all) => joined(writer, all, " AND ", logic),
-        Predicate::Any(any) => joined(writer, any, " OR ", logic),
+        Predicate::Any(any) => {
+            dialect::before_any(writer, any.len());
+            joined(writer, any, " OR ", logic);
+        }
         Predicate::Not(inner) => {
             writer.raw("NOT (");
             condition(writer, inner, Logic::ThreeValued);

@@ -14,7 +14,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
     // Here a manifest that is missing is a fault wherever it was looked for.
     let named = ManifestPath::Named(config.manifest.path().clone());
     let mut catalog = boot::catalog(&named)?;
-    let database = boot::open(&config.database_url, &config.database, &catalog)?;
+    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
     let file = config.manifest.path().display().to_string();
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
-    let database = boot::open(&config.database_url, &config.database, &catalog)?;
+    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     boot::bind(&mut catalog, &database).await?;
     let Some(resource) = catalog.by_name(&arguments.resource) else {
         let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();

@@ -34,7 +34,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     if let Some(file) = config.database_url.strip_prefix("sqlite://").filter(|file| !std::path::Path::new(file).exists()) {
         return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
-    let database = boot::open(&config.database_url, &config.database, &query::catalog::Catalog::default())?;
+    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
     let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
     let (text, added) = if arguments.update {
         let existing = std::fs::read_to_string(&path)
@@ -48,6 +48,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         }
         (store::introspect::manifest(&schema, database.dialect()), Vec::new())
     };
+    if printed && arguments.json {
+        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
     if printed {
         print(text.trim_end());
         return Ok(ExitCode::SUCCESS);

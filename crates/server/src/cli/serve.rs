@@ -22,8 +22,8 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         let listener =
             listen::bind(address).await.map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
         tracing::info!(%address, "serving metrics");
-        tokio::spawn(listen::serve(listener, metrics.clone().router(), std::future::pending()));
+        tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
-    listen::serve(listener, rest::router(service, config, metrics), listen::signal()).await;
+    listen::serve(listener, rest::router(service, config, metrics), config.database.patience, listen::signal()).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Database, PLACES, Place, Setup, post, until};
+use crate::support::{PLACES, Place, Setup};
 use crate::{DEEP, LIST, MANIFEST, ROWS, database, stalled};
 
 // contract E4.2
@@ -34,31 +34,4 @@ async fn rows_that_are_deleted_midway_are_still_in_the_answer_with_their_childre
                 .await;
         }
     }
-}
-
-// contract E4.2
-#[tokio::test]
-async fn a_page_its_children_and_its_total_are_of_one_snapshot() {
-    let database = Database::with(
-        Place::Postgres,
-        // The roots cannot be read while somebody holds the lock.
-        "CREATE TABLE all_items (id integer PRIMARY KEY, label text NOT NULL);
-         CREATE TABLE parts (id integer PRIMARY KEY, item_id integer);
-         CREATE INDEX parts_of_item ON parts (item_id);
-         CREATE VIEW items AS SELECT id, label FROM all_items WHERE pg_advisory_xact_lock_shared(8)::text IS NOT NULL;
-         INSERT INTO all_items VALUES (1, 'one'), (2, 'two'); INSERT INTO parts VALUES (1, 1), (2, 2);",
-    )
-    .await;
-    let manifest = MANIFEST.replacen("id = { type = \"int\", key = true }", "id = \"int\"", 1).replace("null = false", "null = true");
-    let server = Setup::new(&manifest).serve(&database).await;
-    let keeper = database.client().await;
-    keeper.batch_execute("SELECT pg_advisory_lock(8)").await.expect("the lock");
-    let mut wire = post("/api/shop/items/paginate", r#"{"query":{"relations":{"parts":true},"limit":1}}"#).start(server.address).await;
-    until("the roots wait", async || database.sessions("wait_event_type = 'Lock'").await == 1).await;
-    database.execute("DELETE FROM parts; DELETE FROM all_items").await;
-    keeper.batch_execute("SELECT pg_advisory_unlock(8)").await.expect("the lock");
-    let page = wire.response("POST").await.good();
-    assert_eq!(page["count"], 1, "{page}");
-    assert_eq!(page["total"], 2, "the total of the snapshot: {page}");
-    assert_eq!(page["rows"][0]["parts"].as_array().map(Vec::len), Some(1), "the children of the snapshot: {page}");
 }

@@ -88,9 +88,10 @@ impl Setup {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let metrics = Arc::<Metrics>::default();
-        let task = tokio::spawn(listen::serve(listener, rest::router(service, &config, metrics.clone()), async {
-            _ = stopped.await;
-        }));
+        let task =
+            tokio::spawn(listen::serve(listener, rest::router(service, &config, metrics.clone()), config.database.patience, async {
+                _ = stopped.await;
+            }));
         Server { address, metrics, stop, task }
     }
 

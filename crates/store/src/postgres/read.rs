@@ -70,9 +70,21 @@ async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Opti
         .step(postgres.timeout, async |connection| {
             let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
             let rows: Vec<Row> = connection.client.query_typed_raw(&text, params).await?.try_collect().await?;
-            Ok(rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok()).collect())
+            Ok(rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok()).filter_map(|line| discreet(&line)).collect())
         })
         .await
+}
+
+/// A line of a plan without the values that were folded into it, and without how many rows a policy took away.
+fn discreet(line: &str) -> Option<String> {
+    if line.contains("Rows Removed by") {
+        return None;
+    }
+    let told = ["Cond: ", "Filter: ", "Cache Key: ", "Order By: ", "Function Call: ", "Output: "];
+    match told.iter().find_map(|label| line.find(label).map(|start| start + label.len())) {
+        Some(end) => Some(format!("{}…", &line[..end])),
+        None => Some(line.to_owned()),
+    }
 }
 
 /// What is still to be read after the first batch.
@@ -87,6 +99,23 @@ pub(crate) enum Rest {
 
 /// The first batch of an answer that may have any number of rows.
 pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame) -> Result<Rest, Error> {
+    match first(postgres, query, frame, Statements::Kept).await {
+        // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
+        Err(Error::Refused(reason)) if reason.starts_with("0A000") || reason.starts_with("26000") => {
+            first(postgres, query, frame, Statements::Forgotten).await
+        }
+        other => other,
+    }
+}
+
+/// What becomes of a connection's prepared statements before a snapshot is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Statements {
+    Kept,
+    Forgotten,
+}
+
+async fn first(postgres: &Postgres, query: &Query, frame: &mut Frame, statements: Statements) -> Result<Rest, Error> {
     let level = &query.root;
     let mut size = BatchSize::first();
     if level.children.is_empty() {
@@ -101,7 +130,7 @@ pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame)
         lease.running = true;
         return Ok(Rest::Flowing(lease, rows, size));
     }
-    let mut lease = declared(postgres, &level.sql).await?;
+    let mut lease = declared(postgres, &level.sql, statements).await?;
     match fetched(postgres, &mut lease, level, &size).await {
         Ok(batch) => {
             frame.rows(&batch);
@@ -219,12 +248,15 @@ async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStr
 }
 
 /// A connection with a cursor open on the statement, in a snapshot of its own.
-async fn declared(postgres: &Postgres, sql: &Sql) -> Result<Lease, Error> {
+async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Result<Lease, Error> {
     let text = format!("DECLARE batch NO SCROLL CURSOR FOR {}", sql.text);
     let mut retried = false;
     loop {
         let mut lease = postgres.lease().await?;
         let declare = lease.step(postgres.timeout, async |connection| {
+            if statements == Statements::Forgotten {
+                connection.statements.clear();
+            }
             connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?;
             let params = sql.params.iter().map(|param| (bind::Bound { param, keys: None }, bind::kind(param)));
             connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await

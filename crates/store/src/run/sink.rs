@@ -201,6 +201,11 @@ impl Sink {
 pub(crate) struct Alarm(mpsc::Sender<Result<Chunk, Error>>);
 
 impl Alarm {
+    /// Resolves when the reader has gone.
+    pub(crate) async fn gone(&self) {
+        self.0.closed().await;
+    }
+
     pub(crate) fn watch(self, outcome: Result<(), Error>) {
         if let Err(error) = outcome {
             tracing::debug!(%error, "a streamed answer ended early");

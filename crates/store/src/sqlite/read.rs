@@ -54,16 +54,20 @@ fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Er
 pub(crate) async fn stream(sqlite: &Sqlite, query: Query, sink: Sink) -> Result<(), Error> {
     let timeout = sqlite.timeout;
     let runtime = Handle::current();
-    sqlite
-        .work(move |connection, brake| {
-            let mut pump = Pump { connection, brake, sink, runtime, timeout };
-            let transaction = connection.unchecked_transaction()?;
-            pump.rows(&query)?;
-            let total = total(connection, &query, pump.sink.count())?;
-            transaction.finish()?;
-            pump.runtime.block_on(pump.sink.finish(total))
-        })
-        .await
+    let reader = sink.alarm();
+    let work = sqlite.work(move |connection, brake| {
+        let mut pump = Pump { connection, brake, sink, runtime, timeout };
+        let transaction = connection.unchecked_transaction()?;
+        pump.rows(&query)?;
+        let total = total(connection, &query, pump.sink.count())?;
+        transaction.finish()?;
+        pump.runtime.block_on(pump.sink.finish(total))
+    });
+    // Dropping the work pulls its brake, wherever the statement is.
+    tokio::select! {
+        outcome = work => outcome,
+        () = reader.gone() => Err(Error::Gone),
+    }
 }
 
 /// Reads on a blocking thread and hands on to an asynchronous reader.
