@@ -9,7 +9,7 @@ use crate::plan::{Join, Plan, PlanBody, Select};
 use crate::pointer::Layer;
 use crate::policy::Table;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
-use crate::statement::{Clause, Direction, Entry, Inside, Order, Relation, Statement};
+use crate::statement::{Alias, Clause, Direction, Entry, Function, Inside, Order, Relation, Statement};
 
 /// The merged statement as JSON. Its values are the caller's own and the wire constraint's.
 pub fn statement(statement: &Statement) -> Object {
@@ -28,8 +28,8 @@ pub fn statement(statement: &Statement) -> Object {
             .fields
             .iter()
             .map(|field| match &field.alias {
-                Some(alias) => json!({ "fn": field.function.as_str(), "field": field.field, "as": alias }),
-                None => json!({ "fn": field.function.as_str(), "field": field.field }),
+                Alias::Named(alias) => json!({ "fn": field.function.map(Function::as_str), "field": field.field, "as": alias }),
+                Alias::Default | Alias::Refused => json!({ "fn": field.function.map(Function::as_str), "field": field.field }),
             })
             .collect();
         let groups: Vec<&str> = aggregation.group_by.iter().map(|(name, _)| &**name).collect();
@@ -63,6 +63,7 @@ fn clause(clause_: &Clause) -> Object {
             Entry::And(_, clauses) => object.insert("and".into(), clauses.iter().map(clause).collect()),
             Entry::Or(_, clauses) => object.insert("or".into(), clauses.iter().map(clause).collect()),
             Entry::Not(_, inner) => object.insert("not".into(), clause(inner)),
+            Entry::Refused => None,
             Entry::Named { name, inside, .. } => {
                 let value = match inside {
                     Inside::Object(inner) => clause(inner),

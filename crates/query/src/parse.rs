@@ -201,6 +201,10 @@ pub(crate) fn words(words: &[&str]) -> String {
 
 /// A hint for a near word, or nothing.
 pub(crate) fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
+    // A name far longer than any of ours is near none, and comparing it would take its time.
+    if found.len() > 64 {
+        return String::new();
+    }
     let best = known
         .into_iter()
         .map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase()), *word))

@@ -169,6 +169,9 @@ pub struct Output {
     pub show: Show,
 }
 
+/// What a sum of doubles is multiplied by when it is read: two to the 64th, more than any number of rows.
+pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
+
 /// What a column of a result means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decode {
@@ -184,6 +187,10 @@ pub enum Decode {
     SumText,
     /// An exact sum in this column and a count in the next: their quotient, as a text.
     Average,
+    /// A sum of doubles, scaled down by [`SCALE`].
+    FloatSum,
+    /// Such a sum in this column and a count in the next: their quotient.
+    FloatAverage,
     /// No column at all: the same for every value.
     Redacted,
     /// The same, where the answer is not a text.

@@ -38,6 +38,8 @@ pub(crate) enum Entry {
         at: At,
         inside: Inside,
     },
+    /// Something the grammar refused already; it matches nothing and is told once.
+    Refused,
 }
 
 #[derive(Clone, Debug)]
@@ -85,10 +87,21 @@ pub(crate) struct Aggregation {
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateField {
     pub(crate) at: At,
-    pub(crate) function: Function,
+    /// None if it was refused already; its field is looked at all the same.
+    pub(crate) function: Option<Function>,
     pub(crate) field: Box<str>,
     pub(crate) field_at: At,
-    pub(crate) alias: Option<Box<str>>,
+    pub(crate) alias: Alias,
+}
+
+/// The key of a measure in its result.
+#[derive(Clone, Debug)]
+pub(crate) enum Alias {
+    /// Made from function and field.
+    Default,
+    Named(Box<str>),
+    /// Refused already.
+    Refused,
 }
 
 /// The five aggregate functions.

@@ -108,7 +108,7 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
 }
 
 fn shortened(text: String) -> String {
-    if text.chars().count() <= 800 {
+    if text.chars().count() <= 2_500 {
         return text;
     }
     format!("{}… ({} characters)", text.chars().take(300).collect::<String>(), text.chars().count())

@@ -94,9 +94,11 @@ async fn text(catalog: &Catalog, database: &Database, resource: &str, query: &Va
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-fn misfits(rows: &Value) -> Vec<i64> {
-    let rows = rows.as_array().expect("rows").iter();
-    rows.filter(|row| row["v"].is_null()).map(|row| row["id"].as_i64().expect("an id")).collect()
+/// The ids of what reads as null; a JSON null is a value that looks so.
+fn misfits(kind: &Kind, rows: &Value) -> Vec<i64> {
+    let value = STORED.iter().position(|stored| *stored == "'null'" && kind.declaration == "\"json\"").map(|index| index as i64 + 1);
+    let ids = rows.as_array().expect("rows").iter().filter(|row| row["v"].is_null()).map(|row| row["id"].as_i64().expect("an id"));
+    ids.filter(|id| Some(*id) != value).collect()
 }
 
 /// Every operator the type admits, with every value, as it is, under `not`, and in an `or`.
@@ -175,7 +177,7 @@ async fn differences(twins: &Twins, asked: Vec<Value>, about: &str) -> Vec<Strin
 
 async fn twins(kind: &Kind, column: &str) -> Twins {
     let probe = Twins::new(kind, column, &[]).await;
-    let unfit = misfits(&probe.ask("dirty", &json!({})).await);
+    let unfit = misfits(kind, &probe.ask("dirty", &json!({})).await);
     Twins::new(kind, column, &unfit).await
 }
 

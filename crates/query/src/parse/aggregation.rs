@@ -3,7 +3,7 @@
 use crate::error::Code;
 use crate::json::Json;
 use crate::pointer::At;
-use crate::statement::{AggregateField, Aggregation, Function};
+use crate::statement::{AggregateField, Aggregation, Alias, Function};
 
 use super::order::found;
 use super::{MOST_ENTRIES, Parser, near, words};
@@ -47,7 +47,7 @@ impl Parser {
         if fields.is_none() {
             self.fault(Code::MissingKey, at, "`aggregation` needs `fields`");
         }
-        Some(Aggregation { at, fields: fields?, group_by })
+        Some(Aggregation { at, fields: fields.unwrap_or_default(), group_by })
     }
 
     fn aggregate_fields(&mut self, at: At, value: Json) -> Vec<AggregateField> {
@@ -96,7 +96,7 @@ impl Parser {
             );
             return None;
         };
-        let (mut function, mut field, mut alias) = (None, None, Ok(None));
+        let (mut function, mut field, mut alias) = (None, None, Alias::Default);
         let (mut has_function, mut has_field) = (false, false);
         for (key, value) in entries {
             match key.as_str() {
@@ -118,7 +118,7 @@ impl Parser {
                 }
                 "as" => {
                     let at = self.places.word(at, "as");
-                    alias = self.alias(at, value).map(Some);
+                    alias = self.alias(at, value).map_or(Alias::Refused, Alias::Named);
                 }
                 _ => {
                     let at = self.places.key(at, &key);
@@ -137,16 +137,16 @@ impl Parser {
             self.fault(Code::MissingKey, at, "an entry of `fields` needs `field`, a field's name or `*`");
         }
         let (field, field_at) = field?;
-        Some(AggregateField { at, function: function?, field, field_at, alias: alias.ok()? })
+        Some(AggregateField { at, function, field, field_at, alias })
     }
 
-    fn alias(&mut self, at: At, value: Json) -> Result<Box<str>, ()> {
+    fn alias(&mut self, at: At, value: Json) -> Option<Box<str>> {
         let Json::Text(alias) = value else {
             self.fault(Code::WrongShape, at, format!("`as` is a text; found {}", value.noun()));
-            return Err(());
+            return None;
         };
         if !self.allowed_name(at, &alias) {
-            return Err(());
+            return None;
         }
         let mut characters = alias.bytes();
         let good = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
@@ -154,8 +154,8 @@ impl Parser {
             && alias.len() <= 63;
         if !good {
             self.fault(Code::Alias, at, "an alias is a letter or `_`, then at most 62 letters, digits or `_`");
-            return Err(());
+            return None;
         }
-        Ok(alias.into())
+        Some(alias.into())
     }
 }

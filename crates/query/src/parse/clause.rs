@@ -37,7 +37,7 @@ impl Parser {
                 }
                 _ => self.named(at, key, value),
             };
-            parsed.extend(entry);
+            parsed.push(entry.unwrap_or(Entry::Refused));
         }
         Clause { at, entries: parsed }
     }

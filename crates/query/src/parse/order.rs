@@ -38,7 +38,7 @@ impl Parser {
         };
         let mut field = None;
         let mut named = false;
-        let mut direction = Some(Direction::Ascending);
+        let mut direction = Direction::Ascending;
         for (key, value) in entries {
             match key.as_str() {
                 "field" => {
@@ -49,11 +49,12 @@ impl Parser {
                 "dir" => {
                     let at = self.places.word(at, "dir");
                     direction = match &value {
-                        Json::Text(text) if text == "asc" => Some(Direction::Ascending),
-                        Json::Text(text) if text == "desc" => Some(Direction::Descending),
+                        Json::Text(text) if text == "asc" => Direction::Ascending,
+                        Json::Text(text) if text == "desc" => Direction::Descending,
                         other => {
                             self.fault(Code::UnknownWord, at, format!("`dir` is `asc` or `desc`; found {}", found(other)));
-                            None
+                            // The rest of the entry is looked at all the same.
+                            Direction::Ascending
                         }
                     };
                 }
@@ -70,7 +71,7 @@ impl Parser {
         if !named {
             self.fault(Code::MissingKey, at, "an order entry needs `field`");
         }
-        let ((field, at), direction) = (field?, direction?);
+        let (field, at) = field?;
         Some(Order { field, at, direction })
     }
 

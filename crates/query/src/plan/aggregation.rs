@@ -6,7 +6,7 @@ use crate::error::Code;
 use crate::json;
 use crate::pointer::{At, Layer};
 use crate::policy::Table;
-use crate::statement::{AggregateField, Aggregation, Direction, Function, Order};
+use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Order};
 
 use super::predicate::{Column, Predicate};
 use super::{Bounds, Join, Planner, Rights, Sort};
@@ -98,12 +98,17 @@ impl<'c> Planner<'c, '_> {
         }
         let mut measures = Vec::new();
         for field in &aggregation.fields {
-            let key = field.alias.as_deref().map_or_else(|| default_key(field), str::to_owned);
-            if !keys.add(&key) {
+            let key = match (&field.alias, field.function) {
+                (Alias::Named(alias), _) => Some(alias.to_string()),
+                (Alias::Default, Some(function)) => Some(default_key(function, &field.field)),
+                _ => None,
+            };
+            if let Some(key) = key.as_deref().filter(|key| !keys.add(key)) {
                 self.fault(Code::EqualKeys, field.at, format!("`{key}` stands twice in the result; name one with `as`"));
                 continue;
             }
-            measures.extend(self.measured(&table, field, &mut joins).map(|measured| Measure { key: json::key(&key), measured }));
+            let measured = self.measured(&table, field, &mut joins);
+            measures.extend(key.zip(measured).map(|(key, measured)| Measure { key: json::key(&key), measured }));
         }
         let order = self.group_order(&table, &statement.order, (&names, &groups), &aggregation.group_by);
         Grouped { table, filters, joins, groups, measures, order, limit: bounds.limit, offset: bounds.offset }
@@ -129,19 +134,17 @@ impl<'c> Planner<'c, '_> {
 
     fn measured(&mut self, table: &Table<'c>, field: &AggregateField, joins: &mut Vec<Join<'c>>) -> Option<Measured<'c>> {
         if &*field.field == "*" {
-            if field.function == Function::Count {
+            let function = field.function?;
+            if function == Function::Count {
                 return Some(Measured::Rows);
             }
-            self.fault(
-                Code::FunctionType,
-                field.field_at,
-                format!("`*` goes with `count` only; `{}` needs a field", field.function.as_str()),
-            );
+            self.fault(Code::FunctionType, field.field_at, format!("`*` goes with `count` only; `{}` needs a field", function.as_str()));
             return None;
         }
         let column = self.path(table, &field.field, field.field_at, joins)?;
         let kind = &column.field.kind;
-        let fits = match field.function {
+        let function = field.function?;
+        let fits = match function {
             Function::Count => true,
             Function::Sum | Function::Avg => kind.is_number(),
             Function::Min | Function::Max => kind.is_ordered(),
@@ -150,11 +153,11 @@ impl<'c> Planner<'c, '_> {
             self.fault(
                 Code::FunctionType,
                 field.field_at,
-                format!("`{}` does not go with `{}` of type {}", field.function.as_str(), field.field, kind.name()),
+                format!("`{}` does not go with `{}` of type {}", function.as_str(), field.field, kind.name()),
             );
             return None;
         }
-        Some(Measured::Column(field.function, column))
+        Some(Measured::Column(function, column))
     }
 
     /// `order` beside an aggregation names groupBy entries; the entries it does not name break ties.
@@ -204,9 +207,9 @@ impl<'c> Planner<'c, '_> {
     }
 }
 
-fn default_key(field: &AggregateField) -> String {
-    if &*field.field == "*" {
-        return field.function.as_str().to_owned();
+fn default_key(function: Function, field: &str) -> String {
+    if field == "*" {
+        return function.as_str().to_owned();
     }
-    format!("{}_{}", field.function.as_str(), field.field.replace('.', "_"))
+    format!("{}_{}", function.as_str(), field.replace('.', "_"))
 }

@@ -57,6 +57,7 @@ impl<'c> Planner<'c, '_> {
                 }
                 self.clause(subject, clause, depth + 1).negate()
             }
+            Entry::Refused => Predicate::Never,
             Entry::Named { name, at, inside } => self.named(subject, name, *at, inside, depth),
         }
     }

@@ -102,6 +102,46 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     either!(writer, linked(column, other));
 }
 
+/// What else must hold of a column that connects rows.
+pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, connected(column));
+}
+
+/// How a pivot's column compares with the field it stands for.
+pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
+    either!(writer, pivot_collation(field));
+}
+
+/// How the rows of a relation are cut for each parent.
+pub(super) enum Cut {
+    /// A lateral subquery that can stop early.
+    Lateral,
+    /// Rows numbered within their parent.
+    Numbered,
+}
+
+pub(super) fn cut(dialect: Dialect) -> Cut {
+    match dialect {
+        Dialect::Postgres => Cut::Lateral,
+        Dialect::Sqlite => Cut::Numbered,
+    }
+}
+
+/// What the keys of a batch of parents are read from.
+pub(super) enum KeyTable {
+    /// One array a column.
+    Arrays,
+    /// One JSON text for all.
+    Json,
+}
+
+pub(super) fn key_table(dialect: Dialect) -> KeyTable {
+    match dialect {
+        Dialect::Postgres => KeyTable::Arrays,
+        Dialect::Sqlite => KeyTable::Json,
+    }
+}
+
 /// A column that is compared with the bound keys of `own`.
 pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
     either!(writer, linked_to_key(column, own));
@@ -116,8 +156,9 @@ pub(super) fn forced_join(writer: &mut Writer) {
     });
 }
 
-/// Past this many branches an OR is kept from SQLite's planner, which weighs every one of them against every other.
-const MOST_BRANCHES: usize = 16;
+/// Past this many branches an OR is kept from SQLite's planner, which weighs every one of them against every other, and a
+/// chain is written as a balanced tree, since SQLite bounds the depth of an expression.
+pub(super) const MOST_BRANCHES: usize = 16;
 
 /// What stands before an OR of so many branches.
 pub(super) fn before_any(writer: &mut Writer, branches: usize) {
@@ -219,6 +260,14 @@ fn scalar_kind(scalar: &Scalar) -> Kind {
         Scalar::Timestamp => Kind::Timestamptz,
         Scalar::Json => Kind::Jsonb,
     }
+}
+
+/// A sum of doubles may leave their range on its way, which PostgreSQL answers with an error. A power of two changes no
+/// digit, so the terms are scaled down here and the sum is scaled up by [`SCALE`](super::SCALE) when it is read.
+const SCALED_DOWN: &str = " * 5.421010862427522e-20";
+
+fn is_float(field: &Field) -> bool {
+    field.kind == Type::One(Scalar::Float)
 }
 
 fn is_json(field: &Field) -> bool {

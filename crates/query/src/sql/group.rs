@@ -1,12 +1,11 @@
 //! An aggregation as SQL: groups, measures, and the count of groups.
 
-use crate::catalog::Stored;
 use crate::plan::{Grouped, Measured, Show};
 use crate::statement::Function;
-use crate::types::{Scalar, Type};
+use crate::types::Scalar;
 
 use super::predicate::Conjunction;
-use super::{Decode, Dialect, Form, Level, Output, Total, Writer, dialect, link};
+use super::{Decode, Dialect, Level, Output, Total, Writer, dialect, link};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
@@ -27,7 +26,7 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
         }
         let decode = measured(&mut writer, &measure.measured);
         outputs.push(Output { key: measure.key.clone(), column, decode, show: Show::Plain });
-        column += if decode == Decode::Average { 2 } else { 1 };
+        column += if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
     }
     body(&mut writer, grouped);
     if !grouped.order.is_empty() {
@@ -95,23 +94,17 @@ fn measured(writer: &mut Writer, measured: &Measured<'_>) -> Decode {
         Function::Sum => {
             dialect::sum(writer, *column);
             match scalar {
-                Scalar::Float => Decode::Value(Form::Float, Stored::Standard),
+                Scalar::Float => Decode::FloatSum,
                 Scalar::Int => Decode::SumNumber,
                 _ => Decode::SumText,
             }
-        }
-        Function::Avg if column.field.kind == Type::One(Scalar::Float) => {
-            writer.raw("avg(");
-            dialect::measured(writer, *column);
-            writer.raw(")");
-            Decode::Value(Form::Float, Stored::Standard)
         }
         Function::Avg => {
             dialect::sum(writer, *column);
             writer.raw(", count(");
             dialect::measured(writer, *column);
             writer.raw(")");
-            Decode::Average
+            if *scalar == Scalar::Float { Decode::FloatAverage } else { Decode::Average }
         }
         Function::Min | Function::Max => {
             dialect::extreme(writer, *function, *column);

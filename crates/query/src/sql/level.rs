@@ -4,9 +4,10 @@ use crate::catalog::Link;
 use crate::catalog::Mask;
 use crate::plan::{Child, Select, Show};
 
+use super::dialect::{self, Cut};
 use super::link::{self, KeySource};
 use super::predicate::Conjunction;
-use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer, dialect};
+use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
 
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
@@ -178,9 +179,9 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Leve
     if select.limit.is_none() && select.offset.is_none() {
         unbounded(&mut writer, child, &columns, &keys);
     } else {
-        match dialect {
-            Dialect::Postgres => lateral(&mut writer, child, &columns, &keys),
-            Dialect::Sqlite => numbered(&mut writer, child, &columns, &keys),
+        match dialect::cut(dialect) {
+            Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
+            Cut::Numbered => numbered(&mut writer, child, &columns, &keys),
         }
     }
     Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }

@@ -4,8 +4,9 @@ use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
 use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
+use super::dialect::{self, KeyTable};
 use super::predicate::Conjunction;
-use super::{Dialect, Kind, Many, Source, Writer, dialect};
+use super::{Kind, Many, Source, Writer};
 
 /// `EXISTS (SELECT 1 FROM …)`: at least one related row, its policy and the filter.
 pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
@@ -78,6 +79,7 @@ fn direct(writer: &mut Writer, pairs: &[(FieldId, FieldId)], own: Side<'_>, othe
         dialect::linked(writer, Column { alias: other.1, field: right }, left);
         writer.raw(" = ");
         dialect::linked(writer, Column { alias: own.1, field: left }, right);
+        dialect::connected(writer, Column { alias: other.1, field: right });
     });
 }
 
@@ -89,17 +91,21 @@ fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
 
 fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Alias, target: Side<'_>) {
     writer.separated(" AND ", other, |writer, (column, id)| {
-        writer.column(Column { alias: target.1, field: &target.0.fields[*id] });
+        let field = Column { alias: target.1, field: &target.0.fields[*id] };
+        dialect::linked(writer, field, field.field);
         writer.raw(" = ");
         pivot_column(writer, pivot, column);
+        dialect::connected(writer, field);
     });
 }
 
 fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>, pivot: Alias) {
     writer.separated(" AND ", own, |writer, (id, column)| {
+        let field = Column { alias: parent.1, field: &parent.0.fields[*id] };
         pivot_column(writer, pivot, column);
         writer.raw(" = ");
-        writer.column(Column { alias: parent.1, field: &parent.0.fields[*id] });
+        dialect::linked(writer, field, field.field);
+        dialect::connected(writer, field);
     });
 }
 
@@ -118,8 +124,8 @@ impl<'c> KeySource<'c> {
 
     /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
     pub(super) fn write(&self, writer: &mut Writer) {
-        match writer.dialect {
-            Dialect::Postgres => {
+        match dialect::key_table(writer.dialect) {
+            KeyTable::Arrays => {
                 writer.raw("unnest(");
                 let mut index = 0;
                 writer.separated(", ", &self.own, |writer, field| {
@@ -134,7 +140,7 @@ impl<'c> KeySource<'c> {
                 }
                 writer.raw("n)");
             }
-            Dialect::Sqlite => {
+            KeyTable::Json => {
                 writer.raw("(SELECT key AS n");
                 for index in 0..self.own.len() {
                     if self.own.len() == 1 {
@@ -168,7 +174,7 @@ impl<'c> KeySource<'c> {
         dialect::forced_join(writer);
         named(writer, pivot, child.pivot);
         writer.raw(" ON ");
-        Self::equal_pivot(writer, own, child.pivot);
+        self.equal_pivot(writer, own, child.pivot);
         writer.raw(") AS k");
     }
 
@@ -186,14 +192,15 @@ impl<'c> KeySource<'c> {
         writer.raw(" FROM ");
         named(writer, pivot, child.pivot);
         writer.raw(" WHERE ");
-        Self::equal_pivot(writer, own, child.pivot);
+        self.equal_pivot(writer, own, child.pivot);
         writer.raw(") AS x");
     }
 
-    fn equal_pivot(writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
+    fn equal_pivot(&self, writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
         let mut index = 0;
         writer.separated(" AND ", own, |writer, (_, column)| {
             pivot_column(writer, pivot, column);
+            dialect::pivot_collation(writer, self.own[index]);
             writer.raw(" = k.v");
             writer.number(index);
             index += 1;
@@ -208,6 +215,7 @@ impl<'c> KeySource<'c> {
             dialect::linked_to_key(writer, Column { alias, field }, self.own[index]);
             writer.raw(" = k.v");
             writer.number(index);
+            dialect::connected(writer, Column { alias, field });
             index += 1;
         });
     }
@@ -226,9 +234,11 @@ impl<'c> KeySource<'c> {
         let Link::Through { other, .. } = self.link else { return };
         let mut index = 0;
         writer.separated(" AND ", other, |writer, (_, id)| {
-            writer.column(Column { alias: child.select.table.alias, field: &self.target.fields[*id] });
+            let field = Column { alias: child.select.table.alias, field: &self.target.fields[*id] };
+            dialect::linked(writer, field, field.field);
             writer.raw(equals);
             writer.number(index);
+            dialect::connected(writer, field);
             index += 1;
         });
     }

@@ -31,7 +31,11 @@ impl Conjunction {
     pub(super) fn predicate(&mut self, writer: &mut Writer, predicate: &Predicate<'_>) {
         match predicate {
             Predicate::Always => {}
-            Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(writer, predicate)),
+            Predicate::All(all) if all.len() <= dialect::MOST_BRANCHES => {
+                for predicate in all {
+                    self.predicate(writer, predicate);
+                }
+            }
             other => {
                 writer.raw(self.next);
                 self.next = " AND ";
@@ -73,7 +77,14 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
 
 fn joined(writer: &mut Writer, predicates: &[Predicate<'_>], separator: &'static str, logic: Logic) {
     writer.raw("(");
-    writer.separated(separator, predicates, |writer, predicate| condition(writer, predicate, logic));
+    if predicates.len() <= dialect::MOST_BRANCHES {
+        writer.separated(separator, predicates, |writer, predicate| condition(writer, predicate, logic));
+    } else {
+        let (left, right) = predicates.split_at(predicates.len() / 2);
+        joined(writer, left, separator, logic);
+        writer.raw(separator);
+        joined(writer, right, separator, logic);
+    }
     writer.raw(")");
 }
 

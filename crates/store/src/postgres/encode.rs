@@ -3,7 +3,7 @@
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
 use query::plan::Show;
-use query::sql::{Decode, Form, Output};
+use query::sql::{Decode, Form, Output, SCALE};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
@@ -62,11 +62,20 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
         Decode::SumNumber => exact(raw, kind).map(|sum| out.extend_from_slice(sum.as_bytes())),
         Decode::SumText => exact(raw, kind).map(|sum| encode::quoted(out, &sum)),
         Decode::Average => average(exact(raw, kind), column(row, output.column + 1)).map(|text| encode::quoted(out, &text)),
+        Decode::FloatSum => double(raw).map(|sum| encode::float(out, sum * SCALE)),
+        Decode::FloatAverage => {
+            let count = column(row, output.column + 1).and_then(whole);
+            double(raw).zip(count).map(|(sum, count)| encode::float(out, sum / count as f64 * SCALE))
+        }
         Decode::Redacted | Decode::RedactedNull => Some(()),
     };
     if done.is_none() {
         encode::null(out);
     }
+}
+
+fn double(raw: &[u8]) -> Option<f64> {
+    raw.try_into().ok().map(f64::from_be_bytes)
 }
 
 fn average(sum: Option<String>, count: Option<&[u8]>) -> Option<String> {

@@ -3,7 +3,7 @@
 use query::catalog::Stored;
 use query::json::{self, Json};
 use query::plan::Show;
-use query::sql::{Decode, Form, Output};
+use query::sql::{Decode, Form, Output, SCALE};
 use query::value::{self, stored};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -46,9 +46,22 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
             let count = whole(row.get_ref(output.column + 1).ok()?)?;
             encode::quoted(out, &decimal::average(text(cell)?, count)?);
         }
+        Decode::FloatSum => encode::float(out, real(cell)? * SCALE),
+        Decode::FloatAverage => {
+            let count = whole(row.get_ref(output.column + 1).ok()?)?;
+            encode::float(out, real(cell)? / count as f64 * SCALE);
+        }
         Decode::Redacted | Decode::RedactedNull => {}
     }
     Some(())
+}
+
+fn real(cell: ValueRef<'_>) -> Option<f64> {
+    match cell {
+        ValueRef::Real(number) => Some(number),
+        ValueRef::Integer(number) => Some(number as f64),
+        _ => None,
+    }
 }
 
 fn text(cell: ValueRef<'_>) -> Option<&str> {
@@ -98,7 +111,8 @@ fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: 
         }
         Form::Json => {
             let text = text(cell)?;
-            serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+            // The same reading as in a filter: what is shown is what can be found.
+            json::data(text.as_bytes())?;
             encode::json(out, text.as_bytes());
         }
     }

@@ -48,8 +48,10 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
     connection.create_scalar_function("peristyle_json_contains", 2, PURE, |context| collection(context, json_canonical, Asked::All))?;
     connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| collection(context, json_canonical, Asked::Any))?;
-    connection.create_scalar_function("peristyle_array_contains", 2, PURE, |context| collection(context, array_canonical, Asked::All))?;
-    connection.create_scalar_function("peristyle_array_overlap", 2, PURE, |context| collection(context, array_canonical, Asked::Any))?;
+    connection.create_scalar_function("peristyle_array_contains", 2, PURE, |context| list(context, array_canonical, Asked::All))?;
+    connection.create_scalar_function("peristyle_array_overlap", 2, PURE, |context| list(context, array_canonical, Asked::Any))?;
+    connection.create_scalar_function("peristyle_decimals_contain", 2, PURE, |context| list(context, decimal_canonical, Asked::All))?;
+    connection.create_scalar_function("peristyle_decimals_overlap", 2, PURE, |context| list(context, decimal_canonical, Asked::Any))?;
     connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
 }
 
@@ -114,13 +116,24 @@ fn json_canonical(json: &Json) -> Option<String> {
     (!matches!(json, Json::Array(_) | Json::Object(_))).then(|| canonical(json))
 }
 
-/// An element as it is compared inside an array column: NULL equals nothing, and a decimal's text equals its number.
+/// An element as it is compared inside an array column: NULL equals nothing.
 fn array_canonical(json: &Json) -> Option<String> {
+    json_canonical(json).filter(|_| *json != Json::Null)
+}
+
+/// An element of an array of decimals, which may be kept as texts or as numbers.
+fn decimal_canonical(json: &Json) -> Option<String> {
     match json {
-        Json::Null | Json::Array(_) | Json::Object(_) => None,
-        Json::Text(text) => Some(value::normal_decimal(text).unwrap_or_else(|| canonical(json))),
-        other => Some(canonical(other)),
+        Json::Text(text) => value::normal_decimal(text),
+        Json::Number(text) => value::normal_decimal(text),
+        _ => None,
     }
+}
+
+/// The same as [`collection`] for an array column, where what is no array does not fit.
+fn list(context: &Context<'_>, element: fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
+    let fits = text_of(context.get_raw(0)).is_some_and(|text| matches!(json::data(text.as_bytes()), Some(Json::Array(_))));
+    if fits { collection(context, element, asked) } else { Ok(None) }
 }
 
 type Elements = Vec<Option<String>>;

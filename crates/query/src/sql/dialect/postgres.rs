@@ -7,15 +7,24 @@ use crate::value::Value;
 
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
-use super::{is_json, scalar_kind};
+use super::{SCALED_DOWN, is_float, is_json, scalar_kind};
 
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
-    writer.column(column);
     match &column.field.native {
-        Native::TextByCast => writer.raw("::text"),
-        Native::JsonText => writer.raw("::jsonb"),
-        _ => {}
+        // `json` keeps texts that `jsonb` refuses; they compare with nothing, rather than fail the statement.
+        Native::JsonText => {
+            writer.raw("CASE WHEN ");
+            writer.column(column);
+            writer.raw("::text !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' THEN ");
+            writer.column(column);
+            writer.raw("::jsonb END");
+        }
+        Native::TextByCast => {
+            writer.column(column);
+            writer.raw("::text");
+        }
+        _ => writer.column(column),
     }
 }
 
@@ -185,6 +194,12 @@ pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) 
     standard(writer, column);
 }
 
+/// PostgreSQL's types hold only what fits them.
+pub(super) fn connected(_: &mut Writer, _: Column<'_>) {}
+
+/// The columns of a pivot compare as they were declared.
+pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
+
 /// A column as one of the types that keys are bound as.
 fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
@@ -217,6 +232,9 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
     writer.raw("sum(");
     measured(writer, column);
+    if is_float(column.field) {
+        writer.raw(SCALED_DOWN);
+    }
     writer.raw(")");
 }
 

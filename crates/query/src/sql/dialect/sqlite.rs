@@ -9,7 +9,7 @@ use crate::value::Value;
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
 use super::postgres::json_array;
-use super::{is_json, scalar_kind};
+use super::{SCALED_DOWN, is_float, scalar_kind};
 
 /// The function that brings a stored value to its standard form.
 fn fit(field: &Field) -> &'static str {
@@ -69,11 +69,6 @@ fn guard(writer: &mut Writer, column: Column<'_>) {
             writer.column(column);
             writer.raw(") = 'integer'");
         }
-        Scalar::Text | Scalar::Enum(_) => {
-            writer.raw(" AND typeof(");
-            writer.column(column);
-            writer.raw(") = 'text'");
-        }
         _ => {
             writer.raw(" AND ");
             writer.raw(fit(column.field));
@@ -98,10 +93,7 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
     stored(writer, column);
     writer.raw(sign(comparison));
     bind(writer, column.field, Many::One, value.clone());
-    // What equals a fitting text is a fitting text.
-    if comparison != Comparison::Eq || collation(column.field).is_empty() {
-        guard(writer, column);
-    }
+    guard(writer, column);
     writer.raw(")");
 }
 
@@ -122,9 +114,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     writer.raw("(");
     stored(writer, column);
     list(writer);
-    if collation(column.field).is_empty() {
-        guard(writer, column);
-    }
+    guard(writer, column);
     writer.raw(")");
 }
 
@@ -162,11 +152,21 @@ pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
 }
 
 pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    collection(writer, column, values, if is_json(column.field) { "peristyle_json_contains(" } else { "peristyle_array_contains(" });
+    let function = match &column.field.kind {
+        Type::One(_) => "peristyle_json_contains(",
+        Type::Array(Scalar::Decimal) => "peristyle_decimals_contain(",
+        Type::Array(_) => "peristyle_array_contains(",
+    };
+    collection(writer, column, values, function);
 }
 
 pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    collection(writer, column, values, if is_json(column.field) { "peristyle_json_overlap(" } else { "peristyle_array_overlap(" });
+    let function = match &column.field.kind {
+        Type::One(_) => "peristyle_json_overlap(",
+        Type::Array(Scalar::Decimal) => "peristyle_decimals_overlap(",
+        Type::Array(_) => "peristyle_array_overlap(",
+    };
+    collection(writer, column, values, function);
 }
 
 fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], function: &'static str) {
@@ -216,6 +216,16 @@ pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) 
     stored(writer, column);
 }
 
+/// A value that does not fit is NULL, and NULL connects nothing.
+pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
+    guard(writer, column);
+}
+
+/// How a pivot's column compares with a field.
+pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
+    writer.raw(collation(field));
+}
+
 /// Sorting uses what is stored, so that an index serves; only types whose texts do not sort as values are converted.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     if comparable(column.field) || column.field.stored == Stored::Unix {
@@ -244,8 +254,11 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    writer.raw(if column.field.kind == Type::One(Scalar::Float) { "sum(" } else { "peristyle_sum(" });
+    writer.raw(if is_float(column.field) { "sum(" } else { "peristyle_sum(" });
     fitted(writer, column);
+    if is_float(column.field) {
+        writer.raw(SCALED_DOWN);
+    }
     writer.raw(")");
 }
 
