@@ -88,8 +88,8 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 }
 
 /// Whether the column read for an answer serves as key too.
-pub(super) fn shown_is_key(field: &Field) -> bool {
-    !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
+pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
+    dialect == Dialect::Postgres && !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
 }
 
 /// What a field's key values are when they are bound.

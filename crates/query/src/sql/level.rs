@@ -12,7 +12,7 @@ use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
-    let columns = Columns::of(select, 0);
+    let columns = Columns::of(select, 0, dialect);
     writer.raw("SELECT ");
     columns.write(&mut writer, select, Naming::Bare);
     from(&mut writer, select);
@@ -79,6 +79,7 @@ struct Columns {
     /// Column number to field and purpose.
     selected: Vec<(usize, Purpose)>,
     first: usize,
+    dialect: Dialect,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,8 +96,8 @@ enum Naming {
 }
 
 impl Columns {
-    fn of(select: &Select<'_>, first: usize) -> Self {
-        let mut columns = Columns { outputs: Vec::with_capacity(select.shown.len()), selected: Vec::new(), first };
+    fn of(select: &Select<'_>, first: usize, dialect: Dialect) -> Self {
+        let mut columns = Columns { outputs: Vec::with_capacity(select.shown.len()), selected: Vec::new(), first, dialect };
         for (id, show) in &select.shown {
             let field = &select.table.resource.fields[*id];
             let decode = match show {
@@ -125,7 +126,7 @@ impl Columns {
         self.selected
             .iter()
             .position(|(selected, purpose)| {
-                *selected == id && (*purpose == Purpose::Key || dialect::shown_is_key(&select.table.resource.fields[id]))
+                *selected == id && (*purpose == Purpose::Key || dialect::shown_is_key(self.dialect, &select.table.resource.fields[id]))
             })
             .map(|position| self.first + position)
     }
@@ -173,7 +174,7 @@ fn children(select: &Select<'_>, columns: &Columns, dialect: Dialect) -> Vec<Chi
 
 fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Level {
     let select = &child.select;
-    let columns = Columns::of(select, 1);
+    let columns = Columns::of(select, 1, dialect);
     let mut writer = Writer::new(dialect);
     let keys = KeySource::new(parent.table.resource, child);
     if select.limit.is_none() && select.offset.is_none() {

@@ -48,8 +48,14 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
         Link::Through { pivot, own, other } => {
             // The pivot may name a pair twice; the relation knows it once.
             writer.raw("((SELECT DISTINCT ");
-            let columns = own.iter().map(|(_, column)| column).chain(other.iter().map(|(column, _)| column));
-            writer.separated(", ", columns, Writer::identifier);
+            let own_fields = own.iter().map(|(id, column)| (column, &join.parent_resource.fields[*id]));
+            let other_fields = other.iter().map(|(column, id)| (column, &target.fields[*id]));
+            writer.separated(", ", own_fields.chain(other_fields), |writer, (column, field)| {
+                writer.identifier(column);
+                dialect::pivot_collation(writer, field);
+                writer.raw(" AS ");
+                writer.identifier(column);
+            });
             writer.raw(" FROM ");
             writer.table_name(pivot);
             writer.raw(") AS ");
@@ -163,9 +169,10 @@ impl<'c> KeySource<'c> {
     pub(super) fn write_with_pivot(&self, writer: &mut Writer, child: &Child<'_>) {
         let Link::Through { pivot, own, other } = self.link else { return };
         writer.raw("(SELECT DISTINCT k.n");
-        for (index, (column, _)) in other.iter().enumerate() {
+        for (index, (column, id)) in other.iter().enumerate() {
             writer.raw(", ");
             pivot_column(writer, child.pivot, column);
+            dialect::pivot_collation(writer, &self.target.fields[*id]);
             writer.raw(" AS x");
             writer.number(index);
         }
@@ -183,8 +190,9 @@ impl<'c> KeySource<'c> {
         let Link::Through { pivot, own, other } = self.link else { return };
         writer.raw("(SELECT DISTINCT ");
         let mut index = 0;
-        writer.separated(", ", other, |writer, (column, _)| {
+        writer.separated(", ", other, |writer, (column, id)| {
             pivot_column(writer, child.pivot, column);
+            dialect::pivot_collation(writer, &self.target.fields[*id]);
             writer.raw(" AS x");
             writer.number(index);
             index += 1;

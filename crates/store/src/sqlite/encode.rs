@@ -139,7 +139,8 @@ fn elements(out: &mut Vec<u8>, form: Form, items: &[Json]) {
     out.push(b']');
 }
 
-fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> {
+/// One element in the form its type has; nothing if it does not fit.
+pub(super) fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> {
     match (form, item) {
         // PostgreSQL's arrays may have several dimensions.
         (_, Json::Array(items)) if form != Form::Json => elements(out, form, items),

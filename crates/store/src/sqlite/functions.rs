@@ -7,12 +7,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use query::json::{self, Json};
+use query::sql::Form;
+use query::types::Scalar;
 use query::value::{self, stored};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use crate::decimal;
+
+use super::encode::element;
 
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC).union(FunctionFlags::SQLITE_INNOCUOUS);
 
@@ -46,12 +50,10 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     fit_text(connection, "peristyle_json", |text| json::data(text.as_bytes()).map(|json| canonical(&json)))?;
     fit_text(connection, "peristyle_array", |text| matches!(json::data(text.as_bytes()), Some(Json::Array(_))).then(|| text.to_owned()))?;
     connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
-    connection.create_scalar_function("peristyle_json_contains", 2, PURE, |context| collection(context, json_canonical, Asked::All))?;
-    connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| collection(context, json_canonical, Asked::Any))?;
-    connection.create_scalar_function("peristyle_array_contains", 2, PURE, |context| list(context, array_canonical, Asked::All))?;
-    connection.create_scalar_function("peristyle_array_overlap", 2, PURE, |context| list(context, array_canonical, Asked::Any))?;
-    connection.create_scalar_function("peristyle_decimals_contain", 2, PURE, |context| list(context, decimal_canonical, Asked::All))?;
-    connection.create_scalar_function("peristyle_decimals_overlap", 2, PURE, |context| list(context, decimal_canonical, Asked::Any))?;
+    connection.create_scalar_function("peristyle_json_contains", 2, PURE, |context| held(context, Asked::All))?;
+    connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| held(context, Asked::Any))?;
+    connection.create_scalar_function("peristyle_array_contains", 3, PURE, |context| listed(context, Asked::All))?;
+    connection.create_scalar_function("peristyle_array_overlap", 3, PURE, |context| listed(context, Asked::Any))?;
     connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
 }
 
@@ -116,27 +118,19 @@ fn json_canonical(json: &Json) -> Option<String> {
     (!matches!(json, Json::Array(_) | Json::Object(_))).then(|| canonical(json))
 }
 
-/// An element as it is compared inside an array column: NULL equals nothing.
-fn array_canonical(json: &Json) -> Option<String> {
-    json_canonical(json).filter(|_| *json != Json::Null)
-}
-
-/// An element of an array of decimals, which may be kept as texts or as numbers.
-fn decimal_canonical(json: &Json) -> Option<String> {
-    match json {
-        Json::Text(text) => value::normal_decimal(text),
-        Json::Number(text) => value::normal_decimal(text),
-        _ => None,
+/// An element of an array column as it is compared: what does not fit the type is NULL, and NULL equals nothing.
+fn array_canonical(form: Form, json: &Json) -> Option<String> {
+    match (form, json) {
+        (_, Json::Null | Json::Array(_) | Json::Object(_)) => None,
+        (Form::Decimal, Json::Text(text)) => value::normal_decimal(text),
+        (Form::Decimal, Json::Number(text)) => value::normal_decimal(text),
+        _ => {
+            let mut out = Vec::new();
+            element(&mut out, form, json)?;
+            String::from_utf8(out).ok()
+        }
     }
 }
-
-/// The same as [`collection`] for an array column, where what is no array does not fit.
-fn list(context: &Context<'_>, element: fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
-    let fits = text_of(context.get_raw(0)).is_some_and(|text| matches!(json::data(text.as_bytes()), Some(Json::Array(_))));
-    if fits { collection(context, element, asked) } else { Ok(None) }
-}
-
-type Elements = Vec<Option<String>>;
 
 /// How many of the elements asked for must be there.
 #[derive(Clone, Copy)]
@@ -145,18 +139,33 @@ enum Asked {
     Any,
 }
 
-fn collection(context: &Context<'_>, element: fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
-    let Some(text) = text_of(context.get_raw(0)) else { return Ok(None) };
-    let Some(stored) = json::data(text.as_bytes()) else { return Ok(None) };
+/// Whether a json column is an array that holds what is asked for; a value that is no array holds nothing.
+fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
+    match text_of(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
+        None => Ok(None),
+        Some(Json::Array(items)) => compared(context, &items, json_canonical, asked),
+        Some(_) => Ok(Some(false)),
+    }
+}
+
+/// Whether an array column holds what is asked for; what is no array does not fit, and is NULL.
+fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
+    let form = text_of(context.get_raw(2)).and_then(Scalar::from_name).as_ref().map_or(Form::Text, Form::from);
+    match text_of(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
+        Some(Json::Array(items)) => compared(context, &items, |json| array_canonical(form, json), asked),
+        _ => Ok(None),
+    }
+}
+
+fn compared(context: &Context<'_>, items: &[Json], canonical: impl Fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
     // The list is the same for every row of a statement; it is read once.
-    let wanted: Arc<Elements> = context.get_or_create_aux(1, |value| -> std::result::Result<Elements, rusqlite::Error> {
+    let wanted: Arc<Vec<Option<String>>> = context.get_or_create_aux(1, |value| -> std::result::Result<_, rusqlite::Error> {
         Ok(match text_of(value).and_then(|text| json::data(text.as_bytes())) {
-            Some(Json::Array(items)) => items.iter().map(element).collect(),
+            Some(Json::Array(items)) => items.iter().map(&canonical).collect(),
             _ => Vec::new(),
         })
     })?;
-    let Json::Array(items) = stored else { return Ok(Some(false)) };
-    let held: Vec<String> = items.iter().filter_map(element).collect();
+    let held: Vec<String> = items.iter().filter_map(&canonical).collect();
     let has = |element: &Option<String>| element.as_ref().is_some_and(|element| held.contains(element));
     Ok(Some(match asked {
         Asked::All => wanted.iter().all(has),

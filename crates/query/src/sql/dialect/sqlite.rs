@@ -63,19 +63,17 @@ fn stored(writer: &mut Writer, column: Column<'_>) {
 
 /// ` AND` that the stored value fits its type.
 fn guard(writer: &mut Writer, column: Column<'_>) {
-    match column.field.kind.scalar() {
-        Scalar::Bool | Scalar::BigInt => {
-            writer.raw(" AND typeof(");
-            writer.column(column);
-            writer.raw(") = 'integer'");
-        }
-        _ => {
-            writer.raw(" AND ");
-            writer.raw(fit(column.field));
-            writer.column(column);
-            writer.raw(") IS NOT NULL");
-        }
+    // What a key nearly always is deserves the cheaper test.
+    if *column.field.kind.scalar() == Scalar::BigInt {
+        writer.raw(" AND typeof(");
+        writer.column(column);
+        writer.raw(") = 'integer'");
+        return;
     }
+    writer.raw(" AND ");
+    writer.raw(fit(column.field));
+    writer.column(column);
+    writer.raw(") IS NOT NULL");
 }
 
 fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
@@ -152,29 +150,29 @@ pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
 }
 
 pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    let function = match &column.field.kind {
-        Type::One(_) => "peristyle_json_contains(",
-        Type::Array(Scalar::Decimal) => "peristyle_decimals_contain(",
-        Type::Array(_) => "peristyle_array_contains(",
-    };
-    collection(writer, column, values, function);
+    collection(writer, column, values, ["peristyle_json_contains(", "peristyle_array_contains("]);
 }
 
 pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    let function = match &column.field.kind {
-        Type::One(_) => "peristyle_json_overlap(",
-        Type::Array(Scalar::Decimal) => "peristyle_decimals_overlap(",
-        Type::Array(_) => "peristyle_array_overlap(",
-    };
-    collection(writer, column, values, function);
+    collection(writer, column, values, ["peristyle_json_overlap(", "peristyle_array_overlap("]);
 }
 
-fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], function: &'static str) {
-    writer.raw(function);
+/// One function for json and one for arrays, whose elements compare as their type does.
+fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, array]: [&'static str; 2]) {
+    let elements = match &column.field.kind {
+        Type::One(_) => None,
+        Type::Array(scalar) => Some(scalar.name()),
+    };
+    writer.raw(if elements.is_some() { array } else { json });
     writer.column(column);
     writer.raw(", ");
     let texts: Vec<Value> = values.iter().map(element).collect();
     writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(json_array(&texts))));
+    if let Some(elements) = elements {
+        writer.raw(", '");
+        writer.raw(elements);
+        writer.raw("'");
+    }
     writer.raw(")");
 }
 
@@ -204,8 +202,14 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
+/// What is stored, if it fits: NULL connects nothing.
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
+    writer.raw("CASE WHEN ");
+    writer.raw(fit(column.field));
     writer.column(column);
+    writer.raw(") IS NOT NULL THEN ");
+    writer.column(column);
+    writer.raw(" END");
 }
 
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, _: &Field) {
