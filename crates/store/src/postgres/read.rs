@@ -101,7 +101,7 @@ pub(crate) enum Rest {
 pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame) -> Result<Rest, Error> {
     match first(postgres, query, frame, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
-        Err(Error::Refused(reason)) if reason.starts_with("0A000") || reason.starts_with("26000") => {
+        Err(Error::Refused(reason)) if ["0A000", "26000", "25P02"].iter().any(|code| reason.starts_with(code)) => {
             first(postgres, query, frame, Statements::Forgotten).await
         }
         other => other,
