@@ -7,7 +7,6 @@ use crate::catalog::{Catalog, Field, Resource, ResourceId};
 use crate::json::Json;
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Planner, Rights};
-use crate::pointer::Layer;
 
 /// The caller: an account and the permissions it holds.
 #[derive(Clone, Debug)]
@@ -143,6 +142,3 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias, right
     }
     Predicate::all(all)
 }
-
-/// The layer of everything this file adds.
-pub(crate) const LAYER: Layer = Layer::Policy;
