@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Resource, ResourceId};
 use crate::error::Error;
+use crate::pointer::Layer;
 use crate::policy::{Table, Viewer};
 use crate::statement::{Clause, Entry, Inside, Statement};
 
@@ -69,4 +70,5 @@ fn clause_targets(catalog: &Catalog, resource: &Resource, clause: &Clause, targe
             }
         }
     }
+    debug_assert_eq!(clause.at.layer, Layer::Policy, "only policies are followed here");
 }
