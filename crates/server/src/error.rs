@@ -31,6 +31,9 @@ pub enum Problem {
     Internal,
 }
 
+/// The problem of an address that leads nowhere.
+pub(crate) const NOWHERE: Problem = Problem::NotFound("there is nothing at this address");
+
 impl From<query::error::Error> for Problem {
     fn from(error: query::error::Error) -> Self {
         Problem::Statement(error)

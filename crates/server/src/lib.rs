@@ -1,5 +1,6 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
+mod ask;
 pub mod auth;
 pub mod boot;
 pub mod cli;
@@ -10,4 +11,5 @@ pub mod explain;
 pub mod listen;
 pub mod metrics;
 pub mod rest;
+pub mod router;
 pub mod telemetry;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::{boot, listen, rest, telemetry};
+use crate::{boot, listen, router, telemetry};
 
 use super::Failure;
 
@@ -24,6 +24,6 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
-    listen::serve(listener, rest::router(service, config, metrics), config.database.patience, listen::signal()).await;
+    listen::serve(listener, router::router(service, config, metrics), config.database.patience, listen::signal()).await;
     Ok(ExitCode::SUCCESS)
 }

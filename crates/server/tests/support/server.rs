@@ -8,7 +8,7 @@ use peristyle::auth::Gate;
 use peristyle::boot::{self, BootError, Service};
 use peristyle::config::{Config, LogFormat, ManifestPath};
 use peristyle::metrics::Metrics;
-use peristyle::{listen, rest};
+use peristyle::{listen, router};
 use query::policy::Viewer;
 use store::DatabaseSettings;
 use tokio::sync::oneshot;
@@ -89,7 +89,7 @@ impl Setup {
         let (stop, stopped) = oneshot::channel::<()>();
         let metrics = Arc::<Metrics>::default();
         let task =
-            tokio::spawn(listen::serve(listener, rest::router(service, &config, metrics.clone()), config.database.patience, async {
+            tokio::spawn(listen::serve(listener, router::router(service, &config, metrics.clone()), config.database.patience, async {
                 _ = stopped.await;
             }));
         Server { address, metrics, stop, task }

@@ -1,0 +1,96 @@
+//! Everything this process serves: the routes of each room behind one set of layers, health and readiness.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{Method, Response, StatusCode};
+use axum::middleware::{self, Next};
+use axum::routing::get;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::{CompressionLayer, CompressionLevel};
+use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
+use tracing::Instrument;
+
+use crate::boot::Service;
+use crate::client::{Peer, Proxies};
+use crate::config::Config;
+use crate::error::{NOWHERE, Problem};
+use crate::metrics::Metrics;
+use crate::rest;
+
+/// Answers smaller than this fit a few packets and are not worth compressing.
+const WORTH_COMPRESSING: u64 = 8 * 1024;
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Everything this process serves.
+pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Router {
+    let compression =
+        CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    let router = Router::new()
+        .route("/health", get(health))
+        .route("/ready", get(ready))
+        .merge(rest::routes())
+        .fallback(unknown)
+        .method_not_allowed_fallback(only_get)
+        .with_state(service)
+        .layer(compression);
+    let router = if config.cors_origins.is_empty() { router } else { router.layer(cors(config)) };
+    router
+        .layer(CatchPanicLayer::custom(|_| Problem::Internal.response()))
+        .layer(middleware::from_fn_with_state((metrics, Proxies::new(&config.trusted_proxies)), identified))
+}
+
+fn cors(config: &Config) -> CorsLayer {
+    let origins: Vec<HeaderValue> = config.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_credentials(true)
+        .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
+        .allow_headers(AllowHeaders::list([CONTENT_TYPE, axum::http::header::AUTHORIZATION, axum::http::header::ACCEPT, REQUEST_ID]))
+        .expose_headers([REQUEST_ID])
+}
+
+/// Gives every request an id, in its answer and in the log.
+async fn identified(State((metrics, proxies)): State<(Arc<Metrics>, Proxies)>, request: Request, next: Next) -> Response<Body> {
+    let id = request
+        .headers()
+        .get(&REQUEST_ID)
+        .filter(|value| {
+            (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        })
+        .cloned()
+        .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
+        .unwrap_or_else(|| HeaderValue::from_static("-"));
+    let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
+    let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
+    let timing = metrics.begin();
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let duration_us = timing.end(response.status().as_u16());
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
+    response.headers_mut().insert(REQUEST_ID, id);
+    response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+async fn unknown() -> Response<Body> {
+    NOWHERE.response()
+}
+
+async fn only_get() -> Response<Body> {
+    Problem::MethodNotAllowed("GET").response()
+}
+
+async fn health() -> Response<Body> {
+    rest::json_answer(StatusCode::OK, r#"{"status":"live"}"#)
+}
+
+async fn ready(State(service): State<Service>) -> Response<Body> {
+    match service.reader.primary.ping().await {
+        Ok(()) => rest::json_answer(StatusCode::OK, r#"{"status":"ready"}"#),
+        Err(error) => Problem::Store(error).response(),
+    }
+}
