@@ -129,7 +129,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
     }
     let total = match &query.total {
         Total::Count(sql) => json!({ "sql": sql.text, "parameters": parameters(&sql.params) }),
-        Total::One => Object::Null,
+        Total::One | Total::Unasked => Object::Null,
     };
     json!({ "levels": levels, "total": total })
 }

@@ -130,6 +130,8 @@ pub enum Total {
     Count(Sql),
     /// An aggregation without groups is one row.
     One,
+    /// The operation has no use for it.
+    Unasked,
 }
 
 /// One level: a text, what its columns mean, and the levels below.
@@ -258,9 +260,14 @@ impl Decode {
 
 /// Renders a plan. It cannot fail: everything was checked.
 pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
-    let (root, total, limit, offset) = match &plan.body {
-        PlanBody::Rows(select) => (level::root(select, dialect), Total::Count(level::total(select, dialect)), select.limit, select.offset),
-        PlanBody::Groups(grouped) => (group::groups(grouped, dialect), group::total(grouped, dialect), grouped.limit, grouped.offset),
+    let (root, limit, offset) = match &plan.body {
+        PlanBody::Rows(select) => (level::root(select, dialect), select.limit, select.offset),
+        PlanBody::Groups(grouped) => (group::groups(grouped, dialect), grouped.limit, grouped.offset),
+    };
+    let total = match &plan.body {
+        _ if plan.operation != Operation::Paginate => Total::Unasked,
+        PlanBody::Rows(select) => Total::Count(level::total(select, dialect)),
+        PlanBody::Groups(grouped) => group::total(grouped, dialect),
     };
     Query { operation: plan.operation, root, total, limit, offset: offset.unwrap_or(0) }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod calendar;
 mod number;
+mod short;
 
 use crate::json::{self, Json};
 use crate::types::Scalar;
@@ -150,20 +151,21 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
 }
 
 /// The canonical text of a UUID: lower case, five groups.
-pub fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
+pub fn uuid_text(uuid: &[u8; 16]) -> ShortText {
+    let mut text = ShortText::default();
     for (index, byte) in uuid.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
+            text.push(b'-');
         }
         for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+            text.push(b"0123456789abcdef"[usize::from(digit)]);
         }
     }
     text
 }
 
 pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text};
+pub use short::ShortText;
 
 /// Reads the texts a SQLite file keeps: the value when the text is exactly in the stored form.
 pub mod stored {
@@ -171,7 +173,7 @@ pub mod stored {
 
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`
     pub fn timestamp(text: &str) -> Option<i64> {
-        (text.len() == 27).then(|| calendar::timestamp(text)).flatten().filter(|micros| calendar::timestamp_fixed_text(*micros) == text)
+        (text.len() == 27).then(|| calendar::timestamp(text)).flatten().filter(|micros| *calendar::timestamp_fixed_text(*micros) == *text)
     }
 
     /// `YYYY-MM-DD HH:MM:SS[.f…]`, what SQLite's own `datetime()` writes; always UTC.
@@ -191,7 +193,7 @@ pub mod stored {
 
     /// Lower case, five groups.
     pub fn uuid_canonical(text: &str) -> bool {
-        uuid(text).is_some_and(|bytes| uuid_text(&bytes) == text)
+        uuid(text).is_some_and(|bytes| *uuid_text(&bytes) == *text)
     }
 
     /// Plain or scientific digits, as plain digits with the scale kept.

@@ -120,6 +120,7 @@ fn rendered(out: &mut String, case: &GoldenCase, query: &Query) {
         match &query.total {
             Total::Count(sql) => statement(out, "total", sql),
             Total::One => out.push_str("total: 1\n"),
+            Total::Unasked => {}
         }
     }
 }
@@ -178,10 +179,10 @@ fn shown(value: &Value) -> String {
         Value::Float(number) => format!("{number:?}"),
         Value::Decimal(digits) => digits.clone(),
         Value::Text(text) | Value::Json(text) => format!("{text:?}"),
-        Value::Uuid(uuid) => value::uuid_text(uuid),
-        Value::Date(days) => value::date_text(i64::from(*days)).expect("a date"),
-        Value::Time(micros) => value::time_text(*micros),
-        Value::Timestamp(micros) => value::timestamp_text(*micros).expect("a timestamp"),
+        Value::Uuid(uuid) => value::uuid_text(uuid).into(),
+        Value::Date(days) => value::date_text(i64::from(*days)).expect("a date").into(),
+        Value::Time(micros) => value::time_text(*micros).into(),
+        Value::Timestamp(micros) => value::timestamp_text(*micros).expect("a timestamp").into(),
         Value::List(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -1,21 +1,22 @@
 //! Everything this process serves: the routes of each room behind one set of layers, health and readiness.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{Method, Response, StatusCode};
-use axum::middleware::{self, Next};
 use axum::routing::get;
+use axum::{BoxError, Router};
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
-use crate::boot::Service;
+use crate::boot;
 use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
@@ -27,21 +28,24 @@ const WORTH_COMPRESSING: u64 = 8 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
-pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Router {
+pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) -> Router {
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
-    let router = Router::new()
+    let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(rest::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
-        .with_state(service)
-        .layer(compression);
-    let router = if config.cors_origins.is_empty() { router } else { router.layer(cors(config)) };
-    router
+        .with_state(service);
+    // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
+    let served = ServiceBuilder::new()
         .layer(CatchPanicLayer::custom(|_| Problem::Internal.response()))
-        .layer(middleware::from_fn_with_state((metrics, Proxies::new(&config.trusted_proxies)), identified))
+        .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
+        .layer(compression)
+        .service(routes);
+    let (metrics, proxies) = (metrics, Proxies::new(&config.trusted_proxies));
+    Router::new().fallback_service(service_fn(move |request| identified(metrics.clone(), proxies.clone(), served.clone(), request)))
 }
 
 fn cors(config: &Config) -> CorsLayer {
@@ -55,7 +59,12 @@ fn cors(config: &Config) -> CorsLayer {
 }
 
 /// Gives every request an id, in its answer and in the log.
-async fn identified(State((metrics, proxies)): State<(Arc<Metrics>, Proxies)>, request: Request, next: Next) -> Response<Body> {
+async fn identified<S, B>(metrics: Arc<Metrics>, proxies: Proxies, served: S, request: Request) -> Result<Response<Body>, Infallible>
+where
+    S: Service<Request, Response = Response<B>, Error = Infallible>,
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
     let id = request
         .headers()
         .get(&REQUEST_ID)
@@ -68,12 +77,12 @@ async fn identified(State((metrics, proxies)): State<(Arc<Metrics>, Proxies)>, r
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let mut response = served.oneshot(request).instrument(span.clone()).await?.map(Body::new);
     let duration_us = timing.end(response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+    Ok(response)
 }
 
 async fn unknown() -> Response<Body> {
@@ -88,7 +97,7 @@ async fn health() -> Response<Body> {
     rest::json_answer(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-async fn ready(State(service): State<Service>) -> Response<Body> {
+async fn ready(State(service): State<boot::Service>) -> Response<Body> {
     match service.reader.primary.ping().await {
         Ok(()) => rest::json_answer(StatusCode::OK, r#"{"status":"ready"}"#),
         Err(error) => Problem::Store(error).response(),

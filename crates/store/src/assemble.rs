@@ -1,7 +1,9 @@
 //! Children into parents: rows are encoded once, level by level, and then written out as one nested answer.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// No key: one of its columns is NULL, so that nothing can be related.
 const NONE: u32 = u32::MAX;
@@ -33,8 +35,15 @@ struct Loaded {
 pub(crate) struct Keys {
     /// For each row, the number of its key.
     of_row: Vec<u32>,
-    numbers: HashMap<Box<[u8]>, u32>,
-    /// The parts of each key one after the other, and where each part ends.
+    /// The numbers, found by what the keys hold.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    parts: Parts,
+}
+
+/// The parts of each key one after the other, and where each part ends.
+#[derive(Debug, Default)]
+struct Parts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     width: usize,
@@ -42,7 +51,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(width: usize) -> Self {
-        Keys { width, ..Keys::default() }
+        Keys { parts: Parts { width, ..Parts::default() }, ..Keys::default() }
     }
 
     /// Adds the key of the next row; a part that is `None` is NULL.
@@ -51,24 +60,14 @@ impl Keys {
             self.of_row.push(NONE);
             return;
         }
-        // A key of one part, which nearly all are, is looked up as it is.
-        let joined;
-        let mut first = parts.clone().flatten();
-        let whole = if let (Some(only), None) = (first.next(), first.next()) {
-            only
-        } else {
-            joined = join(parts.clone().flatten());
-            &joined
-        };
-        let next = self.numbers.len() as u32;
-        let number = if let Some(number) = self.numbers.get(whole) {
+        let key = parts.flatten();
+        let hash = hash(&self.hasher, key.clone());
+        let number = if let Some(number) = self.numbers.find(hash, |number| self.parts.of(*number).eq(key.clone())) {
             *number
         } else {
-            self.numbers.insert(whole.into(), next);
-            for part in parts.flatten() {
-                self.bytes.extend_from_slice(part);
-                self.ends.push(self.bytes.len());
-            }
+            let next = self.numbers.len() as u32;
+            self.parts.push(key);
+            self.numbers.insert_unique(hash, next, |number| self::hash(&self.hasher, self.parts.of(*number)));
             next
         };
         self.of_row.push(number);
@@ -80,24 +79,45 @@ impl Keys {
 
     /// Part number `part` of every key, in the order of their numbers.
     pub(crate) fn column(&self, part: usize) -> impl Iterator<Item = &[u8]> + Clone {
-        (part..self.ends.len()).step_by(self.width.max(1)).map(|index| {
-            let start = if index == 0 { 0 } else { self.ends[index - 1] };
-            &self.bytes[start..self.ends[index]]
-        })
+        (part..self.parts.ends.len()).step_by(self.parts.width.max(1)).map(|index| self.parts.at(index))
     }
 }
 
-/// Several parts as one key; the lengths keep ("a", "bc") and ("ab", "c") apart.
-fn join<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut whole = Vec::with_capacity(48);
-    for part in parts {
-        whole.extend_from_slice(&(part.len() as u32).to_le_bytes());
-        whole.extend_from_slice(part);
+impl Parts {
+    fn push<'a>(&mut self, key: impl Iterator<Item = &'a [u8]>) {
+        for part in key {
+            self.bytes.extend_from_slice(part);
+            self.ends.push(self.bytes.len());
+        }
     }
-    whole
+
+    fn at(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.bytes[start..self.ends[index]]
+    }
+
+    fn of(&self, number: u32) -> impl Iterator<Item = &[u8]> + Clone {
+        let first = number as usize * self.width;
+        (first..first + self.width).map(|index| self.at(index))
+    }
+}
+
+/// The lengths keep ("a", "bc") and ("ab", "c") apart.
+fn hash<'a>(hasher: &DefaultHashBuilder, key: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    for part in key {
+        hasher.write_usize(part.len());
+        hasher.write(part);
+    }
+    hasher.finish()
 }
 
 impl Batch {
+    /// Room for a usual page, so that it is not moved while it grows.
+    pub(crate) fn roomy() -> Self {
+        Batch { bytes: Vec::with_capacity(8 * 1024), ends: Vec::with_capacity(64), ..Batch::default() }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -222,5 +242,15 @@ mod tests {
             String::from_utf8_lossy(&out),
             r#"{"id":1,"c":[{"n":1},{"n":3}]},{"id":2,"c":[{"n":2}]},{"id":3,"c":[]},{"c":[{"n":1},{"n":3}]}"#
         );
+    }
+
+    #[test]
+    fn keys_of_several_parts_are_told_apart() {
+        let mut keys = Keys::new(2);
+        for (one, two) in [("a", "bc"), ("ab", "c"), ("a", "bc")] {
+            keys.add([Some(one.as_bytes()), Some(two.as_bytes())].into_iter());
+        }
+        assert_eq!(keys.of_row, [0, 1, 0]);
+        assert_eq!(keys.column(1).collect::<Vec<_>>(), [b"bc", &b"c"[..]]);
     }
 }

@@ -191,12 +191,10 @@ pub(crate) enum Need<'q> {
 
 /// The total is asked only when the page does not tell it.
 pub(crate) fn need_total(query: &Query, count: usize) -> Need<'_> {
-    if query.operation != Operation::Paginate {
-        return Need::Known(0);
-    }
     let (count, offset) = (count as u64, query.offset);
     let short = query.limit.is_none_or(|limit| count < limit);
     match &query.total {
+        Total::Unasked => Need::Known(0),
         Total::One => Need::Known(1),
         Total::Count(_) if short && (count > 0 || offset == 0) => Need::Known((offset + count) as i64),
         Total::Count(sql) => Need::Ask(sql),

@@ -1,5 +1,7 @@
 //! Dates, times and instants as counts of days and microseconds, and their texts.
 
+use super::short::ShortText;
+
 const MICROS_A_DAY: i64 = 86_400_000_000;
 
 /// Days since 1970-01-01 of a proleptic Gregorian date (Howard Hinnant's algorithm).
@@ -118,78 +120,73 @@ pub(crate) fn timestamp(text: &str) -> Option<i64> {
     (1..=9999).contains(&year).then_some(instant)
 }
 
-fn push_padded(out: &mut String, number: i64, width: usize) {
-    let mut digits = [b'0'; 6];
-    let mut rest = number;
-    for digit in digits[..width].iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    // Only ASCII digits were written.
-    out.push_str(std::str::from_utf8(&digits[..width]).unwrap_or_default());
-}
-
-/// `YYYY-MM-DD`, or nothing for a year that has not four digits.
-pub fn date_text(count: i64) -> Option<String> {
+fn push_date(out: &mut ShortText, count: i64) -> Option<()> {
     let (year, month, day) = civil(count);
     if !(1..=9999).contains(&year) {
         return None;
     }
-    let mut out = String::with_capacity(32);
-    push_padded(&mut out, year, 4);
-    out.push('-');
-    push_padded(&mut out, month, 2);
-    out.push('-');
-    push_padded(&mut out, day, 2);
+    out.push_padded(year, 4);
+    out.push(b'-');
+    out.push_padded(month, 2);
+    out.push(b'-');
+    out.push_padded(day, 2);
+    Some(())
+}
+
+fn push_clock(out: &mut ShortText, micros: i64) {
+    let seconds = micros / 1_000_000;
+    out.push_padded(seconds / 3_600, 2);
+    out.push(b':');
+    out.push_padded(seconds / 60 % 60, 2);
+    out.push(b':');
+    out.push_padded(seconds % 60, 2);
+}
+
+fn push_fraction(out: &mut ShortText, fraction: i64) {
+    if fraction != 0 {
+        out.push(b'.');
+        out.push_padded(fraction, 6);
+        out.trim_zeros();
+    }
+}
+
+/// `YYYY-MM-DD`, or nothing for a year that has not four digits.
+pub fn date_text(count: i64) -> Option<ShortText> {
+    let mut out = ShortText::default();
+    push_date(&mut out, count)?;
     Some(out)
 }
 
-fn push_clock(out: &mut String, micros: i64) {
-    let seconds = micros / 1_000_000;
-    push_padded(out, seconds / 3_600, 2);
-    out.push(':');
-    push_padded(out, seconds / 60 % 60, 2);
-    out.push(':');
-    push_padded(out, seconds % 60, 2);
-}
-
 /// `HH:MM:SS[.f]`, the fraction without trailing zeros.
-pub fn time_text(micros: i64) -> String {
-    let mut out = String::with_capacity(15);
+pub fn time_text(micros: i64) -> ShortText {
+    let mut out = ShortText::default();
     push_clock(&mut out, micros);
     push_fraction(&mut out, micros % 1_000_000);
     out
 }
 
-fn push_fraction(out: &mut String, fraction: i64) {
-    if fraction != 0 {
-        out.push('.');
-        let start = out.len();
-        push_padded(out, fraction, 6);
-        let kept = out[start..].trim_end_matches('0').len();
-        out.truncate(start + kept);
-    }
-}
-
 /// RFC 3339 in UTC, the fraction without trailing zeros; nothing for a year that has not four digits.
-pub fn timestamp_text(micros: i64) -> Option<String> {
-    let mut out = date_text(micros.div_euclid(MICROS_A_DAY))?;
-    out.push('T');
+pub fn timestamp_text(micros: i64) -> Option<ShortText> {
+    let mut out = ShortText::default();
+    push_date(&mut out, micros.div_euclid(MICROS_A_DAY))?;
+    out.push(b'T');
     let of_day = micros.rem_euclid(MICROS_A_DAY);
     push_clock(&mut out, of_day);
     push_fraction(&mut out, of_day % 1_000_000);
-    out.push('Z');
+    out.push(b'Z');
     Some(out)
 }
 
 /// The form SQLite files keep: always six fraction digits, so that texts compare as instants.
-pub fn timestamp_fixed_text(micros: i64) -> String {
-    let mut out = date_text(micros.div_euclid(MICROS_A_DAY)).unwrap_or_default();
-    out.push('T');
+pub fn timestamp_fixed_text(micros: i64) -> ShortText {
+    let mut out = ShortText::default();
+    // A value that was checked has a year of four digits.
+    _ = push_date(&mut out, micros.div_euclid(MICROS_A_DAY));
+    out.push(b'T');
     let of_day = micros.rem_euclid(MICROS_A_DAY);
     push_clock(&mut out, of_day);
-    out.push('.');
-    push_padded(&mut out, of_day % 1_000_000, 6);
-    out.push('Z');
+    out.push(b'.');
+    out.push_padded(of_day % 1_000_000, 6);
+    out.push(b'Z');
     out
 }

@@ -91,7 +91,14 @@ fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> 
             4 => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
             _ => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
         },
-        Form::Decimal => encode::quoted(out, &numeric::text(raw)?),
+        Form::Decimal => {
+            out.push(b'"');
+            if numeric::append(out, raw).is_none() {
+                out.pop();
+                return None;
+            }
+            out.push(b'"');
+        }
         Form::Text => encode::text(out, std::str::from_utf8(raw).ok()?, show),
         Form::Uuid => encode::quoted(out, &query::value::uuid_text(raw.try_into().ok()?)),
         Form::Date => {

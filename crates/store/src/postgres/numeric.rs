@@ -4,11 +4,19 @@ const POSITIVE: u16 = 0x0000;
 const NEGATIVE: u16 = 0x4000;
 
 fn field(raw: &[u8], index: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(raw.get(index * 2..index * 2 + 2)?.try_into().ok()?))
+    let start = index.checked_mul(2)?;
+    Some(u16::from_be_bytes(raw.get(start..start.checked_add(2)?)?.try_into().ok()?))
 }
 
 /// The number as stored, its scale kept; nothing for NaN and the infinities.
 pub(super) fn text(raw: &[u8]) -> Option<String> {
+    let mut out = Vec::with_capacity(raw.len() * 2);
+    append(&mut out, raw)?;
+    String::from_utf8(out).ok()
+}
+
+/// Appends the same to bytes that are being written.
+pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
     let count = usize::from(field(raw, 0)?);
     let weight = i32::from(field(raw, 1)? as i16);
     let sign = field(raw, 2)?;
@@ -16,42 +24,40 @@ pub(super) fn text(raw: &[u8]) -> Option<String> {
     if sign != POSITIVE && sign != NEGATIVE {
         return None;
     }
-    let group = |position: i32| -> Option<u16> {
+    let groups = raw.get(8..8 + count * 2)?;
+    let group = |position: i32| -> u16 {
         // Groups before the first and after the last are zero.
-        let index = weight - position;
-        if index < 0 || index as usize >= count { Some(0) } else { field(raw, 4 + index as usize) }
+        let index = usize::try_from(weight - position).unwrap_or(usize::MAX);
+        field(groups, index).unwrap_or(0)
     };
-    let mut out = String::with_capacity(count * 4 + 3);
     if sign == NEGATIVE {
-        out.push('-');
+        out.push(b'-');
     }
     if weight < 0 {
-        out.push('0');
+        out.push(b'0');
     }
     for position in (0..=weight).rev() {
-        push_group(&mut out, group(position)?, position == weight);
+        push_group(out, group(position), position == weight);
     }
     if scale > 0 {
-        out.push('.');
+        out.push(b'.');
         let start = out.len();
         let mut position = -1;
         while out.len() - start < scale {
-            push_group(&mut out, group(position)?, false);
+            push_group(out, group(position), false);
             position -= 1;
         }
         out.truncate(start + scale);
     }
-    Some(out)
+    Some(())
 }
 
-fn push_group(out: &mut String, group: u16, first: bool) {
+fn push_group(out: &mut Vec<u8>, group: u16, first: bool) {
     if first {
-        out.push_str(itoa::Buffer::new().format(group));
+        out.extend_from_slice(itoa::Buffer::new().format(group).as_bytes());
         return;
     }
-    for divisor in [1000, 100, 10, 1] {
-        out.push(char::from(b'0' + (group / divisor % 10) as u8));
-    }
+    out.extend_from_slice(&[1000, 100, 10, 1].map(|divisor| b'0' + (group / divisor % 10) as u8));
 }
 
 /// Appends a plain decimal text (`-12.50`) in binary form.

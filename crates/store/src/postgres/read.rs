@@ -224,7 +224,7 @@ async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: 
 
 /// The next rows of a running statement; fewer than wanted at its end.
 async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, wanted: usize) -> Result<Batch, tokio_postgres::Error> {
-    let mut batch = Batch::default();
+    let mut batch = Batch::roomy();
     while batch.len() < wanted {
         let Some(row) = rows.next().await else { break };
         encode::row(batch.buffer(), &level.outputs, &row?);
@@ -289,7 +289,7 @@ async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) ->
         }
     };
     let mut stream = pin!(stream);
-    let mut batch = Batch::default();
+    let mut batch = Batch::roomy();
     let mut keys = key_sets(level);
     while let Some(row) = stream.next().await {
         let row = row?;
@@ -337,7 +337,7 @@ async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -
     let stream = open(connection, &child.level.sql, Some(keys)).await?;
     let mut stream = pin!(stream);
     let mut owners = Vec::new();
-    let mut batch = Batch::default();
+    let mut batch = Batch::roomy();
     let mut key_sets = key_sets(&child.level);
     while let Some(row) = stream.next().await {
         let row = row?;

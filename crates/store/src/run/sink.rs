@@ -222,7 +222,7 @@ pub(crate) struct BatchSize(usize);
 impl BatchSize {
     const FIRST: usize = 256;
     const MOST: usize = 4_096;
-    const TARGET_BYTES: usize = 256 * 1024;
+    const TARGET_BYTES: usize = 128 * 1024;
 
     pub(crate) fn first() -> Self {
         BatchSize(Self::FIRST)

@@ -43,10 +43,10 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     fit_text(connection, "peristyle_text", |text| Some(text.to_owned()))?;
     fit_text(connection, "peristyle_uuid", |text| stored::uuid_canonical(text).then(|| text.to_owned()))?;
     fit_text(connection, "peristyle_date", |text| stored::date(text).map(|_| text.to_owned()))?;
-    fit_text(connection, "peristyle_time", |text| stored::time(text).map(value::time_text))?;
+    fit_text(connection, "peristyle_time", |text| stored::time(text).map(|micros| value::time_text(micros).into()))?;
     fit_text(connection, "peristyle_timestamp", |text| stored::timestamp(text).map(|_| text.to_owned()))?;
-    fit_text(connection, "peristyle_datetime", |text| stored::datetime(text).map(value::timestamp_fixed_text))?;
-    fit(connection, "peristyle_unix", |value| unix(value).map(|micros| Value::Text(value::timestamp_fixed_text(micros))))?;
+    fit_text(connection, "peristyle_datetime", |text| stored::datetime(text).map(|micros| value::timestamp_fixed_text(micros).into()))?;
+    fit(connection, "peristyle_unix", |value| unix(value).map(|micros| Value::Text(value::timestamp_fixed_text(micros).into())))?;
     fit_text(connection, "peristyle_json", |text| json::data(text.as_bytes()).map(|json| canonical(&json)))?;
     fit_text(connection, "peristyle_array", |text| matches!(json::data(text.as_bytes()), Some(Json::Array(_))).then(|| text.to_owned()))?;
     connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
