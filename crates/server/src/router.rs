@@ -20,6 +20,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
+use crate::pages;
 use crate::rest;
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
@@ -34,6 +35,7 @@ pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Route
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(rest::routes())
+        .merge(pages::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service)
