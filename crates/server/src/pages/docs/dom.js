@@ -21,13 +21,14 @@ export function announce(text) {
 }
 
 /** A button that copies what `text()` says. */
-export function copyButton(text, what) {
-  const button = element('button', { type: 'button', class: 'small', 'aria-label': `Copy ${what}` }, 'Copy');
+export function copyButton(text, what, label = 'Copy') {
+  const named = label === 'Copy' ? `Copy ${what}` : undefined;
+  const button = element('button', { type: 'button', class: 'small', 'aria-label': named }, label);
   button.addEventListener('click', async () => {
     const done = await copy(text());
     button.textContent = done ? 'Copied' : 'Press Ctrl+C';
     announce(done ? `${what} copied` : 'Copying is not allowed here');
-    setTimeout(() => { button.textContent = 'Copy'; }, 1600);
+    setTimeout(() => { button.textContent = label; }, 1600);
   });
   return button;
 }

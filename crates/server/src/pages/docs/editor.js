@@ -181,7 +181,7 @@ export class Editor {
       event.preventDefault();
       this.area.setSelectionRange(to + 1, to + 1);
       this.suggestions.close();
-    } else if (Object.hasOwn(PAIRS, typed ?? '') && from === to && !inText && /^[\s,}\]]?$/.test(next)) {
+    } else if (Object.hasOwn(PAIRS, typed ?? '') && !inText && /^[\s,}\]]?$/.test(next)) {
       event.preventDefault();
       this.write(from, to, typed + PAIRS[typed], from + 1);
       if (typed === '"') this.suggest('typing');

@@ -61,9 +61,9 @@ export class Playground {
   }
 
   curlButton() {
-    const button = copyButton(() => curl(location.origin, this.address() ?? '', bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token), 'this request as curl');
+    const button = copyButton(() => curl(location.origin, this.address() ?? '', bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token), 'this request', 'Copy as curl');
     button.classList.remove('small');
-    return element('span', {}, element('span', { class: 'hint' }, 'curl '), button);
+    return button;
   }
 
   /** Takes up what a shared address says. */
@@ -167,7 +167,7 @@ export class Playground {
       this.answer.status.className = 'status good';
       this.answer.status.textContent = `${status} · SQL · ${milliseconds} ms`;
     });
-    if (!shown) this.answer.sql('There is no SQL for this statement: see its faults.');
+    if (!shown) this.answer.sql('There is no SQL to show.');
   }
 
   /** Sends the statement; a refusal is told at its place. Says whether it was answered well. */
@@ -202,8 +202,10 @@ export class Playground {
     } catch {
       problem = {};
     }
-    this.answer.failed(`${status} · ${problem.title ?? 'refused'}`, problem.detail ?? 'The server gave no reason.');
     const faults = (problem.errors ?? []).map((fault) => this.placed(fault, root, base));
+    faults.sort((one, other) => (one.start ?? -1) - (other.start ?? -1));
+    const detail = faults.length > 0 ? `${counted(faults.length, 'fault')}, told at the statement.` : problem.detail ?? 'The server gave no reason.';
+    this.answer.failed(`${status} · ${problem.title ?? 'refused'}`, detail);
     // The text may have changed while the request was under way.
     if (this.editor.text !== text) return;
     this.editor.mark(faults.filter((fault) => fault.start !== undefined));

@@ -27,18 +27,20 @@ export function reference(resource, token) {
 }
 
 function fields(resource) {
-  const head = ['Field', 'Type', 'Nullable', 'Operators'].map((name) => element('th', { scope: 'col' }, name));
+  const head = ['Field', 'Type', 'Null', 'Operators'].map((name) => element('th', { scope: 'col', role: 'columnheader' }, name));
   const rows = resource.fields.map((field) =>
     element(
       'tr',
-      { 'data-field': field.name },
-      element('th', { scope: 'row' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked')),
-      element('td', {}, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values)),
-      element('td', {}, field.nullable ? 'yes' : 'no'),
-      element('td', {}, field.mask ? masked(field.mask) : chips(field.operators)),
+      { role: 'row', 'data-field': field.name },
+      element('th', { scope: 'row', role: 'rowheader' }, element('code', {}, field.name), field.key && badge('key'), field.mask && badge('masked')),
+      element('td', { role: 'cell' }, element('code', { class: 'type' }, typeName(field)), field.values && values(field.values)),
+      element('td', { role: 'cell', class: 'null-rule' }, field.nullable ? 'may be null' : 'never null'),
+      element('td', { role: 'cell' }, field.mask ? masked(field.mask) : chips(field.operators)),
     ),
   );
-  return scroll('Fields', element('table', { class: 'fields' }, element('thead', {}, element('tr', {}, head)), element('tbody', {}, rows)));
+  // The roles are said, since on a narrow screen the rows are laid out as blocks and would lose them.
+  const table = element('table', { class: 'fields', role: 'table' }, element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, head)), element('tbody', { role: 'rowgroup' }, rows));
+  return scroll('Fields', table);
 }
 
 function masked(mask) {

@@ -7,6 +7,8 @@ import { compact, pretty } from './json.js';
 const STEP = 100;
 /** JSON up to this length stands in its cell as it is. */
 const SHORT = 60;
+/** Texts up to this length, such as a timestamp, stay on one line. */
+const SHORT_TEXT = 36;
 
 /** A table of row nodes; `text` is the answer they were read from. */
 export function rowsTable(rows, text, label) {
@@ -15,8 +17,7 @@ export function rowsTable(rows, text, label) {
   const node = element('div', { class: 'rows' });
   const table = element(
     'table',
-    {},
-    element('caption', { class: 'unseen' }, label),
+    { 'aria-label': label },
     element('thead', {}, element('tr', {}, columns.map((name) => element('th', { scope: 'col' }, name)))),
     body,
   );
@@ -55,7 +56,7 @@ function rowOf(row, columns, text) {
 
 function cell(node, text, name) {
   if (!node) return element('td', { class: 'absent' });
-  if (node.kind === 'string') return element('td', {}, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
+  if (node.kind === 'string') return element('td', { class: node.value.length <= SHORT_TEXT ? 'short' : undefined }, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
   if (node.kind === 'number') return element('td', { class: 'figure' }, text.slice(node.start, node.end));
   if (node.kind === 'literal') {
     const word = text.slice(node.start, node.end);
