@@ -94,7 +94,7 @@ export class Editor {
     this.draw();
     this.onInput();
     if (this.writing) return;
-    const typed = event.inputType === 'insertText' && /[\w"*.]/.test(event.data ?? '');
+    const typed = event.inputType === 'insertText' && /\S/.test(event.data ?? '');
     const shortened = event.inputType?.startsWith('delete') && this.suggestions.isOpen;
     if (typed || shortened) this.suggest('typing');
     else this.suggestions.close();
