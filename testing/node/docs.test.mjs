@@ -288,6 +288,20 @@ describe('faults', () => {
       await page.waitForFunction(() => document.querySelectorAll('.paper .told').length <= 1, {}, 'old marks go with the first change');
     }));
 
+  test('in a long statement the editor scrolls, its numbers with it, and a fault is brought into sight', () =>
+    visit(customers({ where: { or: Array.from({ length: 60 }, (_, index) => ({ visits: { eq: index } })).concat([{ nope: { eq: 1 } }]) } }), async (page) => {
+      await run(page);
+      await page.waitForSelector('.faults');
+      await page.click('.faults button');
+      const seen = await page.evaluate(() => {
+        const editor = document.querySelector('.editor').getBoundingClientRect();
+        const inside = (one) => one.top >= editor.top && one.bottom <= editor.bottom;
+        const [line, number] = ['.line.faulty', '.numbers .faulty'].map((name) => document.querySelector(name).getBoundingClientRect());
+        return [inside(line), inside(number), Math.abs(line.top - number.top) < 2, document.querySelector('.surface').getBoundingClientRect().height <= editor.height];
+      });
+      assert.deepEqual(seen, [true, true, true, true]);
+    }));
+
   // contract E8.4
   test('what is no JSON is marked at its line and column and not sent', () =>
     visit({ resource: 'shop.customer', statement: '{\n  "limit": 20,\n  "offset" 3\n}' }, async (page) => {

@@ -27,7 +27,7 @@ export class Editor {
     this.suggestions = new Suggestions(this.area, (option) => this.accept(option));
     this.paper = element('div', { class: 'paper', 'aria-hidden': 'true' });
     this.numbers = element('div', { class: 'numbers', 'aria-hidden': 'true' });
-    this.node = element('div', { class: 'editor' }, this.numbers, element('div', { class: 'surface' }, this.paper, this.area), this.suggestions.list);
+    this.node = element('div', { class: 'editor' }, element('div', { class: 'gutter' }, this.numbers), element('div', { class: 'surface' }, this.paper, this.area), this.suggestions.list);
     this.listen();
   }
 
