@@ -237,6 +237,19 @@ describe('the playground', () => {
       assert.equal(await page.$eval('.more', (more) => more.hidden), true);
     }));
 
+  test('an answer too large to draw at once is kept whole and drawn when asked for', () => {
+    const row = JSON.stringify({ id: 1, label: 'x'.repeat(1000) });
+    const answers = { '/api/shop/items/list': async () => `[${Array(9000).fill(row).join(',')}]` };
+    return visit({ resource: 'shop.item', operation: 'list', statement: '{}' }, async (page) => {
+      await run(page);
+      await waitForText(page, '#panel-Table', 'Nothing was cut');
+      assert.match(await textOf(page, '.status'), /8\.\d MiB/);
+      await page.click('#panel-Table button');
+      await waitForText(page, '.status', '9,000 rows');
+      assert.equal(await rowCount(page), 100);
+    }, { prepare: intercept(answers) });
+  });
+
   test('each operation is asked at its address, a composite key part by part', () =>
     visit({ resource: 'shop.orderLine', operation: 'findById', statement: '' }, async (page) => {
       await page.type('#key-orderId', '10');

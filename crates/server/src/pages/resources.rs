@@ -36,6 +36,7 @@ struct Operation {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a wire type: each is a fact of its own, under its own name")]
 struct DescribedField<'c> {
     name: &'c str,
     #[serde(rename = "type")]

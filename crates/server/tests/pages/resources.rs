@@ -15,7 +15,7 @@ async fn shown(permissions: &[&str]) -> ((Server, Database), Response) {
     ((server, database), answer)
 }
 
-fn names<'v>(list: &'v Value) -> Vec<&'v str> {
+fn names(list: &Value) -> Vec<&str> {
     list.as_array().expect("a list").iter().map(|entry| entry["name"].as_str().expect("a name")).collect()
 }
 

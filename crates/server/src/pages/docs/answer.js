@@ -125,10 +125,16 @@ export class Answer {
     return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
   }
 
-  /** The SQL, or why there is none. */
-  sql(shown) {
-    const view = typeof shown === 'string' ? element('p', { class: 'blank' }, shown) : explained(shown);
-    this.panel('SQL').replaceChildren(view);
+  /** The SQL of an answer of `…/explain`. */
+  sql({ status, milliseconds, text }) {
+    this.panel('SQL').replaceChildren(explained(text));
+    this.status.className = 'status good';
+    this.status.textContent = `${status} · SQL · ${milliseconds} ms`;
+  }
+
+  /** Why there is no SQL, or not yet. */
+  noSql(reason) {
+    this.panel('SQL').replaceChildren(element('p', { class: 'blank' }, reason));
   }
 }
 

@@ -1,15 +1,18 @@
 // The SQL tab: the merged statement, the SQL of each level, its parameters, and where each predicate came from.
 
 import { copyButton, element } from './dom.js';
+import { member, parse, pretty } from './json.js';
 
 const SOURCES = { query: 'your query', constraint: 'your constraint', policy: 'the manifest’s policy' };
 
-/** The view of an answer of `…/explain`. */
-export function explained({ statement, levels, total }) {
+/** The view of an answer of `…/explain`, from its text. */
+export function explained(text) {
+  const { levels, total } = JSON.parse(text);
+  const statement = pretty(member(parse(text).root, 'statement'), text);
   return element(
     'div',
     { class: 'explained' },
-    section('Merged statement', code(JSON.stringify(statement, null, 2), 'the merged statement')),
+    section('Merged statement', code(statement, 'the merged statement')),
     levels.map((level) => levelView(level)),
     total && section('Total', code(total.sql, 'the SQL of the total'), parameters(total.parameters)),
   );

@@ -131,6 +131,11 @@ function listen() {
     event.preventDefault();
     useToken(find('token-input').value.trim().replace(/^Bearer\s+/i, ''));
   });
+  find('token').addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !find('token').open) return;
+    find('token').open = false;
+    find('token').querySelector('summary').focus();
+  });
   find('token-clear').addEventListener('click', () => useToken(''));
 }
 

@@ -158,16 +158,12 @@ export class Playground {
 
   async explain() {
     if (!this.check()) {
-      this.answer.sql('The statement is no JSON yet.');
+      this.answer.noSql('The statement is no JSON yet.');
       return;
     }
-    this.answer.sql('Asking…');
-    const shown = await this.ask(addressOf(this.resource, 'explain'), ({ status, milliseconds, text }) => {
-      this.answer.sql(JSON.parse(text));
-      this.answer.status.className = 'status good';
-      this.answer.status.textContent = `${status} · SQL · ${milliseconds} ms`;
-    });
-    if (!shown) this.answer.sql('There is no SQL to show.');
+    this.answer.noSql('Asking…');
+    const isShown = await this.ask(addressOf(this.resource, 'explain'), (answer) => this.answer.sql(answer));
+    if (!isShown) this.answer.noSql('There is no SQL to show.');
   }
 
   /** Sends the statement; a refusal is told at its place. Says whether it was answered well. */
