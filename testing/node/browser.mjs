@@ -39,8 +39,8 @@ export async function openPage(browser, origin) {
   const page = await context.newPage();
   const troubles = [];
   page.on('console', (message) => {
-    // A refused statement is an answer like any other; the browser writes it down all the same.
-    if (message.type() === 'error' && !/status of 40[04]/.test(message.text())) troubles.push(`console: ${message.text()}`);
+    // A refusal is an answer like any other; the browser writes it down all the same.
+    if (message.type() === 'error' && !/status of (40[034]|503)/.test(message.text())) troubles.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => troubles.push(`error: ${error.stack ?? error}`));
   page.on('dialog', async (dialog) => {

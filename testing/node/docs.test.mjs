@@ -66,13 +66,14 @@ async function tabTo(page, selector) {
   assert.fail(`Tab never reaches ${selector}`);
 }
 
-/** Answers one address otherwise than the server would. */
+/** Answers some addresses otherwise than the server would: with a text of status 200, or with all of an answer. */
 const intercept = (answers) => async (page) => {
   await page.setRequestInterception(true);
   page.on('request', async (request) => {
     const path = new URL(request.url()).pathname;
     if (!Object.hasOwn(answers, path)) return request.continue();
-    return request.respond({ status: 200, contentType: 'application/json', body: await answers[path](request) });
+    const answer = await answers[path](request);
+    return request.respond({ status: 200, contentType: 'application/json', ...(typeof answer === 'string' ? { body: answer } : answer) });
   });
 };
 
@@ -136,6 +137,35 @@ describe('the resources', () => {
     } finally {
       await empty.close();
     }
+  });
+});
+
+describe('when the server is in trouble', () => {
+  test('the page says so and tries again when asked to', async () => {
+    let calls = 0;
+    const answers = {
+      '/docs/resources.json': async () => {
+        calls += 1;
+        return calls === 1 ? { status: 503, body: JSON.stringify({ detail: 'try again shortly' }) } : JSON.stringify(await described());
+      },
+    };
+    await visit({}, async (page) => {
+      assert.match(await textOf(page, 'main'), /cannot be loaded.*try again shortly/);
+      await page.click('main button');
+      await page.waitForSelector('.cards');
+    }, { prepare: intercept(answers) });
+  });
+
+  test('a refusal without faults is told in its own words, and the statement stays', () => {
+    const problem = JSON.stringify({ title: 'Too busy', detail: 'every database connection is busy' });
+    const answers = { '/api/shop/items/paginate': async () => ({ status: 503, contentType: 'application/problem+json', body: problem }) };
+    return visit({ resource: 'shop.item', statement: '{"limit": 7}' }, async (page) => {
+      await run(page);
+      await waitForText(page, '.status', '503 · Too busy');
+      assert.match(await textOf(page, '#panel-Table'), /every database connection is busy/);
+      assert.equal(await statement(page), '{"limit": 7}');
+      assert.equal(await page.$('.faults'), null);
+    }, { prepare: intercept(answers) });
   });
 });
 

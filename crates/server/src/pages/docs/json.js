@@ -7,6 +7,8 @@
 // `colon` and `comma` are offsets, -1 where there is none; `value` is null where it is missing.
 
 const DEEPEST = 500;
+/** How long a line of `pretty` may be. */
+const WIDTH = 68;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /[^\s{}[\],:"]+/y;
 const SPACE = /[ \t\n\r]*/y;
@@ -220,18 +222,22 @@ export function compact(node, text) {
   return text.slice(node.start, node.end);
 }
 
-/** The text of a tree with two spaces a level; what is short stays on one line. */
-export function pretty(node, text, indent = '') {
-  const line = node && node.end - node.start > 400 ? '' : compact(node, text);
+/** The text of a tree with two spaces a level; what fits a line after `used` characters stays on one. */
+export function pretty(node, text, indent = '', used = 0) {
   const isContainer = node?.kind === 'object' || node?.kind === 'array';
-  if (!isContainer || (line !== '' && line.length + indent.length <= 60 && (indent !== '' || line.length <= 2))) {
-    return line || compact(node, text);
-  }
+  const isShort = !isContainer || node.end - node.start <= 2 * WIDTH;
+  const line = isShort ? compact(node, text) : '';
+  // The outermost braces are always opened: that is where one goes on writing.
+  const fits = indent === '' && used === 0 ? line.length <= 2 : indent.length + used + line.length <= WIDTH;
+  if (!isContainer || (isShort && fits)) return line;
   const deeper = `${indent}  `;
   if (node.kind === 'array') {
     const items = node.items.map(({ value }) => `${deeper}${pretty(value, text, deeper)}`);
     return `[\n${items.join(',\n')}\n${indent}]`;
   }
-  const members = node.members.map(({ key, value }) => `${deeper}${JSON.stringify(key.value)}: ${pretty(value, text, deeper)}`);
+  const members = node.members.map(({ key, value }) => {
+    const name = `${JSON.stringify(key.value)}: `;
+    return `${deeper}${name}${pretty(value, text, deeper, name.length)}`;
+  });
   return `{\n${members.join(',\n')}\n${indent}}`;
 }
