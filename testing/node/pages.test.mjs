@@ -191,7 +191,9 @@ test('an accepted suggestion leaves good JSON and the cursor where one goes on',
   assert.equal(at('{"where": {"status": {"eq": "|"}}}').accept('active'), '{"where": {"status": {"eq": "active"|}}}');
   assert.equal(at('{"whe|": {"name": {}}}').accept('where'), '{"where"|: {"name": {}}}', 'a key with a value is only renamed');
   assert.equal(at('{"|" "limit": 20}').accept('offset'), '{"offset": 0|, "limit": 20}');
-  assert.equal(at('{"limit": 20|}').labels.length, 0);
+  assert.equal(at('{"limit": 20|}').accept('offset'), '{"limit": 20, "offset": 0|}');
+  assert.equal(at('{"limit": 20|, "offset": 1}').labels.length, 0);
+  assert.equal(at('{"relations": {"orders": true|}}').accept('country'), '{"relations": {"orders": true, "country": true|}}');
   assert.equal(at('{"limit": 20 |}').accept('offset'), '{"limit": 20 , "offset": 0|}', 'a missing comma comes with it');
   assert.equal(at('{|"limit": 20}').accept('order'), '{"order": [{"field": "|"}],"limit": 20}');
 });

@@ -12,7 +12,20 @@ const CURSOR = '\u0001';
  * Suggestions at a cursor: `{from, to, typed, options: [{label, detail, text, cursor}]}`, or null. An option replaces
  * what stands from `from` to `to` with `text` and puts the cursor `cursor` characters into it.
  */
-export function complete(text, cursor, { resource, catalog }) {
+export function complete(text, cursor, scope) {
+  const found = at(text, cursor, scope);
+  const isDone = !found || (found.options.length === 1 && found.options[0].label === found.typed);
+  return (isDone ? behind(text, cursor, scope) : null) ?? found;
+}
+
+/** Right behind a number or a literal nothing may be left to say about it: then what follows it is suggested. */
+function behind(text, cursor, scope) {
+  if (!/\w/.test(text[cursor - 1] ?? '') || /[\w"]/.test(text[cursor] ?? '')) return null;
+  const found = at(`${text.slice(0, cursor)} ${text.slice(cursor)}`, cursor + 1, scope);
+  return found && found.from === cursor + 1 ? { ...found, from: cursor, to: cursor } : null;
+}
+
+function at(text, cursor, { resource, catalog }) {
   const { root } = parse(text);
   const place = placeAt(root, text, cursor);
   const here = place && walk(place.path, resource, catalog);
