@@ -54,7 +54,7 @@ impl Viewer {
     }
 
     /// Whether the field is shown and usable plainly.
-    pub(crate) fn sees_plainly(&self, field: &Field) -> bool {
+    pub fn sees_plainly(&self, field: &Field) -> bool {
         match &field.mask {
             None => true,
             Some((_, unmask)) => unmask.as_deref().is_some_and(|permission| self.holds(permission)),

@@ -120,6 +120,9 @@ pub enum Function {
 }
 
 impl Function {
+    /// All of them, in the order the contract lists them.
+    pub(crate) const ALL: [Function; 5] = [Function::Count, Function::Sum, Function::Max, Function::Min, Function::Avg];
+
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "count" => Function::Count,

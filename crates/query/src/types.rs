@@ -1,6 +1,6 @@
 //! The types a field can have, and which operators and functions go with each.
 
-use crate::statement::Operator;
+use crate::statement::{Function, Operator};
 
 /// A type of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Type {
     }
 
     /// Whether it can be sorted, grouped, and compared by `gt` and its kind.
-    pub(crate) fn is_sortable(&self) -> bool {
+    pub fn is_sortable(&self) -> bool {
         !matches!(self, Type::Array(_) | Type::One(Scalar::Json))
     }
 
@@ -108,7 +108,7 @@ impl Type {
         self.is_sortable() && *self != Type::One(Scalar::Bool)
     }
 
-    pub(crate) fn is_number(&self) -> bool {
+    fn is_number(&self) -> bool {
         matches!(self, Type::One(Scalar::Int | Scalar::BigInt | Scalar::Float | Scalar::Decimal))
     }
 
@@ -120,6 +120,19 @@ impl Type {
             Operator::ILike => matches!(self, Type::One(Scalar::Text | Scalar::Enum(_))),
             Operator::Contains | Operator::Overlap => matches!(self, Type::Array(_) | Type::One(Scalar::Json)),
         }
+    }
+
+    pub(crate) fn measures(&self, function: Function) -> bool {
+        match function {
+            Function::Count => true,
+            Function::Sum | Function::Avg => self.is_number(),
+            Function::Min | Function::Max => self.is_ordered(),
+        }
+    }
+
+    /// The aggregate functions that go with this type, for descriptions.
+    pub fn functions(&self) -> Vec<&'static str> {
+        Function::ALL.into_iter().filter(|function| self.measures(*function)).map(Function::as_str).collect()
     }
 
     /// The operators that go with this type, for messages and descriptions.

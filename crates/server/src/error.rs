@@ -34,6 +34,9 @@ pub enum Problem {
 /// The problem of an address that leads nowhere.
 pub(crate) const NOWHERE: Problem = Problem::NotFound("there is nothing at this address");
 
+/// The status of a file that the caller has already.
+pub(crate) const NOT_MODIFIED: StatusCode = StatusCode::NOT_MODIFIED;
+
 impl From<query::error::Error> for Problem {
     fn from(error: query::error::Error) -> Self {
         Problem::Statement(error)

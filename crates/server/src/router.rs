@@ -21,6 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
+use crate::pages;
 use crate::rest;
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
@@ -35,6 +36,7 @@ pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) ->
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(rest::routes())
+        .merge(pages::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service);

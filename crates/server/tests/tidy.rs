@@ -32,7 +32,7 @@ fn files(folder: &str, end: &str) -> Vec<(String, String)> {
         for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-            if path.is_dir() && !["target", ".git", "corpus", "artifacts"].contains(&name.as_str()) {
+            if path.is_dir() && !["target", ".git", "corpus", "artifacts", "node_modules"].contains(&name.as_str()) {
                 open.push(path);
             } else if name.ends_with(end) {
                 let text = std::fs::read_to_string(&path).expect("a text");
@@ -59,6 +59,7 @@ fn tests() -> Vec<(String, String)> {
         }
     }
     found.retain(|(path, _)| path != "crates/server/tests/tidy.rs");
+    found.extend(files("testing", ".mjs"));
     found
 }
 
@@ -241,6 +242,13 @@ fn files_are_short_and_modules_are_named_by_what_they_are_in_charge_of() {
         }
         if !text.starts_with("//!") {
             offenders.push(format!("{path} does not open with what it is in charge of"));
+        }
+    }
+    // The scripts of a page are read like any other source.
+    for (path, text) in files("crates", ".js") {
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE || !text.starts_with("// ") {
+            offenders.push(format!("{path} has {lines} lines, more than {LONGEST_FILE}, or does not open with what it is in charge of"));
         }
     }
     none("files", &offenders);

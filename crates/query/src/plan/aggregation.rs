@@ -144,12 +144,7 @@ impl<'c> Planner<'c, '_> {
         let column = self.path(table, &field.field, field.field_at, joins)?;
         let kind = &column.field.kind;
         let function = field.function?;
-        let fits = match function {
-            Function::Count => true,
-            Function::Sum | Function::Avg => kind.is_number(),
-            Function::Min | Function::Max => kind.is_ordered(),
-        };
-        if !fits {
+        if !kind.measures(function) {
             self.fault(
                 Code::FunctionType,
                 field.field_at,

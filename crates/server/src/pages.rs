@@ -1,0 +1,13 @@
+//! Pages for people, served by the binary itself: nothing on them comes from elsewhere.
+
+mod docs;
+mod resources;
+
+use axum::Router;
+
+use crate::boot::Service;
+
+/// The addresses of all pages.
+pub(crate) fn routes() -> Router<Service> {
+    docs::routes()
+}

@@ -1,0 +1,128 @@
+//! `/docs`: what a caller may ask, and a playground to ask it in. The page is static; what it shows comes from
+//! `/docs/resources.json`, which depends on the caller.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::routing::get;
+
+use crate::boot::Service;
+use crate::error::{NOT_MODIFIED, Problem};
+
+use super::resources;
+
+/// Nothing but our own files, nothing inline, no frame around us and no form that leaves.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const IMAGE: &str = "image/svg+xml";
+
+/// A file of the page, compiled in.
+#[derive(Clone, Copy)]
+struct Asset {
+    address: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+/// A script under its own name.
+macro_rules! script {
+    ($name:literal) => {
+        Asset { address: concat!("/docs/", $name), kind: SCRIPT, text: include_str!(concat!("docs/", $name)) }
+    };
+}
+
+const ASSETS: [Asset; 21] = [
+    Asset { address: "/docs", kind: HTML, text: include_str!("docs/index.html") },
+    Asset { address: "/docs/", kind: HTML, text: include_str!("docs/index.html") },
+    Asset { address: "/docs/style.css", kind: STYLE, text: include_str!("docs/style.css") },
+    Asset { address: "/docs/mark.svg", kind: IMAGE, text: include_str!("docs/mark.svg") },
+    script!("answer.js"),
+    script!("catalog.js"),
+    script!("complete.js"),
+    script!("dom.js"),
+    script!("editor.js"),
+    script!("explain.js"),
+    script!("fragment.js"),
+    script!("grammar.js"),
+    script!("json.js"),
+    script!("main.js"),
+    script!("paint.js"),
+    script!("playground.js"),
+    script!("pointer.js"),
+    script!("reference.js"),
+    script!("request.js"),
+    script!("suggestions.js"),
+    script!("table.js"),
+];
+
+/// The page, its files, and what it shows.
+pub(super) fn routes() -> Router<Service> {
+    let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
+        let tag = tag(asset.text);
+        router.route(asset.address, get(move |headers: HeaderMap| async move { serve(asset, &tag, &headers) }))
+    });
+    page.route("/docs/resources.json", get(described))
+}
+
+/// Changes with the text, so that a browser asks after an upgrade and gets a short answer otherwise. Weak, since
+/// the answer may be compressed on its way.
+fn tag(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("W/\"{:016x}\"", hasher.finish())
+}
+
+fn serve(asset: Asset, tag: &str, headers: &HeaderMap) -> Response<Body> {
+    let known = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|candidate| candidate.trim() == tag);
+    let mut response = Response::new(if known { Body::empty() } else { Body::from(asset.text) });
+    if known {
+        *response.status_mut() = NOT_MODIFIED;
+    } else {
+        set(&mut response, CONTENT_TYPE, asset.kind);
+    }
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        response.headers_mut().insert(ETAG, tag);
+    }
+    set(&mut response, CACHE_CONTROL, "no-cache");
+    guarded(response)
+}
+
+/// What the caller may see; never kept, since it is the caller's own.
+async fn described(State(service): State<Service>) -> Response<Body> {
+    let viewer = service.gate.viewer();
+    let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, &viewer)) else {
+        return Problem::Internal.response();
+    };
+    let mut response = Response::new(Body::from(text));
+    set(&mut response, CONTENT_TYPE, "application/json");
+    set(&mut response, CACHE_CONTROL, "no-store");
+    set(&mut response, VARY, "Authorization");
+    guarded(response)
+}
+
+/// The headers of everything below `/docs`.
+fn guarded(mut response: Response<Body>) -> Response<Body> {
+    set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
+    set(&mut response, REFERRER_POLICY, "no-referrer");
+    set(&mut response, X_FRAME_OPTIONS, "DENY");
+    response
+}
+
+fn set(response: &mut Response<Body>, name: HeaderName, value: &'static str) {
+    response.headers_mut().insert(name, HeaderValue::from_static(value));
+}

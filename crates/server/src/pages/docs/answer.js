@@ -1,0 +1,159 @@
+// The answer's side of the playground: tabs for the table, the JSON and the SQL, and a line that says how it went.
+
+import { copyButton, counted, element } from './dom.js';
+import { explained } from './explain.js';
+import { member, parse, pretty } from './json.js';
+import { record, rowsTable } from './table.js';
+
+/** Answers beyond this are shown only when asked for: the browser has to hold them as a tree. */
+const LARGE = 8 * 1024 * 1024;
+/** How much JSON is drawn at once. */
+const SHOWN = 200_000;
+
+export class Answer {
+  /** `onSql` is told when the SQL is wanted; `canExplain` says whether there is that tab. */
+  constructor({ canExplain, onSql }) {
+    this.onSql = onSql;
+    this.status = element('p', { class: 'status', role: 'status' });
+    this.cancel = element('button', { type: 'button', class: 'small', hidden: true }, 'Cancel');
+    this.tools = element('span', { class: 'tools' });
+    const names = canExplain ? ['Table', 'JSON', 'SQL'] : ['Table', 'JSON'];
+    this.tabs = names.map((name) =>
+      element('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, onclick: () => this.select(name) }, name),
+    );
+    this.panels = names.map((name) => element('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabindex: '0' }));
+    const list = element('div', { role: 'tablist', 'aria-label': 'Answer', onkeydown: (event) => this.key(event) }, this.tabs);
+    this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'told-status' }, this.status, this.cancel), this.panels);
+    this.select('Table', 'quietly');
+    this.blank('Run the statement to see rows here.');
+  }
+
+  get selected() {
+    return this.tabs.find((tab) => tab.getAttribute('aria-selected') === 'true').textContent;
+  }
+
+  panel(name) {
+    return this.panels.find((panel) => panel.id === `panel-${name}`);
+  }
+
+  select(name, how) {
+    for (const [index, tab] of this.tabs.entries()) {
+      const chosen = tab.textContent === name;
+      tab.setAttribute('aria-selected', String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      this.panels[index].hidden = !chosen;
+    }
+    if (name === 'SQL' && how !== 'quietly') this.onSql();
+  }
+
+  key(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const index = this.tabs.findIndex((tab) => tab.getAttribute('aria-selected') === 'true');
+    const next = this.tabs[(index + step + this.tabs.length) % this.tabs.length];
+    this.select(next.textContent);
+    next.focus();
+    event.preventDefault();
+  }
+
+  blank(text) {
+    this.tools.replaceChildren();
+    for (const name of ['Table', 'JSON']) this.panel(name).replaceChildren(element('p', { class: 'blank' }, text));
+  }
+
+  /** While a request runs. */
+  busy(onCancel) {
+    this.node.setAttribute('aria-busy', 'true');
+    this.status.className = 'status';
+    this.status.textContent = 'Running…';
+    this.cancel.hidden = false;
+    this.cancel.onclick = onCancel;
+  }
+
+  idle() {
+    this.node.removeAttribute('aria-busy');
+    this.cancel.hidden = true;
+  }
+
+  progress(bytes) {
+    this.status.textContent = `Receiving… ${size(bytes)}`;
+  }
+
+  /** Something that went wrong, in words. */
+  failed(line, detail) {
+    this.status.className = 'status bad';
+    this.status.textContent = line;
+    this.blank(detail);
+  }
+
+  /** A good answer. */
+  rows({ status, text, milliseconds }) {
+    const tell = (what) => {
+      this.status.className = 'status good';
+      this.status.textContent = [status, what, `${milliseconds} ms`, size(text.length)].filter((part) => part !== '').join(' · ');
+    };
+    const save = element('button', { type: 'button', class: 'small', onclick: () => download(text) }, 'Download');
+    this.tools.replaceChildren(copyButton(() => text, 'the answer'), save);
+    if (text.length <= LARGE) {
+      tell(this.draw(text));
+      return;
+    }
+    tell('');
+    const anyway = element('button', { type: 'button', onclick: () => tell(this.draw(text)) }, 'Show it anyway');
+    const notice = element('p', {}, 'Nothing was cut, but drawing it may take a while. A limit keeps answers short: "limit": 100. ');
+    this.panel('Table').replaceChildren(element('div', { class: 'blank' }, element('p', {}, `The answer has ${size(text.length)}.`), notice, anyway));
+    this.panel('JSON').replaceChildren(element('p', { class: 'blank' }, 'See the table’s tab, or download it.'));
+  }
+
+  /** Draws an answer and says what it holds. */
+  draw(text) {
+    const { root, faults } = parse(text);
+    if (!root || faults.length > 0) {
+      this.panel('Table').replaceChildren(element('p', { class: 'blank' }, 'The answer cannot be shown as a table.'));
+      this.panel('JSON').replaceChildren(json(text));
+      return '';
+    }
+    this.panel('JSON').replaceChildren(json(pretty(root, text)));
+    const listed = root.kind === 'array' ? root : member(root, 'rows');
+    if (listed?.kind !== 'array' || (root.kind === 'object' && !member(root, 'total'))) {
+      this.panel('Table').replaceChildren(element('div', { class: 'scroll', role: 'region', 'aria-label': 'Row', tabindex: '0' }, record(root, text)));
+      return '1 row';
+    }
+    const rows = listed.items.map(({ value }) => value);
+    this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text, 'Rows') : element('p', { class: 'blank' }, 'No rows match.'));
+    const total = member(root, 'total');
+    return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
+  }
+
+  /** The SQL of an answer of `…/explain`. */
+  sql({ status, milliseconds, text }) {
+    this.panel('SQL').replaceChildren(explained(text));
+    this.status.className = 'status good';
+    this.status.textContent = `${status} · SQL · ${milliseconds} ms`;
+  }
+
+  /** Why there is no SQL, or not yet. */
+  noSql(reason) {
+    this.panel('SQL').replaceChildren(element('p', { class: 'blank' }, reason));
+  }
+}
+
+function json(text) {
+  const shown = element('pre', { class: 'json' }, text.slice(0, SHOWN));
+  if (text.length <= SHOWN) return shown;
+  const all = element('button', { type: 'button', onclick: () => { shown.textContent = text; more.remove(); } }, 'Show all of it');
+  const more = element('p', { class: 'more' }, `The first ${size(SHOWN)} of ${size(text.length)} are shown. `, all);
+  return element('div', {}, shown, more);
+}
+
+function size(bytes) {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+function download(text) {
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = element('a', { href: address, download: 'answer.json' });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,66 @@
+// The resources the caller may see, as the server describes them.
+
+/** Asks the server; the token may be empty. */
+export async function load(token) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const answer = await fetch('/docs/resources.json', { headers, cache: 'no-store', credentials: 'same-origin' });
+  if (!answer.ok) {
+    const problem = await answer.json().catch(() => ({}));
+    throw new Error(problem.detail ?? `the server answered ${answer.status}`);
+  }
+  return new Catalog(await answer.json());
+}
+
+/** Resources by name. */
+export class Catalog {
+  constructor({ resources, explain }) {
+    this.resources = resources;
+    this.explain = explain === true;
+    this.byName = new Map(resources.map((resource) => [resource.name, resource]));
+  }
+
+  resource(name) {
+    return this.byName.get(name);
+  }
+
+  /** The resource on the other side of a relation. */
+  target(resource, relation) {
+    const found = resource?.relations.find((candidate) => candidate.name === relation);
+    return found && this.resource(found.target);
+  }
+
+  /** Contexts with their resources, in the order of the manifest. */
+  contexts(resources = this.resources) {
+    const contexts = new Map();
+    for (const resource of resources) {
+      if (!contexts.has(resource.context)) contexts.set(resource.context, []);
+      contexts.get(resource.context).push(resource);
+    }
+    return [...contexts];
+  }
+
+  /** Resources whose own name, or a field's or relation's, holds the words. */
+  search(words) {
+    const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
+    return this.resources.filter((resource) => {
+      const names = [resource.name, ...resource.fields.map((field) => field.name), ...resource.relations.map((relation) => relation.name)];
+      const lower = names.map((name) => name.toLowerCase());
+      return wanted.every((word) => lower.some((name) => name.includes(word)));
+    });
+  }
+}
+
+/** `text`, `text[]` */
+export function typeName(field) {
+  return field.array ? `${field.type}[]` : field.type;
+}
+
+/** The address of an operation, or undefined. */
+export function addressOf(resource, operation) {
+  return resource.operations.find((candidate) => candidate.name === operation)?.address;
+}
+
+/** The address of one row; each part of the key is written so that no character of it is taken for an address's own. */
+export function addressOfRow(resource, parts) {
+  return addressOf(resource, 'findById').replace('{id}', parts.map((part) => encodeURIComponent(part)).join(','));
+}

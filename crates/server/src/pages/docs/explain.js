@@ -1,0 +1,59 @@
+// The SQL tab: the merged statement, the SQL of each level, its parameters, and where each predicate came from.
+
+import { copyButton, element } from './dom.js';
+import { member, parse, pretty } from './json.js';
+
+const SOURCES = { query: 'your query', constraint: 'your constraint', policy: 'the manifest’s policy' };
+
+/** The view of an answer of `…/explain`, from its text. */
+export function explained(text) {
+  const { levels, total } = JSON.parse(text);
+  const statement = pretty(member(parse(text).root, 'statement'), text);
+  return element(
+    'div',
+    { class: 'explained' },
+    section('Merged statement', code(statement, 'the merged statement')),
+    levels.map((level) => levelView(level)),
+    total && section('Total', code(total.sql, 'the SQL of the total'), parameters(total.parameters)),
+  );
+}
+
+function levelView({ path, sql, parameters: kinds, predicates, plan }) {
+  const name = path === '' ? 'Rows' : path;
+  return section(name, code(sql, `the SQL of ${name}`), parameters(kinds), predicates.length > 0 && origins(predicates), plan && code(plan.join('\n'), `the plan of ${name}`));
+}
+
+function section(title, ...children) {
+  return element('section', {}, element('h4', {}, title), children);
+}
+
+function code(text, what) {
+  return element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': what }, text), copyButton(() => text, what));
+}
+
+function parameters(kinds) {
+  const shown = kinds.length === 0 ? 'none' : kinds.map((kind, index) => `${index + 1}: ${kind}`).join(', ');
+  return element('p', { class: 'hint' }, 'Parameters: ', element('code', {}, shown));
+}
+
+function origins(predicates) {
+  const rows = predicates.map(({ source, resource, sql }) =>
+    element(
+      'tr',
+      {},
+      element('td', {}, element('span', { class: `source ${Object.hasOwn(SOURCES, source) ? source : ''}` }, SOURCES[source] ?? source)),
+      element('td', {}, resource),
+      element('td', {}, element('code', {}, sql)),
+    ),
+  );
+  return element(
+    'div',
+    { class: 'scroll', role: 'region', 'aria-label': 'Predicates', tabindex: '0' },
+    element(
+      'table',
+      {},
+      element('thead', {}, element('tr', {}, ['From', 'Resource', 'Predicate'].map((name) => element('th', { scope: 'col' }, name)))),
+      element('tbody', {}, rows),
+    ),
+  );
+}

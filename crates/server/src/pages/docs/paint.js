@@ -1,0 +1,83 @@
+// The coloured copy of the editor's text that lies behind it, line by line, with faults underlined and told at their line.
+
+import { element } from './dom.js';
+
+/** Beyond this a text is shown plain: colouring it at every key would be felt. */
+const LONGEST = 60_000;
+const TOKEN = /("(?:[^"\\\n]|\\.)*"?)(?=(\s*:)?)|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
+
+/** The lines of a text; marks are `{start, end, message}`. */
+export function paint(text, marks) {
+  let offset = 0;
+  return text.split('\n').map((content) => {
+    const start = offset;
+    const end = start + content.length;
+    offset = end + 1;
+    const here = marks.filter((mark) => mark.start <= end && Math.max(mark.end, mark.start + 1) > start);
+    const line = element('div', { class: here.length > 0 ? 'line faulty' : 'line' });
+    for (const piece of pieces(content, text.length)) {
+      line.append(...cut(piece, start, here));
+    }
+    // A mark at the end of its line has no character to stand under.
+    if (here.some((mark) => mark.start >= end)) line.append(element('span', { class: 'fault' }, ' '));
+    const told = marks.filter((mark) => mark.start >= start && mark.start <= end).map((mark) => mark.message);
+    if (told.length > 0) line.append(element('span', { class: 'told' }, told.join(' · ')));
+    return line;
+  });
+}
+
+/** A line in pieces of one colour: `{text, at, kind}`. */
+function pieces(content, length) {
+  if (length > LONGEST) return [{ text: content, at: 0, kind: '' }];
+  const found = [];
+  let last = 0;
+  for (const match of content.matchAll(TOKEN)) {
+    if (match.index > last) found.push({ text: content.slice(last, match.index), at: last, kind: '' });
+    const kind = match[1] !== undefined ? (match[2] ? 'key' : 'string') : match[3] !== undefined ? 'number' : 'literal';
+    found.push({ text: match[0], at: match.index, kind });
+    last = match.index + match[0].length;
+  }
+  if (last < content.length) found.push({ text: content.slice(last), at: last, kind: '' });
+  return found;
+}
+
+/** A piece as spans, cut where marks begin and end. */
+function cut({ text, at, kind }, lineStart, marks) {
+  const start = lineStart + at;
+  const borders = new Set([0, text.length]);
+  for (const mark of marks) {
+    for (const border of [mark.start - start, mark.end - start]) {
+      if (border > 0 && border < text.length) borders.add(border);
+    }
+  }
+  const sorted = [...borders].sort((one, other) => one - other);
+  return sorted.slice(0, -1).map((from, index) => {
+    const to = sorted[index + 1];
+    const isFault = marks.some((mark) => mark.start <= start + from && mark.end >= start + to);
+    const content = text.slice(from, to);
+    const names = [kind, isFault ? 'fault' : ''].filter((name) => name !== '').join(' ');
+    return names === '' ? document.createTextNode(content) : element('span', { class: names }, content);
+  });
+}
+
+/** Where a character of a painted line stands on the screen. */
+export function rectangleAt(line, column) {
+  const range = document.createRange();
+  let left = column;
+  const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  range.setStart(line, 0);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.classList.contains('told')) break;
+    if (left <= node.length) {
+      range.setStart(node, left);
+      break;
+    }
+    left -= node.length;
+    range.setStart(node, node.length);
+  }
+  range.collapse(true);
+  const rectangle = range.getBoundingClientRect();
+  const around = line.getBoundingClientRect();
+  // An empty line has no character to measure.
+  return rectangle.height > 0 ? { left: rectangle.left, bottom: around.bottom, top: around.top } : { left: around.left, bottom: around.bottom, top: around.top };
+}

@@ -1,0 +1,52 @@
+// One request of the playground: the text as it stands goes into the body, so that no digit of it is lost on the way.
+
+import { isBody } from './grammar.js';
+
+/** The body for a text, and where the text stands in it as a JSON Pointer. */
+export function bodyOf(text, root) {
+  if (!root) return { body: '', base: '/query' };
+  return isBody(root) ? { body: text, base: '' } : { body: `{"query": ${text}}`, base: '/query' };
+}
+
+/** A fault's pointer seen from the text: null where it does not lie in it. */
+export function pointerInText(pointer, base) {
+  if (base === '') return pointer;
+  if (pointer === base || pointer === '') return '';
+  return pointer.startsWith(`${base}/`) ? pointer.slice(base.length) : null;
+}
+
+/** Sends a body and reads the answer to its end: `{status, ok, text, milliseconds}`. */
+export async function send(address, body, { token, signal, onProgress }) {
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const started = performance.now();
+  const answer = await fetch(address, { method: 'POST', headers, body, signal, credentials: 'same-origin' });
+  const text = await readAll(answer, onProgress);
+  return { status: answer.status, ok: answer.ok, text, milliseconds: Math.round(performance.now() - started) };
+}
+
+async function readAll(answer, onProgress) {
+  if (!answer.body) return '';
+  const reader = answer.body.getReader();
+  const decoder = new TextDecoder();
+  const pieces = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    pieces.push(decoder.decode(value, { stream: true }));
+    onProgress?.(size);
+  }
+  return pieces.join('') + decoder.decode();
+}
+
+/** The same request for a terminal. */
+export function curl(origin, address, body, token) {
+  const quote = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+  const lines = [`curl ${quote(origin + address)}`, "-H 'Content-Type: application/json'"];
+  // The token itself does not belong into something that is copied around.
+  if (token) lines.push('-H "Authorization: Bearer $TOKEN"');
+  lines.push(body === '' ? "-d '{}'" : `-d ${quote(body)}`);
+  return lines.join(' \\\n  ');
+}

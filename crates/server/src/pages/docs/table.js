@@ -1,0 +1,96 @@
+// Rows as a table. Related rows and JSON values open in their cell; long answers grow on demand, nothing is cut in silence.
+
+import { counted, element } from './dom.js';
+import { compact, pretty } from './json.js';
+
+/** How many rows are drawn at once. */
+const STEP = 100;
+/** JSON up to this length stands in its cell as it is. */
+const SHORT = 60;
+/** Texts up to this length, such as a timestamp, stay on one line. */
+const SHORT_TEXT = 36;
+
+/** A table of row nodes; `text` is the answer they were read from. */
+export function rowsTable(rows, text, label) {
+  const columns = columnsOf(rows);
+  const body = element('tbody');
+  const node = element('div', { class: 'rows' });
+  const table = element(
+    'table',
+    { 'aria-label': label },
+    element('thead', {}, element('tr', {}, columns.map((name) => element('th', { scope: 'col' }, name)))),
+    body,
+  );
+  // A region that scrolls must be reachable by keyboard.
+  node.append(element('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table));
+  const told = element('span');
+  const button = element('button', { type: 'button' });
+  const more = element('p', { class: 'more' }, told, ' ', button);
+  let drawn = 0;
+  const draw = () => {
+    const next = rows.slice(drawn, drawn + STEP);
+    body.append(...next.map((row) => rowOf(row, columns, text)));
+    drawn += next.length;
+    told.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
+    button.textContent = `Show ${Math.min(STEP, rows.length - drawn)} more`;
+    more.hidden = drawn >= rows.length;
+  };
+  button.addEventListener('click', draw);
+  node.append(more);
+  draw();
+  return node;
+}
+
+function columnsOf(rows) {
+  const names = new Set();
+  for (const row of rows) {
+    for (const { key } of row.members ?? []) names.add(key.value);
+  }
+  return [...names];
+}
+
+function rowOf(row, columns, text) {
+  const values = new Map((row.members ?? []).map(({ key, value }) => [key.value, value]));
+  return element('tr', {}, columns.map((name) => cell(values.get(name), text, name)));
+}
+
+function cell(node, text, name) {
+  if (!node) return element('td', { class: 'absent' });
+  if (node.kind === 'string') return element('td', { class: node.value.length <= SHORT_TEXT ? 'short' : undefined }, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
+  if (node.kind === 'number') return element('td', { class: 'figure' }, text.slice(node.start, node.end));
+  if (node.kind === 'literal') {
+    const word = text.slice(node.start, node.end);
+    return element('td', {}, element('span', { class: word === 'null' ? 'null' : 'literal' }, word));
+  }
+  return element('td', {}, container(node, text, name));
+}
+
+/** Related rows as a table of their own, other JSON as text; made only when it is opened. */
+function container(node, text, name) {
+  const items = node.kind === 'array' ? node.items.map(({ value }) => value) : [];
+  const isRows = items.length > 0 && items.every((item) => item.kind === 'object');
+  if (!isRows && node.end - node.start <= SHORT) return element('code', {}, compact(node, text));
+  const summary = isRows ? counted(items.length, 'row') : node.kind === 'array' ? counted(items.length, 'element') : peek(node, text);
+  const details = element('details', {}, element('summary', {}, summary));
+  details.addEventListener(
+    'toggle',
+    () => details.append(isRows ? rowsTable(items, text, name) : node.kind === 'object' ? record(node, text) : element('pre', {}, pretty(node, text))),
+    { once: true },
+  );
+  return details;
+}
+
+/** The beginning of an object, to tell one from another. */
+function peek(node, text) {
+  const line = node.members.slice(0, 2).map(({ key, value }) => `${key.value}: ${compact(value, text)}`).join(', ');
+  return `{ ${line.length > 40 ? `${line.slice(0, 40)}…` : line} }`;
+}
+
+/** One object, a line for each of its members. */
+export function record(node, text) {
+  return element(
+    'table',
+    { class: 'record' },
+    element('tbody', {}, node.members.map(({ key, value }) => element('tr', {}, element('th', { scope: 'row' }, key.value), cell(value, text, key.value)))),
+  );
+}

@@ -1,0 +1,196 @@
+//! `/docs/resources.json`: the same rights that a statement meets, for callers of different rights.
+
+use serde_json::{Value, json};
+
+use crate::support::{Database, Place, Response, Server, Setup, get, shop};
+
+const ADDRESS: &str = "/docs/resources.json";
+const OPERATORS: [&str; 13] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike", "contains", "overlap"];
+
+/// A server for an account with these permissions, its database, and what it is shown.
+async fn shown(permissions: &[&str]) -> ((Server, Database), Response) {
+    let database = shop::database(Place::Sqlite).await;
+    let server = Setup::new(shop::MANIFEST).viewer(permissions).serve(&database).await;
+    let answer = server.get(ADDRESS).await;
+    ((server, database), answer)
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().expect("a list").iter().map(|entry| entry["name"].as_str().expect("a name")).collect()
+}
+
+fn find<'v>(list: &'v Value, name: &str) -> &'v Value {
+    list.as_array().expect("a list").iter().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {name} in {list}"))
+}
+
+// contract E8.2
+#[tokio::test]
+async fn what_the_caller_may_not_see_is_absent() {
+    let (_server, answer) = shown(&[]).await;
+    let all = answer.good();
+    assert_eq!(
+        names(&all["resources"]),
+        ["shop.customer", "shop.order", "shop.orderLine", "shop.note", "shop.item", "bigShop.appAccount"],
+        "in the order of the manifest"
+    );
+    let customer = find(&all["resources"], "shop.customer");
+    assert_eq!(names(&customer["relations"]), ["orders", "bills"], "a relation to what may not be read is absent");
+    assert!(!names(&customer["fields"]).contains(&"apiKey"), "a hidden field is absent");
+    let email = find(&customer["fields"], "email");
+    assert_eq!(
+        (&email["mask"], &email["operators"], &email["functions"], &email["sortable"]),
+        (&json!("email"), &json!([]), &json!([]), &json!(false))
+    );
+    assert_eq!(all["explain"], false);
+    for secret in ["apiKey", "api_key", "secretPlan", "secret_plans", "plans", "vault", "shop.customer.pii", "explain\""] {
+        assert!(!answer.text().replace("\"explain\":false", "").contains(secret), "{secret}");
+    }
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert!(answer.header("vary").is_some_and(|vary| vary.contains("Authorization")), "{:?}", answer.head);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert!(answer.header("etag").is_none());
+}
+
+// contract E8.2
+#[tokio::test]
+async fn each_permission_shows_what_it_opens_and_nothing_more() {
+    let (_server, answer) = shown(&["vault.secretPlan.get"]).await;
+    let all = answer.good();
+    assert!(names(&all["resources"]).contains(&"vault.secretPlan"));
+    let customer = find(&all["resources"], "shop.customer");
+    assert_eq!(find(&customer["relations"], "plans"), &json!({"name": "plans", "many": true, "target": "vault.secretPlan"}));
+    assert_eq!(find(&customer["fields"], "email")["mask"], "email");
+
+    let (_server, answer) = shown(&["shop.customer.pii"]).await;
+    let all = answer.good();
+    assert!(!names(&all["resources"]).contains(&"vault.secretPlan"));
+    let email = find(&find(&all["resources"], "shop.customer")["fields"], "email").clone();
+    assert_eq!((&email["mask"], &email["sortable"]), (&Value::Null, &json!(true)), "seen plainly");
+    assert!(email["operators"].as_array().is_some_and(|operators| operators.contains(&json!("iLike"))));
+    assert_eq!(all["explain"], false);
+
+    let ((server, _database), answer) = shown(&["peristyle.explain"]).await;
+    let all = answer.good();
+    assert_eq!(all["explain"], true);
+    let address =
+        find(&find(&all["resources"], "shop.customer")["operations"], "explain")["address"].as_str().expect("an address").to_owned();
+    server.post(&address, "").await.good();
+}
+
+// contract E8.2, contract E3.2
+#[tokio::test]
+async fn under_none_no_header_shows_more() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let bare = server.get(ADDRESS).await;
+    for value in ["Bearer x", "Bearer eyJhbGciOiJub25lIn0.e30.", "nonsense"] {
+        let answer = server.send(&get(ADDRESS).header("authorization", value)).await;
+        assert_eq!((answer.status(), &answer.body), (200, &bare.body), "{value}");
+    }
+}
+
+// contract E8.3
+#[tokio::test]
+async fn fields_are_described_as_the_manifest_declares_them() {
+    let (_server, answer) = shown(&[]).await;
+    let all = answer.good();
+    let fields = &find(&all["resources"], "shop.customer")["fields"];
+    assert_eq!(
+        find(fields, "id"),
+        &json!({"name": "id", "type": "bigint", "array": false, "nullable": false, "key": true, "sortable": true,
+            "operators": ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull"],
+            "functions": ["count", "sum", "max", "min", "avg"]})
+    );
+    assert_eq!(find(fields, "status")["values"], json!(["lead", "active", "gone"]));
+    let tags = find(fields, "tags");
+    assert_eq!(
+        (&tags["type"], &tags["array"], &tags["operators"]),
+        (&json!("text"), &json!(true), &json!(["isNull", "contains", "overlap"]))
+    );
+    let line = find(&all["resources"], "shop.orderLine");
+    assert_eq!(line["key"], json!(["orderId", "sku"]));
+    let note = find(&all["resources"], "shop.note");
+    assert_eq!(
+        (&note["key"], names(&note["operations"])),
+        (&json!([]), vec!["paginate", "list", "get", "find"]),
+        "no key, nothing to find by it"
+    );
+}
+
+/// A value that fits an operator on a type, as far as its form goes.
+fn operand(kind: &str, operator: &str) -> Value {
+    let one = match kind {
+        "bool" => json!(true),
+        "int" | "bigint" | "float" | "decimal" | "json" => json!(1),
+        "uuid" => json!("aaaaaaaa-0000-4000-8000-000000000001"),
+        "date" => json!("2024-02-29"),
+        "time" => json!("10:00:00"),
+        "timestamp" => json!("2024-02-29T10:00:00Z"),
+        _ => json!("lead"),
+    };
+    match operator {
+        "isNull" => json!(true),
+        "iLike" => json!("a%"),
+        "in" | "notIn" => json!([one]),
+        "between" => json!([one, one]),
+        _ => one,
+    }
+}
+
+// contract E8.3
+#[tokio::test]
+async fn every_operator_function_and_order_that_is_described_is_accepted_and_every_other_refused() {
+    let ((server, _database), answer) = shown(&[]).await;
+    let all = answer.good();
+    for resource in all["resources"].as_array().expect("resources") {
+        let list = find(&resource["operations"], "list")["address"].as_str().expect("an address");
+        for field in resource["fields"].as_array().expect("fields") {
+            let name = field["name"].as_str().expect("a name");
+            let holds = |list: &str, word: &str| field[list].as_array().expect("a list").iter().any(|entry| entry == word);
+            let accepts = async |query: Value| {
+                let answer = server.post(list, json!({ "query": query }).to_string()).await;
+                assert!([200, 400].contains(&answer.status()), "{query}: {}", answer.text());
+                answer.status() == 200
+            };
+            for operator in OPERATORS {
+                let operand = operand(field["type"].as_str().expect("a type"), operator);
+                let accepted = accepts(json!({"where": {name: {operator: operand}}, "limit": 1})).await;
+                assert_eq!(accepted, holds("operators", operator), "{list} {name} {operator}");
+            }
+            for function in ["count", "sum", "avg", "min", "max"] {
+                let accepted = accepts(json!({"aggregation": {"fields": [{"fn": function, "field": name}]}})).await;
+                assert_eq!(accepted, holds("functions", function), "{list} {name} {function}");
+            }
+            let sorted = accepts(json!({"order": [{"field": name}], "limit": 1})).await;
+            let grouped = accepts(json!({"aggregation": {"fields": [{"fn": "count", "field": "*"}], "groupBy": [name]}})).await;
+            assert_eq!((Some(sorted), Some(grouped)), (field["sortable"].as_bool(), field["sortable"].as_bool()), "{list} {name}");
+        }
+        for relation in resource["relations"].as_array().expect("relations") {
+            let name = relation["name"].as_str().expect("a name");
+            server.post(list, json!({"query": {"relations": {name: true}, "where": {name: {}}, "limit": 1}}).to_string()).await.good();
+        }
+    }
+}
+
+// contract E8.2
+#[tokio::test]
+async fn every_address_that_is_described_answers() {
+    let ((server, _database), answer) = shown(&["vault.secretPlan.get", "peristyle.explain"]).await;
+    for resource in answer.good()["resources"].as_array().expect("resources") {
+        for operation in resource["operations"].as_array().expect("operations") {
+            let address = operation["address"].as_str().expect("an address");
+            let key: Vec<&str> = resource["key"].as_array().expect("a key").iter().map(|_| "1").collect();
+            let answer = server.post(&address.replace("{id}", &key.join(",")), r#"{"query":{"limit":1}}"#).await;
+            let found = answer.status() == 200 || answer.json()["detail"] == "there is no such row";
+            assert!(found, "{address}: {}", answer.text());
+        }
+    }
+}
+
+// contract E8.2
+#[tokio::test]
+async fn without_a_manifest_there_is_nothing_to_see() {
+    let database = shop::database(Place::Sqlite).await;
+    let server = Setup::new("").serve(&database).await;
+    assert_eq!(server.get(ADDRESS).await.good(), json!({"explain": false, "resources": []}));
+    assert_eq!(server.get("/docs").await.status(), 200);
+}

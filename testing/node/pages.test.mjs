@@ -1,0 +1,227 @@
+// The page's own reading of a statement, without a browser: positions, pointers, suggestions.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+const from = (name) => import(new URL(`../../crates/server/src/pages/docs/${name}`, import.meta.url));
+const { compact, parse, pretty } = await from('json.js');
+const { lineAndColumn, locate, placeAt, segments } = await from('pointer.js');
+const { Catalog, addressOfRow } = await from('catalog.js');
+const { complete } = await from('complete.js');
+const { read, write } = await from('fragment.js');
+const { bodyOf, curl, pointerInText } = await from('request.js');
+
+const field = (name, type, operators, more = {}) => ({ name, type, array: false, nullable: true, key: false, operators, functions: ['count'], sortable: true, ...more });
+const catalog = new Catalog({
+  explain: false,
+  resources: [
+    {
+      name: 'shop.customer',
+      context: 'shop',
+      resource: 'customer',
+      key: ['id'],
+      operations: [{ name: 'paginate', address: '/api/shop/customers/paginate' }, { name: 'findById', address: '/api/shop/customers/find/{id}' }],
+      fields: [
+        field('id', 'bigint', ['eq', 'gt', 'in', 'between'], { functions: ['count', 'sum', 'min'] }),
+        field('name', 'text', ['eq', 'in', 'iLike']),
+        field('status', 'enum', ['eq', 'in', 'iLike'], { values: ['lead', 'active'] }),
+        field('isVip', 'bool', ['eq', 'isNull']),
+        field('tags', 'text', ['contains', 'isNull'], { array: true, sortable: false }),
+        field('email', 'text', [], { mask: 'email', functions: [], sortable: false }),
+      ],
+      relations: [{ name: 'orders', many: true, target: 'shop.order' }, { name: 'country', many: false, target: 'shop.country' }],
+    },
+    { name: 'shop.order', context: 'shop', resource: 'order', key: ['id'], operations: [], fields: [field('total', 'decimal', ['gt'], { functions: ['count', 'sum'] })], relations: [{ name: 'customer', many: false, target: 'shop.customer' }] },
+    { name: 'shop.country', context: 'shop', resource: 'country', key: [], operations: [], fields: [field('code', 'text', ['eq'])], relations: [] },
+  ],
+});
+const resource = catalog.resource('shop.customer');
+
+/** Suggestions where the bar stands. */
+const at = (marked) => {
+  const cursor = marked.indexOf('|');
+  const text = marked.replace('|', '');
+  const found = complete(text, cursor, { resource, catalog });
+  const labels = found?.options.map(({ label }) => label) ?? [];
+  const accept = (label) => {
+    const option = found.options.find((candidate) => candidate.label === label);
+    const done = text.slice(0, found.from) + option.text + text.slice(found.to);
+    const cursor = found.from + option.cursor;
+    return `${done.slice(0, cursor)}|${done.slice(cursor)}`;
+  };
+  return { labels, accept };
+};
+
+test('a whole text gives a tree without faults, every node at its place', () => {
+  const text = ' {"a": [1, -2.5e3, "x\\n\\u00e9", true, null], "b": {}} ';
+  const { root, faults } = parse(text);
+  assert.deepEqual(faults, []);
+  assert.equal(text.slice(root.start, root.end), text.trim());
+  const [a, b] = root.members;
+  assert.deepEqual(a.value.items.map(({ value }) => text.slice(value.start, value.end)), ['1', '-2.5e3', '"x\\n\\u00e9"', 'true', 'null']);
+  assert.equal(a.value.items[2].value.value, 'x\né');
+  assert.equal(text.slice(b.key.start, b.value.end), '"b": {}');
+  assert.equal(text[a.colon], ':');
+  assert.equal(text[a.comma], ',');
+  assert.deepEqual(parse('  \n'), { root: null, faults: [] });
+});
+
+test('what JSON.parse refuses is a fault, and what it accepts is none', () => {
+  const texts = ['{}', '[]', '{"a":1}', '[1,2]', '"x"', '0', '-0.5', '1E+2', 'true', '{"a":{"b":[{}]}}', '"\\/"', '[ ]',
+    '{', '[', '{"a"}', '{"a":}', '{"a":1,}', '[1,]', '[,1]', '{,}', '{a:1}', "{'a':1}", '{"a":1 "b":2}', '[1 2]', '01', '1.', '.5', '+1', '-', '1e', 'tru', 'NaN', '"x', '"\\x"', '"\\u12"',
+    '"a\tb"', '{"a":1}}', '{} {}', '[}', '{]', '{"a":[1}', '{"a"::1}', '{"a":1,,"b":2}', '{:1}', '"\\', 'undefined', '{"a":"b\n"}', '}', ']', ',', ':'];
+  for (const text of texts) {
+    let accepted = true;
+    try {
+      JSON.parse(text);
+    } catch {
+      accepted = false;
+    }
+    assert.equal(parse(text).faults.length === 0, accepted, text);
+  }
+});
+
+test('a text cut anywhere still gives a tree, and soon', () => {
+  const whole = '{"where": {"and": [{"name": {"in": ["a", "b"]}}, {"orders": {}}]}, "order": [{"field": "name", "dir": "desc"}], "limit": 20}';
+  for (let end = 1; end <= whole.length; end += 1) {
+    const text = whole.slice(0, end);
+    const { root, faults } = parse(text);
+    assert.ok(root, text);
+    assert.equal(faults.length === 0, end === whole.length, text);
+    for (let cursor = 0; cursor <= end; cursor += 1) placeAt(root, text, cursor);
+  }
+  assert.ok(parse('['.repeat(100_000)).faults.length > 0, 'no stack is deep enough for everything');
+});
+
+test('random garbage ends, and faults stand inside the text', () => {
+  const letters = '{}[]",:\\ \n1ae-.tn';
+  let seed = 7;
+  const next = (below) => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % below;
+  };
+  for (let round = 0; round < 3000; round += 1) {
+    const text = Array.from({ length: next(30) }, () => letters[next(letters.length)]).join('');
+    const { root, faults } = parse(text);
+    let accepted = true;
+    try {
+      JSON.parse(text);
+    } catch {
+      accepted = false;
+    }
+    if (text.trim() !== '') assert.equal(faults.length === 0, accepted, JSON.stringify(text));
+    for (const fault of faults) assert.ok(fault.start <= fault.end && fault.start <= text.length, JSON.stringify(text));
+    for (let cursor = 0; cursor <= text.length; cursor += 1) complete(text, cursor, { resource, catalog });
+    locate(root, '/a/0/1');
+  }
+});
+
+test('a pointer is placed at its key with a scalar value, or at the deepest part the text has', () => {
+  const text = '{\n  "where": {"name": {"like": "x"}, "a/b~c": {"eq": {}}},\n  "order": [{"field": "nope"}, 3]\n}';
+  const { root } = parse(text);
+  const shown = (pointer) => {
+    const { start, end } = locate(root, pointer);
+    return text.slice(start, end);
+  };
+  assert.equal(shown('/where/name/like'), '"like": "x"');
+  assert.equal(shown('/where/name'), '"name"');
+  assert.equal(shown('/where/a~1b~0c/eq'), '"eq"');
+  assert.equal(shown('/order/0/field'), '"field": "nope"');
+  assert.equal(shown('/order/0'), '{');
+  assert.equal(shown('/order/1'), '3');
+  assert.equal(shown('/order/0/dir'), '{');
+  assert.equal(shown(''), '{');
+  assert.equal(locate(root, '/where/nothing/at/all').whole, false);
+  assert.equal(locate(root, '/where/name').whole, true);
+  assert.deepEqual(locate(null, '/where'), { start: 0, end: 0, whole: false });
+  assert.deepEqual(segments('/a~1b/~01'), ['a/b', '~1']);
+  assert.deepEqual(lineAndColumn(text, text.indexOf('"order"')), { line: 3, column: 3 });
+  assert.equal(locate(parse('{"a": 1, "a": 2}').root, '/a').start, 9, 'the second of two equal keys');
+});
+
+test('the six keys are offered at the root, those that are there already are not', () => {
+  assert.deepEqual(at('{|}').labels, ['where', 'relations', 'order', 'aggregation', 'limit', 'offset', 'query', 'constraint']);
+  assert.deepEqual(at('{"limit": 20, "|"}').labels, ['where', 'relations', 'order', 'aggregation', 'offset']);
+  assert.deepEqual(at('{"query": {}, "|"}').labels, ['constraint']);
+  assert.deepEqual(at('{"query": {"li|"}}').labels, ['limit']);
+  assert.deepEqual(at('|').labels, ['{ }']);
+});
+
+test('a where offers fields that can be used, relations and connectors; a field its own operators', () => {
+  assert.deepEqual(at('{"where": {"|').labels, ['id', 'name', 'status', 'isVip', 'tags', 'orders', 'country', 'and', 'or', 'not']);
+  assert.deepEqual(at('{"where": {"na|"}}').labels, ['name']);
+  assert.deepEqual(at('{"where": {"name": {|}}}').labels, ['eq', 'in', 'iLike']);
+  assert.deepEqual(at('{"where": {"and": [{"tags": {"|"}}]}}').labels, ['contains', 'isNull']);
+  assert.deepEqual(at('{"where": {"orders": {"t|').labels, ['total', 'customer', 'not']);
+  assert.deepEqual(at('{"where": {"orders": {"customer": {"sta|').labels, ['status']);
+  assert.deepEqual(at('{"where": {"email": {"|"}}}').labels, [], 'a masked field takes nothing');
+  assert.deepEqual(at('{"where": {"constructor": {"|"}}}').labels, []);
+});
+
+test('values are offered where they are declared', () => {
+  assert.deepEqual(at('{"where": {"status": {"eq": "|"}}}').labels, ['lead', 'active']);
+  assert.deepEqual(at('{"where": {"status": {"in": ["lead", "a|"]}}}').labels, ['active', 'lead']);
+  assert.deepEqual(at('{"where": {"status": {"iLike": "|"}}}').labels, []);
+  assert.deepEqual(at('{"where": {"isVip": {"eq": |}}}').labels, ['true', 'false']);
+  assert.deepEqual(at('{"where": {"tags": {"isNull": f|}}}').labels, ['false']);
+  assert.deepEqual(at('{"where": {"name": {"eq": "|"}}}').labels, []);
+});
+
+test('order, relations and aggregation offer their own words', () => {
+  assert.deepEqual(at('{"order": [{"|"}]}').labels, ['field', 'dir']);
+  assert.deepEqual(at('{"order": [{"field": "|"}]}').labels, ['id', 'name', 'status', 'isVip', 'country.code'], 'a to-one path at top level');
+  assert.deepEqual(at('{"order": [{"field": "name", "dir": "|"}]}').labels, ['asc', 'desc']);
+  assert.deepEqual(at('{"relations": {"|"}}').labels, ['orders', 'country']);
+  assert.deepEqual(at('{"relations": {"orders": |}}').labels, ['true', '{ }']);
+  assert.deepEqual(at('{"relations": {"orders": {"|"}}}').labels, ['where', 'order', 'limit', 'offset', 'relations']);
+  assert.deepEqual(at('{"relations": {"orders": {"order": [{"field": "|"}]}}}').labels, ['total'], 'no path in a relation node');
+  assert.deepEqual(at('{"aggregation": {"|"}}').labels, ['fields', 'groupBy']);
+  assert.deepEqual(at('{"aggregation": {"fields": [{"fn": "|"}]}}').labels, ['count', 'sum', 'avg', 'min', 'max']);
+  assert.deepEqual(at('{"aggregation": {"fields": [{"fn": "sum", "field": "|"}]}}').labels, ['id', 'orders.total']);
+  assert.equal(at('{"aggregation": {"fields": [{"fn": "count", "field": "|"}]}}').labels[0], '*');
+  assert.deepEqual(at('{"aggregation": {"groupBy": ["status", "co|"]}}').labels, ['country.code']);
+});
+
+test('an accepted suggestion leaves good JSON and the cursor where one goes on', () => {
+  assert.equal(at('{|}').accept('where'), '{"where": {|}}');
+  assert.equal(at('{"where": {"na|"}}').accept('name'), '{"where": {"name": {|}}}');
+  assert.equal(at('{"where": {"name": {"|"}}}').accept('eq'), '{"where": {"name": {"eq": "|"}}}');
+  assert.equal(at('{"where": {"name": {"|"}}}').accept('iLike'), '{"where": {"name": {"iLike": "%|%"}}}');
+  assert.equal(at('{"where": {"id": {"|"}}}').accept('gt'), '{"where": {"id": {"gt": |}}}');
+  assert.equal(at('{"where": {"status": {"eq": "|"}}}').accept('active'), '{"where": {"status": {"eq": "active"|}}}');
+  assert.equal(at('{"whe|": {"name": {}}}').accept('where'), '{"where"|: {"name": {}}}', 'a key with a value is only renamed');
+  assert.equal(at('{"|" "limit": 20}').accept('offset'), '{"offset": 0|, "limit": 20}');
+  assert.equal(at('{"limit": 20|}').accept('offset'), '{"limit": 20, "offset": 0|}');
+  assert.equal(at('{"limit": 20|, "offset": 1}').labels.length, 0);
+  assert.equal(at('{"relations": {"orders": true|}}').accept('country'), '{"relations": {"orders": true, "country": true|}}');
+  assert.equal(at('{"limit": 20 |}').accept('offset'), '{"limit": 20 , "offset": 0|}', 'a missing comma comes with it');
+  assert.equal(at('{|"limit": 20}').accept('order'), '{"order": [{"field": "|"}],"limit": 20}');
+});
+
+test('digits that JavaScript cannot hold stay as they are', () => {
+  const text = '{"id":9007199254740993,"price":1.10}';
+  const { root } = parse(text);
+  assert.equal(compact(root, text), '{"id": 9007199254740993, "price": 1.10}');
+  assert.match(pretty(root, text), /9007199254740993/);
+  assert.deepEqual(JSON.parse(pretty(root, text)), JSON.parse(text));
+  assert.deepEqual(bodyOf(text, root), { body: `{"query": ${text}}`, base: '/query' });
+});
+
+test('a text is a statement, or a body where it says so', () => {
+  assert.equal(bodyOf('', null).body, '');
+  const body = '{"constraint": {}}';
+  assert.deepEqual(bodyOf(body, parse(body).root), { body, base: '' });
+  assert.equal(pointerInText('/query/where/a', '/query'), '/where/a');
+  assert.equal(pointerInText('/query', '/query'), '');
+  assert.equal(pointerInText('/id', '/query'), null);
+  assert.equal(pointerInText('/constraint/where', ''), '/constraint/where');
+});
+
+test('what is shared survives the address; a command line survives its quotes', () => {
+  const state = { resource: 'shop.customer', operation: 'findById', id: 'a%2Cb,c', statement: '{"x": "ü&=#%\\n"}' };
+  assert.deepEqual(read(write(state)), state);
+  assert.equal(read('#').resource, undefined);
+  assert.equal(addressOfRow(resource, ['a/b,c']), '/api/shop/customers/find/a%2Fb%2Cc');
+  assert.match(curl('http://h', '/a', `{"q": "it's"}`, 'secret'), /-d '\{"q": "it'\\''s"\}'$/);
+  assert.ok(!curl('http://h', '/a', '', 'secret').includes('secret'), 'the token is not copied around');
+});
