@@ -20,7 +20,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::rest;
+use crate::{graphql, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -34,6 +34,7 @@ pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Route
         .route("/health", get(health))
         .route("/ready", get(ready))
         .merge(rest::routes())
+        .merge(graphql::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service)
