@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::error::{Problem, Refusal};
 
+use super::limits::{MOST_NESTING, MOST_TOKENS};
+
 /// At most so many errors of one document are told.
 const MOST_TOLD: usize = 20;
 
@@ -34,26 +36,28 @@ impl Failure {
     pub(super) fn all(refusal: Refusal, errors: &DiagnosticList) -> Vec<Failure> {
         let mut failures = Vec::new();
         for diagnostic in errors.iter().take(MOST_TOLD) {
-            let message = diagnostic.to_string_plain();
-            // The parser's own words for its two limits.
-            let refusal = if refusal == Refusal::Parse && message.ends_with("limit reached") { Refusal::Limit } else { refusal };
+            let message = diagnostic.error.to_string();
             let location = diagnostic.error.location().and_then(|location| location.line_column(diagnostic.sources));
-            failures.push(Failure { locations: location.into_iter().collect(), ..Failure::new(refusal, message) });
+            let locations = location.into_iter().collect();
+            if let Some(limit) = limit(refusal, &message) {
+                // What else the parser found comes of its having stopped there.
+                return vec![Failure { locations, ..Failure::new(Refusal::Limit, limit) }];
+            }
+            // "Did you mean" would only ever repeat the field that was written, but no message guesses.
+            let message = message.split(" Did you mean").next().unwrap_or_default();
+            failures.push(Failure { locations, ..Failure::new(refusal, message) });
         }
         failures
     }
 }
 
-trait Plain {
-    fn to_string_plain(&self) -> String;
-}
-
-impl<T: ToCliReport> Plain for apollo_compiler::diagnostic::Diagnostic<'_, T> {
-    /// The message alone, without a drawing of the document.
-    fn to_string_plain(&self) -> String {
-        let message = self.error.to_string();
-        // "Did you mean" would only ever repeat the field that was written, but no message guesses.
-        message.split(" Did you mean").next().unwrap_or_default().to_owned()
+/// Our words for the parser's two limits.
+fn limit(refusal: Refusal, message: &str) -> Option<String> {
+    match message {
+        _ if refusal != Refusal::Parse => None,
+        _ if message.contains("token limit reached") => Some(format!("the document has more than {MOST_TOKENS} tokens")),
+        _ if message.contains("recursion limit reached") => Some(format!("the document nests deeper than {MOST_NESTING} levels")),
+        _ => None,
     }
 }
 
