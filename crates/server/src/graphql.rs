@@ -48,7 +48,7 @@ impl Engine {
     pub fn new(catalog: &Catalog, introspection: Introspection) -> Result<Self, BootError> {
         let declared = schema::declare(catalog)?;
         for what in &declared.left_out {
-            tracing::warn!("{what} has a name that GraphQL cannot bear or keeps for itself; REST serves it, GraphQL does not");
+            tracing::warn!("{what} has a name that GraphQL keeps for itself; REST serves it, GraphQL does not");
         }
         let schema = Schema::parse_and_validate(declared.sdl, "schema.graphql")
             .map_err(|invalid| BootError(format!("the GraphQL schema of this manifest is not valid: {}", invalid.errors)))?;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{PLACES, Place, Request, get, post, shop};
+use crate::support::{PLACES, Place, Request, post, shop};
 use crate::{errors, refused};
 
 const GRAPHQL: &str = "application/graphql-response+json";
