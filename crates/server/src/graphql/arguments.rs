@@ -1,6 +1,6 @@
 //! Arguments and variables as the JSON a statement is made of. Numbers keep their digits: nothing here makes a float of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use apollo_compiler::Schema;
 use apollo_compiler::ast::{Type, Value, VariableDefinition};
@@ -12,8 +12,36 @@ use query::json::Json;
 
 use crate::error::{Problem, Refusal};
 
-/// The values of an operation's variables. One without a value is absent.
-pub(super) type Variables = HashMap<Name, Json>;
+/// The most bytes of JSON that the arguments of one field come to: as many as a REST body has. A variable can be named
+/// many times over, so it is counted wherever it is put.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// The values of all variables that an operation declares. One without a value is null: inside a statement a filter that
+/// was left out would widen it.
+pub(super) type Variables = HashMap<Name, Variable>;
+
+/// A value, and about how many bytes of JSON it is.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) json: Json,
+    size: usize,
+}
+
+impl From<Json> for Variable {
+    fn from(json: Json) -> Self {
+        Variable { size: size(&json), json }
+    }
+}
+
+fn size(json: &Json) -> usize {
+    1 + match json {
+        Json::Null | Json::Bool(_) => 4,
+        Json::Number(text) => text.len(),
+        Json::Text(text) => text.len() + 2,
+        Json::Array(items) => items.iter().map(size).sum(),
+        Json::Object(entries) => entries.iter().map(|(key, value)| key.len() + 3 + size(value)).sum(),
+    }
+}
 
 fn refused(message: String) -> Problem {
     Problem::Graphql(Refusal::Input, message)
@@ -29,17 +57,14 @@ pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sen
         let value = match sent.remove(variable.name.as_str()) {
             Some(json) => fit(schema, &variable.ty, json, &place)?,
             None => match &variable.default_value {
-                Some(default) => match literal(default, &Variables::new(), &mut String::new())? {
-                    Some(json) => fit(schema, &variable.ty, json, &place)?,
-                    None => continue,
-                },
+                Some(default) => fit(schema, &variable.ty, Literals::new(&Variables::new(), String::new()).read(default)?, &place)?,
                 None if variable.ty.is_non_null() => {
                     return Err(refused(format!("variable `{place}` of type `{}` has no value", variable.ty)));
                 }
-                None => continue,
+                None => Json::Null,
             },
         };
-        values.insert(variable.name.clone(), value);
+        values.insert(variable.name.clone(), value.into());
     }
     Ok(values)
 }
@@ -104,57 +129,78 @@ fn misfit(name: &str, json: &Json, place: &str) -> Problem {
     refused(format!("`{place}` is of type `{name}`; found {}", json.noun()))
 }
 
-/// The value of a field's argument: nothing when it was left out, or stands for a variable without a value.
+/// The value of a field's argument, if it has one.
 pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
     match field.specified_argument_by_name(name) {
-        Some(value) => literal(value, variables, &mut format!("/{name}")),
+        Some(value) => Literals::new(variables, format!("/{name}")).read(value).map(Some),
         None => Ok(None),
     }
 }
 
-/// A value as it stands in a document. `path` is where it will stand in the statement.
-pub(super) fn literal(value: &Value, variables: &Variables, path: &mut String) -> Result<Option<Json>, Problem> {
-    Ok(Some(match value {
-        Value::Null => Json::Null,
-        Value::Boolean(value) => Json::Bool(*value),
-        Value::Int(number) => Json::Number(number.as_str().into()),
-        Value::Float(number) => Json::Number(number.as_str().into()),
-        Value::String(text) => Json::Text(text.clone()),
-        // JSON has no names: `dir: desc` means what `dir: "desc"` means.
-        Value::Enum(name) => Json::Text(name.to_string()),
-        Value::Variable(name) => return Ok(variables.get(name).cloned()),
-        Value::List(items) => {
-            let mut list = Vec::with_capacity(items.len());
-            for (index, item) in items.iter().enumerate() {
-                // A place in a list cannot be absent.
-                list.push(at(path, &index.to_string(), |path| literal(item, variables, path))?.unwrap_or(Json::Null));
-            }
-            Json::Array(list)
-        }
-        Value::Object(fields) => {
-            let mut entries: Vec<(String, Json)> = Vec::with_capacity(fields.len());
-            let mut keys = std::collections::HashSet::with_capacity(fields.len());
-            for (key, field) in fields {
-                if !keys.insert(key.as_str()) {
-                    let path = format!("{path}/{key}");
-                    return Err(Error::one(Code::DuplicateKey, path, "this key stands twice in its object; write it once").into());
-                }
-                if let Some(json) = at(path, key, |path| literal(field, variables, path))? {
-                    entries.push((key.to_string(), json));
-                }
-            }
-            Json::Object(entries)
-        }
-    }))
+/// Reads values as they stand in a document, with the variables in them.
+pub(super) struct Literals<'v> {
+    variables: &'v Variables,
+    /// Where the value will stand in the statement.
+    path: String,
+    /// How many bytes are left.
+    left: usize,
 }
 
-fn at<T>(path: &mut String, step: &str, work: impl FnOnce(&mut String) -> T) -> T {
-    let length = path.len();
-    path.push('/');
-    path.push_str(step);
-    let done = work(path);
-    path.truncate(length);
-    done
+impl<'v> Literals<'v> {
+    pub(super) fn new(variables: &'v Variables, path: String) -> Self {
+        Literals { variables, path, left: MOST_BYTES }
+    }
+
+    pub(super) fn read(&mut self, value: &Value) -> Result<Json, Problem> {
+        Ok(match value {
+            Value::Null => Json::Null,
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::Int(number) => Json::Number(number.as_str().into()),
+            Value::Float(number) => Json::Number(number.as_str().into()),
+            Value::String(text) => Json::Text(text.clone()),
+            // JSON has no names: `dir: desc` means what `dir: "desc"` means.
+            Value::Enum(name) => Json::Text(name.to_string()),
+            Value::Variable(name) => self.variable(name)?,
+            Value::List(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    list.push(self.below(&index.to_string(), item)?);
+                }
+                Json::Array(list)
+            }
+            Value::Object(fields) => {
+                let mut entries: Vec<(String, Json)> = Vec::with_capacity(fields.len());
+                let mut keys = HashSet::with_capacity(fields.len());
+                for (key, field) in fields {
+                    if !keys.insert(key.as_str()) {
+                        let path = format!("{}/{key}", self.path);
+                        return Err(Error::one(Code::DuplicateKey, path, "this key stands twice in its object; write it once").into());
+                    }
+                    entries.push((key.to_string(), self.below(key, field)?));
+                }
+                Json::Object(entries)
+            }
+        })
+    }
+
+    fn below(&mut self, step: &str, value: &Value) -> Result<Json, Problem> {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(step);
+        let json = self.read(value);
+        self.path.truncate(length);
+        json
+    }
+
+    fn variable(&mut self, name: &Name) -> Result<Json, Problem> {
+        // Validation does not look into JSON, so a name that nobody declared may come as far as here.
+        let variable = self.variables.get(name).ok_or_else(|| refused(format!("variable `${name}` is not declared")))?;
+        let Some(left) = self.left.checked_sub(variable.size) else {
+            return Err(refused("the arguments of one field come to more than 1 MiB of JSON".to_owned()));
+        };
+        self.left = left;
+        Ok(variable.json.clone())
+    }
 }
 
 #[cfg(test)]

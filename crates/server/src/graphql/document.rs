@@ -14,9 +14,9 @@ use crate::error::{Problem, Refusal};
 use super::failure::Failure;
 use super::limits;
 
-/// How many documents are remembered, and how long each may be.
-const MOST_REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(511);
-const LONGEST_REMEMBERED: usize = 8 * 1024;
+/// How many documents are remembered, and how long each may be: a tree is many times the size of its text.
+const MOST_REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
+const LONGEST_REMEMBERED: usize = 4 * 1024;
 
 /// How a request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use crate::rest::key_parts;
 use super::arguments::{self, Variables, argument};
 use super::document::Came;
 use super::failure::{self, Failure};
-use super::limits::MOST_ANSWER_BYTES;
+use super::limits::{MOST_ANSWER_BYTES, MOST_INTROSPECTION_ALIASES};
 use super::schema::Question;
 use super::selection::{Picked, pick};
 use super::shape::{self, Kind, Rows, Shape};
@@ -135,7 +135,13 @@ fn introspect(
     }
     let refused = |error: apollo_compiler::request::RequestError| vec![Failure::new(Refusal::Limit, error.message().to_string())];
     introspection::check_max_depth(document, operation).map_err(refused)?;
-    let values = variables.iter().map(|(name, json)| (ByteString::from(name.as_str()), plain(json))).collect();
+    let aliases = operation.all_fields(document).filter(|field| field.alias.is_some()).count();
+    if aliases > MOST_INTROSPECTION_ALIASES {
+        let message = format!("a document that asks for the schema has at most {MOST_INTROSPECTION_ALIASES} aliases");
+        return Err(vec![Failure::new(Refusal::Limit, message)]);
+    }
+    let known = variables.iter().filter(|(_, variable)| variable.json != Json::Null);
+    let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), plain(&variable.json))).collect();
     let values = Valid::assume_valid(values);
     introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values)
         .map(|response| response.data)

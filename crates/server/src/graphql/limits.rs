@@ -20,6 +20,8 @@ pub(super) const DEEPEST: usize = 16;
 pub(super) const MOST_FIELDS: usize = 2_000;
 /// The most aliases.
 pub(super) const MOST_ALIASES: usize = 50;
+/// The most aliases of a document that asks for the schema: each could be another copy of it.
+pub(super) const MOST_INTROSPECTION_ALIASES: usize = 10;
 /// The most fields of the root.
 pub(super) const MOST_ROOTS: usize = 20;
 /// The most directives.

@@ -6,7 +6,7 @@ use apollo_compiler::executable::{DirectiveList, Field, Selection, SelectionSet}
 use apollo_compiler::{ExecutableDocument, Node};
 use query::json::Json;
 
-use super::arguments::{Variables, literal};
+use super::arguments::{Literals, Variables};
 
 /// The fields that share a response key. They are the same field by validation; only what is selected below them differs.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl<'d> Picker<'d, '_> {
         let says = |name: &str, word: bool| {
             directives.get_all(name).any(|directive| {
                 let value = directive.specified_argument_by_name("if");
-                let value = value.and_then(|value| literal(value, self.variables, &mut String::new()).ok().flatten());
+                let value = value.and_then(|value| Literals::new(self.variables, String::new()).read(value).ok());
                 value == Some(Json::Bool(word))
             })
         };

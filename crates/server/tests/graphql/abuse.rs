@@ -50,6 +50,24 @@ async fn a_document_that_asks_for_too_much_is_refused() {
     data(&server, "{ shopFindItem { id } }", Value::Null).await;
 }
 
+// contract G3.1, trap 19
+#[tokio::test]
+async fn a_variable_named_many_times_over_does_not_grow_without_end() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let document =
+        format!("query ($v: JSON) {{ shopGetItems(query: {{ where: {{ id: {{ in: [{}] }} }} }}) {{ id }} }}", "$v ".repeat(5_000));
+    let variables = json!({"v": vec![1; 100_000]});
+    let answer = send(&server, &document, variables).await;
+    assert_eq!(errors(&answer)[0]["extensions"]["code"], "BAD_USER_INPUT");
+    // As much as REST takes passes.
+    let document = "query ($v: JSON) { a: shopGetItems(query: { where: { id: { in: $v } } }) { id } b: shopGetItems(query: { where: { id: { in: $v } } }) { id } }";
+    let answer = data(&server, document, json!({"v": (1..=10_000).collect::<Vec<u32>>()})).await;
+    assert_eq!((answer["a"].as_array().map(Vec::len), answer["b"].as_array().map(Vec::len)), (Some(2500), Some(2500)));
+    let aliases = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"].map(|alias| alias.to_owned() + ": types { name }").join(" ");
+    let aliases = format!("{{ __schema {{ {aliases} }} }}");
+    assert_eq!(refused(&send(&server, &aliases, Value::Null).await), "GRAPHQL_LIMIT_EXCEEDED");
+}
+
 // contract G3.1
 #[tokio::test]
 async fn a_body_of_five_megabytes_is_an_error_in_graphqls_shape() {

@@ -113,6 +113,19 @@ async fn null_for_a_known_key_counts_as_absent() {
 
 // contract G2.4
 #[tokio::test]
+async fn a_variable_without_a_value_never_widens_a_statement() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        let document = "query ($p: JSON) { shopGetThings(query: { where: { id: { gt: 0, eq: $p } } }) { id } }";
+        assert_eq!(data(&server, document, json!({})).await, json!({"shopGetThings": []}), "{place:?}");
+        let undeclared = send(&server, "{ shopGetThings(query: { where: { id: { gt: 0, eq: $p } } }) { id } }", Value::Null).await;
+        errors(&undeclared);
+        assert!(!undeclared.text().contains("9007199254740993"), "{place:?} {}", undeclared.text());
+    }
+}
+
+// contract G2.4
+#[tokio::test]
 async fn a_key_that_stands_twice_is_refused() {
     for place in PLACES {
         let (server, _database) = open(place).await;
