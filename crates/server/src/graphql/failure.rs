@@ -10,7 +10,10 @@ use crate::error::{Problem, Refusal};
 use super::limits::{MOST_NESTING, MOST_TOKENS};
 
 /// At most so many errors of one document are told.
-const MOST_TOLD: usize = 20;
+pub(super) const MOST_TOLD: usize = 20;
+
+/// How the validator's words for an empty selection end.
+const NOTHING_SELECTED: &str = "must have a subselection set";
 
 /// An entry of `errors`.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl Failure {
     /// The failures a parser or a validator found.
     pub(super) fn all(refusal: Refusal, errors: &DiagnosticList) -> Vec<Failure> {
         let mut failures = Vec::new();
-        for diagnostic in errors.iter().take(MOST_TOLD) {
+        for diagnostic in errors.iter() {
             let message = diagnostic.error.to_string();
             let location = diagnostic.error.location().and_then(|location| location.line_column(diagnostic.sources));
             let locations = location.into_iter().collect();
@@ -45,9 +48,11 @@ impl Failure {
             }
             // "Did you mean" would only ever repeat the field that was written, but no message guesses.
             let message = message.split(" Did you mean").next().unwrap_or_default();
-            failures.push(Failure { locations, ..Failure::new(refusal, message) });
+            failures.push((message.ends_with(NOTHING_SELECTED), Failure { locations, ..Failure::new(refusal, message) }));
         }
-        failures
+        // A selection of unknown names only is also called empty; the names are what its author has to mend.
+        failures.sort_by_key(|(is_empty, _)| *is_empty);
+        failures.into_iter().take(MOST_TOLD).map(|(_, failure)| failure).collect()
     }
 }
 

@@ -77,6 +77,8 @@ async fn what_graphql_itself_refuses_has_a_code() {
             ("{ ...A } fragment A on Query { ...A }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
             ("mutation { shopGetItems { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
             ("{ shopGetCustomers { apiKey } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: { where: { id: { eq: $x } } }) { id } }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
+            ("query ($x: JSON) { __typename }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
             (good, json!({"q": 7}), "BAD_USER_INPUT"),
             (good, json!({"q": {"nope": 1}}), "BAD_USER_INPUT"),
             (good, json!({"q": {"limit": "1"}}), "BAD_USER_INPUT"),
@@ -92,6 +94,8 @@ async fn what_graphql_itself_refuses_has_a_code() {
             let text = answer.text();
             assert!(!text.to_ascii_lowercase().contains("did you mean"), "{text}");
         }
+        let unknown = send(&server, "{ shopGetItems { nope } }", Value::Null).await;
+        assert!(errors(&unknown)[0]["message"].as_str().unwrap().contains("`nope`"), "{}", unknown.text());
         // No message tells a hidden name from one that does not exist.
         let hidden = send(&server, "{ shopGetCustomers { apiKey } }", Value::Null).await.text();
         let absent = send(&server, "{ shopGetCustomers { apiKez } }", Value::Null).await.text();
