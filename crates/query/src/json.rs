@@ -236,6 +236,12 @@ pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Reads JSON in which no key stands twice.
+pub fn strict(bytes: &[u8]) -> Result<Json, Error> {
+    let (json, faults) = read(bytes)?;
+    faults.finish().map(|()| json)
+}
+
 /// Reads JSON that is data rather than a statement: nothing if it is not JSON.
 pub fn data(bytes: &[u8]) -> Option<Json> {
     read(bytes).ok().map(|(json, _)| json)

@@ -1,8 +1,8 @@
-//! A statement's way from a body's bytes to the database's answer: the same for every protocol that carries one.
+//! A statement's way from its parsed layers to the database's answer: the same for every protocol that carries one.
 
 use query::catalog::ResourceId;
 use query::merge::merge;
-use query::parse;
+use query::parse::Body;
 use query::plan::{self, Operation};
 use query::policy::{self, Entrance, Viewer};
 use query::sql;
@@ -17,15 +17,14 @@ pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, viewer: &Vie
     policy::enter(&service.catalog, resource, viewer).map_err(|policy::Denied| Problem::Forbidden)
 }
 
-/// Validates and runs what a body `{query?, constraint?}` asks, for the row with this key where one is named.
+/// Validates and runs what a parsed `{query?, constraint?}` asks, for the row with this key where one is named.
 pub(crate) async fn ask(
     service: &Service,
     (entrance, viewer): (Entrance<'_>, &Viewer),
     (operation, key): (Operation, Option<&[String]>),
-    (bytes, format): (&[u8], Format),
+    (body, format): (Body, Format),
 ) -> Result<Answer, Problem> {
     let query = {
-        let body = parse::body(bytes)?;
         let statement = match body.constraint {
             Some(constraint) => merge(body.query, constraint),
             None => body.query,

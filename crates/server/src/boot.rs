@@ -12,6 +12,7 @@ use store::{Database, DatabaseSettings};
 
 use crate::auth::Gate;
 use crate::config::{Config, ManifestPath};
+use crate::graphql::Engine;
 
 /// Why a process cannot start: one message, for the person who starts it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +28,8 @@ pub struct Service {
     pub reader: Reader,
     /// Who asks.
     pub gate: Gate,
+    /// The resources as a GraphQL schema.
+    pub graphql: Arc<Engine>,
 }
 
 /// The database that reads use: a replica while it answers, the primary otherwise.
@@ -62,7 +65,8 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, config.manifest.path().display().to_string().as_str())?;
     }
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate: Gate::open() })
+    let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate: Gate::open(), graphql })
 }
 
 /// The identity role: a warning under `none`, a usable key under every other.

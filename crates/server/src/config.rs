@@ -41,6 +41,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpAddr>,
     /// Where metrics are served, if anywhere.
     pub metrics_listen: Option<SocketAddr>,
+    /// Whether GraphQL shows its schema.
+    pub graphql_introspection: Introspection,
     /// The log filter.
     pub log: String,
     /// How logs look.
@@ -63,6 +65,15 @@ impl ManifestPath {
             ManifestPath::Default(path) | ManifestPath::Named(path) => path,
         }
     }
+}
+
+/// Whether GraphQL shows its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Introspection {
+    /// To everybody.
+    On,
+    /// To nobody.
+    Off,
 }
 
 /// How logs look.
@@ -139,6 +150,10 @@ impl Config {
                 None => None,
                 Some(_) => Some(read("METRICS_LISTEN").parse("", "a socket address such as 127.0.0.1:9100")?),
             },
+            graphql_introspection: match read("GRAPHQL_INTROSPECTION").word("on", &["on", "off"])? {
+                "off" => Introspection::Off,
+                _ => Introspection::On,
+            },
             log: log_filter(read("LOG").value.unwrap_or("info"))?,
             log_format: match read("LOG_FORMAT").word("text", &["text", "json"])? {
                 "json" => LogFormat::Json,
@@ -148,7 +163,7 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 16] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "DATABASE_URL",
@@ -162,6 +177,7 @@ const VARIABLES: [&str; 15] = [
     "APP_CORS_ORIGIN",
     "TRUSTED_PROXIES",
     "METRICS_LISTEN",
+    "GRAPHQL_INTROSPECTION",
     "LOG",
     "LOG_FORMAT",
 ];
@@ -298,6 +314,7 @@ mod tests {
             ("APP_URL", "ftp://a.example", "https://"),
             ("APP_CORS_ORIGIN", "https://a.example,*", "without a path"),
             ("TRUSTED_PROXIES", "10.0.0.1,proxy", "IP addresses"),
+            ("GRAPHQL_INTROSPECTION", "yes", "on or off"),
             ("LOG_FORMAT", "xml", "text or json"),
             ("LOG", "peristyle=loud", "info"),
         ] {

@@ -25,10 +25,37 @@ pub enum Problem {
     SlowBody,
     /// The body broke off.
     BrokenBody,
+    /// A GraphQL request that cannot be answered, and why.
+    Graphql(Refusal, String),
     /// The database's side.
     Store(store::Error),
     /// A fault of ours.
     Internal,
+}
+
+/// Why a GraphQL request, or a part of one, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request is not what GraphQL over HTTP carries.
+    Request,
+    /// None of our media types is accepted.
+    NotAcceptable,
+    /// The document cannot be read.
+    Parse,
+    /// The document does not fit the schema.
+    Validation,
+    /// The document asks for more than one request may.
+    Limit,
+    /// The schema is not shown.
+    Introspection,
+    /// The document has no such operation.
+    Operation,
+    /// The variables do not fit their types.
+    Input,
+    /// The answer would be too large to be built.
+    Answer,
+    /// The total does not fit GraphQL's `Int`.
+    Total,
 }
 
 /// The problem of an address that leads nowhere.
@@ -109,6 +136,7 @@ impl Problem {
             ),
             Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
             Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
+            Problem::Graphql(refusal, detail) => refusal.face(detail),
             Problem::Store(store::Error::Overloaded) => {
                 face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
             }
@@ -135,6 +163,39 @@ impl Problem {
 
     /// The problem as an answer. What only the log may know is logged here, once.
     pub fn response(&self) -> Response<Body> {
+        let (status, wire) = self.wire();
+        let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        self.mark(&mut response);
+        response
+    }
+
+    /// The same object as GraphQL carries it: the message, and the problem for `extensions`.
+    pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
+        let (_, mut wire) = self.wire();
+        if let Problem::Statement(_) = self {
+            wire.code = "BAD_REQUEST";
+        }
+        (wire.detail.clone(), wire)
+    }
+
+    /// Gives the answer to a whole GraphQL request that failed the status and the headers that go with it.
+    pub(crate) fn mark_graphql(&self, dialect: Dialect, response: &mut Response<Body>) {
+        let status = self.face().status;
+        let of_the_document = matches!(
+            self,
+            Problem::Graphql(
+                Refusal::Parse | Refusal::Validation | Refusal::Limit | Refusal::Introspection | Refusal::Operation | Refusal::Input,
+                _
+            )
+        );
+        // Clients of `application/json` take any other status for a failure of the network.
+        *response.status_mut() = if of_the_document && dialect == Dialect::Json { StatusCode::OK } else { status };
+        self.mark(response);
+    }
+
+    fn wire(&self) -> (StatusCode, Wire<'_>) {
         let Face { status, code, title, detail } = self.face();
         match self {
             Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "a request failed"),
@@ -152,13 +213,13 @@ impl Problem {
                 _ => None,
             },
         };
-        let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some((name, value)) = self.header(status) {
+        (status, wire)
+    }
+
+    fn mark(&self, response: &mut Response<Body>) {
+        if let Some((name, value)) = self.header(self.face().status) {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        response
     }
 
     fn header(&self, status: StatusCode) -> Option<(HeaderName, &'static str)> {
@@ -167,5 +228,32 @@ impl Problem {
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, "2")),
             _ => None,
         }
+    }
+}
+
+/// The two media types a GraphQL answer can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `application/json`
+    Json,
+    /// `application/graphql-response+json`
+    Graphql,
+}
+
+impl Refusal {
+    fn face(self, detail: &str) -> Face {
+        let (status, code, title) = match self {
+            Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
+            Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
+            Refusal::Parse => (StatusCode::BAD_REQUEST, "GRAPHQL_PARSE_FAILED", "The document cannot be read"),
+            Refusal::Validation => (StatusCode::BAD_REQUEST, "GRAPHQL_VALIDATION_FAILED", "The document does not fit the schema"),
+            Refusal::Limit => (StatusCode::BAD_REQUEST, "GRAPHQL_LIMIT_EXCEEDED", "The document asks for too much"),
+            Refusal::Introspection => (StatusCode::BAD_REQUEST, "INTROSPECTION_DISABLED", "The schema is not shown"),
+            Refusal::Operation => (StatusCode::BAD_REQUEST, "OPERATION_RESOLUTION_FAILURE", "No such operation"),
+            Refusal::Input => (StatusCode::BAD_REQUEST, "BAD_USER_INPUT", "A value does not fit its type"),
+            Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
+            Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
+        };
+        Face { status, code, title, detail: detail.to_owned() }
     }
 }

@@ -8,6 +8,7 @@ pub mod client;
 pub mod config;
 pub mod error;
 pub mod explain;
+pub mod graphql;
 pub mod listen;
 pub mod metrics;
 mod pages;

@@ -10,6 +10,7 @@ use axum::http::header::HeaderName;
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
+use query::parse;
 use query::plan::Operation;
 use query::policy::{Entrance, Viewer};
 
@@ -19,7 +20,7 @@ use crate::error::{NOWHERE, Problem};
 use crate::explain;
 
 pub(crate) use answer::json as json_answer;
-pub(crate) use request::body as read_body;
+pub(crate) use request::{body as read_body, key_parts};
 
 /// The addresses of the declared resources.
 pub(crate) fn routes() -> Router<Service> {
@@ -86,7 +87,8 @@ async fn rows(
     let format = answer::format(&head.headers, operation);
     let bytes = request::body(&head.headers, body).await?;
     let decoded = id.as_deref().map(|id| request::key_parts(id, entrance.resource().key.len()));
-    let answer = ask::ask(service, (entrance, viewer), (operation, decoded.as_deref()), (&bytes, format)).await?;
+    let body = parse::body(&bytes)?;
+    let answer = ask::ask(service, (entrance, viewer), (operation, decoded.as_deref()), (body, format)).await?;
     Ok(answer::of(answer, format))
 }
 

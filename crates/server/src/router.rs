@@ -21,8 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::pages;
-use crate::rest;
+use crate::{graphql, pages, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -37,6 +36,7 @@ pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) ->
         .route("/ready", get(ready))
         .merge(rest::routes())
         .merge(pages::routes())
+        .merge(graphql::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service);

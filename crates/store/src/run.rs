@@ -3,6 +3,7 @@
 //! A page of known size is built whole. Everything else comes out of one snapshot in batches, each sent on before the next
 //! is read, so that memory does not grow with the answer.
 
+mod page;
 mod sink;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::schema::Schema;
 use crate::sqlite::{self, Sqlite};
 
 pub use crate::postgres::Prepare;
+pub use page::Page;
 pub use sink::Chunks;
 use sink::Opening;
 pub(crate) use sink::{BatchSize, Frame, Sink};

@@ -57,7 +57,7 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
 }
 
 /// The parts of an id, each decoded by itself.
-pub(super) fn key_parts(raw: &str, count: usize) -> Vec<String> {
+pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
     if count == 1 {
         return vec![decoded(raw)];
     }

@@ -36,7 +36,7 @@ async fn an_unknown_address_is_404() {
         "/api/shop/customers/find/",
         "/api/shop/customers/find/1/2",
         "/api/shop/customers/..%2f",
-        "/graphql",
+        "/graphql/",
         "/metrics",
         "/health/",
         "/ready/x",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot::{self, BootError, Service};
-use peristyle::config::{Config, LogFormat, ManifestPath};
+use peristyle::config::{Config, Introspection, LogFormat, ManifestPath};
 use peristyle::metrics::Metrics;
 use peristyle::{listen, router};
 use query::policy::Viewer;
@@ -24,6 +24,7 @@ pub struct Setup {
     pub database: DatabaseSettings,
     pub read_url: Option<String>,
     pub cors: Vec<String>,
+    pub introspection: Introspection,
 }
 
 impl Setup {
@@ -34,6 +35,7 @@ impl Setup {
             database: DatabaseSettings { pool: 4, ..DatabaseSettings::default() },
             read_url: None,
             cors: Vec::new(),
+            introspection: Introspection::On,
         }
     }
 
@@ -63,6 +65,7 @@ impl Setup {
             cors_origins: self.cors.clone(),
             trusted_proxies: Vec::new(),
             metrics_listen: None,
+            graphql_introspection: self.introspection,
             log: "info".to_owned(),
             log_format: LogFormat::Text,
         }

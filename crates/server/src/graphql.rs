@@ -1,0 +1,63 @@
+//! GraphQL: the declared resources as a schema, asked by the same Query Statement and answered by the same engine as REST.
+//!
+//! A document is parsed and validated by a library; what it asks is answered here, since rows are JSON bytes already and
+//! are passed on as such.
+
+mod arguments;
+mod document;
+mod execute;
+mod failure;
+mod http;
+mod limits;
+mod schema;
+mod selection;
+mod shape;
+
+use std::collections::HashMap;
+
+use apollo_compiler::Schema;
+use apollo_compiler::schema::Implementers;
+use apollo_compiler::validation::Valid;
+use query::catalog::{Catalog, ResourceId};
+
+use crate::boot::BootError;
+use crate::config::Introspection;
+
+pub(crate) use http::routes;
+
+use document::Documents;
+use schema::Question;
+
+/// The schema, and what answering by it needs. Made once, at boot.
+pub struct Engine {
+    schema: Valid<Schema>,
+    implementers: apollo_compiler::collections::HashMap<apollo_compiler::Name, Implementers>,
+    roots: HashMap<String, (ResourceId, Question)>,
+    documents: Documents,
+    introspection: Introspection,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine").field("roots", &self.roots.len()).field("introspection", &self.introspection).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Makes the schema of a catalog.
+    pub fn new(catalog: &Catalog, introspection: Introspection) -> Result<Self, BootError> {
+        let declared = schema::declare(catalog)?;
+        for what in &declared.left_out {
+            tracing::warn!("{what} has a name that GraphQL keeps for itself; REST serves it, GraphQL does not");
+        }
+        let schema = Schema::parse_and_validate(declared.sdl, "schema.graphql")
+            .map_err(|invalid| BootError(format!("the GraphQL schema of this manifest is not valid: {}", invalid.errors)))?;
+        let implementers = schema.implementers_map();
+        Ok(Engine { schema, implementers, roots: declared.roots, documents: Documents::new(), introspection })
+    }
+}
+
+/// The schema of a catalog in the schema definition language: the same text for the same catalog.
+pub fn sdl(catalog: &Catalog) -> Result<String, BootError> {
+    schema::declare(catalog).map(|declared| declared.sdl)
+}

@@ -1,0 +1,219 @@
+//! Arguments and variables as the JSON a statement is made of. Numbers keep their digits: nothing here makes a float of them.
+
+use std::collections::{HashMap, HashSet};
+
+use apollo_compiler::Schema;
+use apollo_compiler::ast::{Type, Value, VariableDefinition};
+use apollo_compiler::executable::Field;
+use apollo_compiler::schema::ExtendedType;
+use apollo_compiler::{Name, Node};
+use query::error::{Code, Error};
+use query::json::Json;
+
+use crate::error::{Problem, Refusal};
+
+/// The most bytes of JSON that the arguments of one field come to: as many as a REST body has. A variable can be named
+/// many times over, so it is counted wherever it is put.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// The values of all variables that an operation declares. One without a value is null: inside a statement a filter that
+/// was left out would widen it.
+pub(super) type Variables = HashMap<Name, Variable>;
+
+/// A value, and about how many bytes of JSON it is.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) json: Json,
+    size: usize,
+}
+
+impl From<Json> for Variable {
+    fn from(json: Json) -> Self {
+        Variable { size: size(&json), json }
+    }
+}
+
+fn size(json: &Json) -> usize {
+    1 + match json {
+        Json::Null | Json::Bool(_) => 4,
+        Json::Number(text) => text.len(),
+        Json::Text(text) => text.len() + 2,
+        Json::Array(items) => items.iter().map(size).sum(),
+        Json::Object(entries) => entries.iter().map(|(key, value)| key.len() + 3 + size(value)).sum(),
+    }
+}
+
+fn refused(message: String) -> Problem {
+    Problem::Graphql(Refusal::Input, message)
+}
+
+/// Fits the values that were sent to the types that the operation declares. Values nobody declared are ignored, as the
+/// specification has it.
+pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sent: Vec<(String, Json)>) -> Result<Variables, Problem> {
+    let mut sent: HashMap<String, Json> = sent.into_iter().collect();
+    let mut values = Variables::new();
+    for variable in declared {
+        let place = format!("${}", variable.name);
+        let value = match sent.remove(variable.name.as_str()) {
+            Some(json) => fit(schema, &variable.ty, json, &place)?,
+            None => match &variable.default_value {
+                Some(default) => fit(schema, &variable.ty, Literals::new(&Variables::new(), String::new()).read(default)?, &place)?,
+                None if variable.ty.is_non_null() => {
+                    return Err(refused(format!("variable `{place}` of type `{}` has no value", variable.ty)));
+                }
+                None => Json::Null,
+            },
+        };
+        values.insert(variable.name.clone(), value.into());
+    }
+    Ok(values)
+}
+
+fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Problem> {
+    if json == Json::Null {
+        return if kind.is_non_null() { Err(refused(format!("`{place}` of type `{kind}` cannot be null"))) } else { Ok(json) };
+    }
+    match kind {
+        Type::List(item) | Type::NonNullList(item) => match json {
+            Json::Array(items) => {
+                let fitted = items.into_iter().enumerate().map(|(index, json)| fit(schema, item, json, &format!("{place}[{index}]")));
+                fitted.collect::<Result<_, _>>().map(Json::Array)
+            }
+            // The specification takes one value for a list of one.
+            one => fit(schema, item, one, place).map(|one| Json::Array(vec![one])),
+        },
+        Type::Named(name) | Type::NonNullNamed(name) => match schema.types.get(name) {
+            Some(ExtendedType::InputObject(object)) => {
+                let Json::Object(entries) = json else { return Err(misfit(name, &json, place)) };
+                let mut fitted = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    let Some(field) = object.fields.get(key.as_str()) else {
+                        return Err(refused(format!("`{place}` of type `{name}` has no field `{key}`")));
+                    };
+                    let value = fit(schema, &field.ty, value, &format!("{place}.{key}"))?;
+                    fitted.push((key, value));
+                }
+                Ok(Json::Object(fitted))
+            }
+            _ => scalar(name, json, place),
+        },
+    }
+}
+
+fn scalar(name: &str, json: Json, place: &str) -> Result<Json, Problem> {
+    match (name, json) {
+        ("Int", Json::Number(text)) => match whole(&text) {
+            Some(number) => Ok(Json::Number(number.to_string().into())),
+            None => Err(refused(format!("`{place}` is an `Int`, a whole number of 32 bits; found {text:.40}"))),
+        },
+        ("Float", Json::Number(text)) if text.parse::<f64>().is_ok_and(f64::is_finite) => Ok(Json::Number(text)),
+        ("ID", Json::Number(text)) if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Ok(Json::Text(text.into())),
+        ("ID" | "String", Json::Text(text)) => Ok(Json::Text(text)),
+        ("Boolean", Json::Bool(value)) => Ok(Json::Bool(value)),
+        ("Int" | "Float" | "ID" | "String" | "Boolean", other) => Err(misfit(name, &other, place)),
+        // Our own scalars are checked by the engine, against the field they are compared with.
+        (_, any) => Ok(any),
+    }
+}
+
+/// A number of 32 bits, however it was written: `10`, `10.0`, `1e1`.
+fn whole(text: &str) -> Option<i32> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let number: f64 = text.parse().ok()?;
+    (number.fract() == 0.0 && number.abs() <= f64::from(i32::MAX)).then_some(number as i32)
+}
+
+fn misfit(name: &str, json: &Json, place: &str) -> Problem {
+    refused(format!("`{place}` is of type `{name}`; found {}", json.noun()))
+}
+
+/// The value of a field's argument, if it has one.
+pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
+    match field.specified_argument_by_name(name) {
+        Some(value) => Literals::new(variables, format!("/{name}")).read(value).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads values as they stand in a document, with the variables in them.
+pub(super) struct Literals<'v> {
+    variables: &'v Variables,
+    /// Where the value will stand in the statement.
+    path: String,
+    /// How many bytes are left.
+    left: usize,
+}
+
+impl<'v> Literals<'v> {
+    pub(super) fn new(variables: &'v Variables, path: String) -> Self {
+        Literals { variables, path, left: MOST_BYTES }
+    }
+
+    pub(super) fn read(&mut self, value: &Value) -> Result<Json, Problem> {
+        Ok(match value {
+            Value::Null => Json::Null,
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::Int(number) => Json::Number(number.as_str().into()),
+            Value::Float(number) => Json::Number(number.as_str().into()),
+            Value::String(text) => Json::Text(text.clone()),
+            // JSON has no names: `dir: desc` means what `dir: "desc"` means.
+            Value::Enum(name) => Json::Text(name.to_string()),
+            Value::Variable(name) => self.variable(name)?,
+            Value::List(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    list.push(self.below(&index.to_string(), item)?);
+                }
+                Json::Array(list)
+            }
+            Value::Object(fields) => {
+                let mut entries: Vec<(String, Json)> = Vec::with_capacity(fields.len());
+                let mut keys = HashSet::with_capacity(fields.len());
+                for (key, field) in fields {
+                    if !keys.insert(key.as_str()) {
+                        let path = format!("{}/{key}", self.path);
+                        return Err(Error::one(Code::DuplicateKey, path, "this key stands twice in its object; write it once").into());
+                    }
+                    entries.push((key.to_string(), self.below(key, field)?));
+                }
+                Json::Object(entries)
+            }
+        })
+    }
+
+    fn below(&mut self, step: &str, value: &Value) -> Result<Json, Problem> {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(step);
+        let json = self.read(value);
+        self.path.truncate(length);
+        json
+    }
+
+    fn variable(&mut self, name: &Name) -> Result<Json, Problem> {
+        // Validation does not look into JSON, so a name that nobody declared may come as far as here.
+        let variable = self.variables.get(name).ok_or_else(|| refused(format!("variable `${name}` is not declared")))?;
+        let Some(left) = self.left.checked_sub(variable.size) else {
+            return Err(refused("the arguments of one field come to more than 1 MiB of JSON".to_owned()));
+        };
+        self.left = left;
+        Ok(variable.json.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_int_may_be_written_as_any_whole_number() {
+        for (text, number) in [("10", Some(10)), ("10.0", Some(10)), ("1e1", Some(10)), ("-0", Some(0)), ("2147483647", Some(i32::MAX))] {
+            assert_eq!(whole(text), number, "{text}");
+        }
+        for text in ["2147483648", "1.5", "1e400", "-1e400", "99999999999999999999"] {
+            assert_eq!(whole(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! GraphQL over HTTP: what a request may look like, and the media types and statuses of answers.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::{HeaderMap, Method, Response};
+use axum::routing::any;
+use percent_encoding::percent_decode_str;
+use query::json::{self, Json};
+
+use crate::boot::Service;
+use crate::error::{Dialect, Problem, Refusal};
+use crate::rest::read_body;
+
+use super::document::Came;
+use super::execute::{Budget, Request, execute};
+use super::failure::{self, Failure};
+use super::limits::MOST_REQUESTS;
+
+/// The address of the schema.
+pub(crate) fn routes() -> Router<Service> {
+    Router::new().route("/graphql", any(graphql))
+}
+
+async fn graphql(State(service): State<Service>, request: HttpRequest) -> Response<Body> {
+    let Some(dialect) = negotiated(request.headers()) else {
+        let accepted = "application/graphql-response+json and application/json are what there is";
+        return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], Dialect::Json);
+    };
+    match Box::pin(answer(&service, request)).await {
+        Ok(bytes) => body(bytes, dialect),
+        Err(failures) => refusal(&failures, dialect),
+    }
+}
+
+async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<Failure>> {
+    let budget = Budget::new();
+    let asked = match *request.method() {
+        Method::GET => {
+            let asked = of_address(request.uri().query().unwrap_or_default()).map_err(|problem| vec![problem.into()])?;
+            return execute(service, asked, Came::ByGet, &budget).await;
+        }
+        Method::POST => of_body(request).await.map_err(|problem| vec![problem.into()])?,
+        _ => return Err(vec![Problem::MethodNotAllowed("GET, POST").into()]),
+    };
+    let requests = match asked {
+        Asked::One(request) => return execute(service, request, Came::ByPost, &budget).await,
+        Asked::Several(requests) => requests,
+    };
+    let mut out = vec![b'['];
+    for (index, request) in requests.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        match execute(service, request, Came::ByPost, &budget).await {
+            Ok(bytes) => out.extend_from_slice(&bytes),
+            Err(failures) => write_refusal(&failures, &mut out),
+        }
+    }
+    out.push(b']');
+    Ok(out)
+}
+
+fn body(bytes: Vec<u8>, dialect: Dialect) -> Response<Body> {
+    let kind = match dialect {
+        Dialect::Json => "application/json; charset=utf-8",
+        Dialect::Graphql => "application/graphql-response+json; charset=utf-8",
+    };
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+fn write_refusal(failures: &[Failure], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"errors\":");
+    failure::write(failures, out);
+    out.push(b'}');
+}
+
+fn refusal(failures: &[Failure], dialect: Dialect) -> Response<Body> {
+    let mut bytes = Vec::new();
+    write_refusal(failures, &mut bytes);
+    let mut response = body(bytes, dialect);
+    if let Some(failure) = failures.first() {
+        failure.problem.mark_graphql(dialect, &mut response);
+    }
+    response
+}
+
+/// The media type to answer with: the one that is wanted most, `application/json` where both are welcome.
+fn negotiated(headers: &HeaderMap) -> Option<Dialect> {
+    if !headers.contains_key(ACCEPT) {
+        return Some(Dialect::Json);
+    }
+    let mut best: Option<(f32, u8, Dialect)> = None;
+    let items = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    for item in items {
+        let mut parameters = item.split(';').map(str::trim);
+        let (dialect, exactness) = match parameters.next().unwrap_or_default().to_ascii_lowercase().as_str() {
+            "application/graphql-response+json" => (Dialect::Graphql, 2),
+            "application/json" => (Dialect::Json, 2),
+            "application/*" => (Dialect::Json, 1),
+            "*/*" => (Dialect::Json, 0),
+            _ => continue,
+        };
+        let (mut quality, mut readable) = (1.0, true);
+        for (name, value) in parameters.filter_map(|parameter| parameter.split_once('=')) {
+            match name.trim().to_ascii_lowercase().as_str() {
+                "q" => quality = value.trim().parse().unwrap_or(0.0),
+                "charset" => readable = is_utf8(value),
+                _ => {}
+            }
+        }
+        let better = best.is_none_or(|(known, how, _)| (quality, exactness) > (known, how));
+        if quality > 0.0 && readable && better {
+            best = Some((quality, exactness, dialect));
+        }
+    }
+    best.map(|(_, _, dialect)| dialect)
+}
+
+fn is_utf8(value: &str) -> bool {
+    let value = value.trim().trim_matches('"').to_ascii_lowercase();
+    value == "utf-8" || value == "utf8"
+}
+
+/// Only `application/json`: a page of another origin cannot send it without asking first.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
+        && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| !name.trim().eq_ignore_ascii_case("charset") || is_utf8(value))
+}
+
+enum Asked {
+    One(Request),
+    Several(Vec<Request>),
+}
+
+fn wrong(detail: impl Into<String>) -> Problem {
+    Problem::Graphql(Refusal::Request, detail.into())
+}
+
+async fn of_body(request: HttpRequest) -> Result<Asked, Problem> {
+    let (head, body) = request.into_parts();
+    if !is_json(&head.headers) {
+        return Err(Problem::MediaType);
+    }
+    let bytes = read_body(&head.headers, body).await?;
+    match json::strict(&bytes)? {
+        Json::Array(items) if items.is_empty() => Err(wrong("the batch is empty")),
+        Json::Array(items) if items.len() > MOST_REQUESTS => {
+            let message = format!("the batch has {} requests; at most {MOST_REQUESTS} are answered", items.len());
+            Err(Problem::Graphql(Refusal::Request, message))
+        }
+        Json::Array(items) => items.into_iter().map(of_json).collect::<Result<_, _>>().map(Asked::Several),
+        one => of_json(one).map(Asked::One),
+    }
+}
+
+/// A request as JSON. Keys that are not known are ignored, as the specification has it.
+fn of_json(json: Json) -> Result<Request, Problem> {
+    let Json::Object(entries) = json else {
+        return Err(wrong(format!("a request is an object with the key `query`; found {}", json.noun())));
+    };
+    let (mut document, mut operation, mut variables) = (None, None, Vec::new());
+    for (key, value) in entries {
+        match (key.as_str(), value) {
+            ("query", Json::Text(text)) => document = Some(text),
+            ("operationName", Json::Text(name)) => operation = Some(name),
+            ("variables", Json::Object(values)) => variables = values,
+            ("extensions", Json::Object(_)) => {}
+            ("query" | "operationName" | "variables" | "extensions", Json::Null) => {}
+            ("query" | "operationName", other) => return Err(wrong(format!("`{key}` is a text; found {}", other.noun()))),
+            ("variables" | "extensions", other) => return Err(wrong(format!("`{key}` is an object; found {}", other.noun()))),
+            _ => {}
+        }
+    }
+    let document = document.ok_or_else(|| wrong("`query` is missing: the text of a GraphQL document"))?;
+    Ok(Request { document, operation: operation.filter(|name| !name.is_empty()), variables })
+}
+
+/// A request in an address: `?query=…&operationName=…&variables={…}&extensions={…}`.
+fn of_address(query: &str) -> Result<Request, Problem> {
+    let mut entries: Vec<(String, Json)> = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decoded(name)?, decoded(value)?);
+        if entries.iter().any(|(known, _)| *known == name) {
+            return Err(wrong(format!("`{name:.40}` stands twice in the address")));
+        }
+        let value = match name.as_str() {
+            "variables" | "extensions" if value.is_empty() => Json::Null,
+            "variables" | "extensions" => json::strict(value.as_bytes())?,
+            _ => Json::Text(value),
+        };
+        entries.push((name, value));
+    }
+    of_json(Json::Object(entries))
+}
+
+fn decoded(text: &str) -> Result<String, Problem> {
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| wrong("the address holds what is no UTF-8"))?;
+    Ok(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_media_type_is_the_one_that_is_wanted_most() {
+        // contract G2.2
+        let (graphql, plain) = (Some(Dialect::Graphql), Some(Dialect::Json));
+        for (accept, expected) in [
+            ("application/json", plain),
+            ("*/*", plain),
+            ("application/*", plain),
+            ("Application/GraphQL-Response+JSON; charset=utf-8", graphql),
+            ("application/graphql-response+json, application/json;q=0.9", graphql),
+            ("application/graphql-response+json;q=0.5, application/json", plain),
+            ("application/graphql-response+json, */*", graphql),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", plain),
+            ("text/html", None),
+            ("application/json;q=0", None),
+            ("application/json; charset=iso-8859-1", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().expect("a header"));
+            assert_eq!(negotiated(&headers), expected, "{accept}");
+        }
+        assert_eq!(negotiated(&HeaderMap::new()), plain);
+    }
+}

@@ -1,0 +1,362 @@
+//! The catalog as a GraphQL schema, written in the schema definition language.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use query::catalog::{Catalog, Field, Mask, Relation, Resource, ResourceId};
+use query::json::write_text;
+use query::types::{Scalar, Type};
+
+use crate::boot::BootError;
+
+/// What every schema has, whatever the catalog declares. No field of an object is non-null: a group of an aggregation has
+/// none of them, a mask may leave nothing, and a stored value that does not fit its type reads as null.
+const PRELUDE: &str = r#""Any JSON value."
+scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
+"An instant, in UTC: `2024-05-01T10:00:00.25Z`."
+scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
+"A day: `2024-05-01`."
+scalar Date @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
+"A time of day: `06:30:00`."
+scalar Time @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
+"A UUID in lower case."
+scalar UUID @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc9562")
+"An exact decimal number, as a text: `\"19.99\"`."
+scalar Decimal @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#decimal")
+"A whole number of 64 bits, as a JSON number."
+scalar BigInt @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#long")
+
+"A Query Statement. Every key may be left out or be null."
+input QueryStatementInput {
+  "Which rows are returned."
+  where: JSON
+  "Which related rows are loaded with them."
+  relations: JSON
+  "How they are sorted: a list of `{field, dir}`."
+  order: JSON
+  "Groups instead of rows: `{fields, groupBy}`."
+  aggregation: JSON
+  "At most so many rows."
+  limit: Int
+  "So many rows are passed over first."
+  offset: Int
+}
+
+"A page of rows."
+type Pagination {
+  "How many rows match, whatever `limit` and `offset` say."
+  total: Int!
+  "How many rows are in this page."
+  count: Int!
+  "The rows of this page."
+  rows: [JSON]!
+}
+"#;
+
+/// Names of types that no resource can have.
+const TAKEN: [&str; 15] = [
+    "JSON",
+    "DateTime",
+    "Date",
+    "Time",
+    "UUID",
+    "Decimal",
+    "BigInt",
+    "QueryStatementInput",
+    "Pagination",
+    "Query",
+    "ID",
+    "Int",
+    "Float",
+    "String",
+    "Boolean",
+];
+
+const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementInput";
+
+/// The field that holds a group.
+pub(super) const AGGREGATION: &str = "_aggregation";
+
+/// What a field of the root asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Paginate,
+    Get,
+    Find,
+    FindById,
+}
+
+/// A schema, and what its root fields stand for.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) sdl: String,
+    pub(super) roots: HashMap<String, (ResourceId, Question)>,
+    /// What the manifest declares and GraphQL cannot name.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Writes the schema of a catalog, the same text for the same catalog.
+pub(super) fn declare(catalog: &Catalog) -> Result<Declared, BootError> {
+    let mut writer = Writer { catalog, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new() };
+    let mut shown = Vec::new();
+    for (id, resource) in catalog.resources().iter().enumerate() {
+        if writer.admit(id, resource)? {
+            shown.push(id);
+        }
+    }
+    let mut sdl = PRELUDE.to_owned();
+    sdl.push_str("\ntype Query {\n");
+    for id in &shown {
+        writer.root_fields(&mut sdl, *id)?;
+    }
+    if shown.is_empty() {
+        // A type needs a field, and a process without resources is still asked whether it is there.
+        sdl.push_str("  \"Always `peristyle`: no resource is declared.\"\n  _service: String!\n");
+    }
+    sdl.push_str("}\n");
+    for id in &shown {
+        writer.object(&mut sdl, *id);
+    }
+    let Writer { mut left_out, roots, .. } = writer;
+    left_out.sort();
+    left_out.dedup();
+    Ok(Declared { sdl, roots, left_out })
+}
+
+struct Writer<'c> {
+    catalog: &'c Catalog,
+    types: HashMap<String, ResourceId>,
+    roots: HashMap<String, (ResourceId, Question)>,
+    left_out: Vec<String>,
+}
+
+impl Writer<'_> {
+    /// Whether GraphQL can name the resource; two that it would name alike are a fault.
+    fn admit(&mut self, id: ResourceId, resource: &Resource) -> Result<bool, BootError> {
+        let name = type_name(resource);
+        if ![&resource.context, &resource.name, &resource.plural].into_iter().all(|name| is_name(name)) || !is_name(&name) {
+            self.left_out.push(format!("resource `{}`", resource.full_name));
+            return Ok(false);
+        }
+        let other = match self.types.get(&name) {
+            Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
+            None if TAKEN.contains(&name.as_str()) => "GraphQL's own type of that name".to_owned(),
+            None => {
+                self.types.insert(name, id);
+                return Ok(true);
+            }
+        };
+        Err(clash(resource, &format!("type `{name}`"), &other))
+    }
+
+    fn root_fields(&mut self, sdl: &mut String, id: ResourceId) -> Result<(), BootError> {
+        let resource = self.catalog.resource(id);
+        let Resource { full_name, plural, name, .. } = resource;
+        let (context, kind) = (lower_first(&resource.context), type_name(resource));
+        let (name, plural) = (upper_first(name), upper_first(plural));
+        let by_id = !resource.key.is_empty() && resource.key.iter().all(|id| !resource.fields[*id].hidden);
+        let mut fields = vec![
+            (
+                format!("{context}Paginate{plural}"),
+                Question::Paginate,
+                format!("({ARGUMENTS}): Pagination!"),
+                format!("A page of `{full_name}`."),
+            ),
+            (format!("{context}Get{plural}"), Question::Get, format!("({ARGUMENTS}): [{kind}!]!"), format!("The rows of `{full_name}`.")),
+            (
+                format!("{context}Find{name}"),
+                Question::Find,
+                format!("({ARGUMENTS}): {kind}"),
+                format!("The first row of `{full_name}`, or null."),
+            ),
+        ];
+        if by_id {
+            let keys: Vec<&str> = resource.key.iter().map(|id| resource.fields[*id].name.as_str()).collect();
+            let end = if keys.len() == 1 { String::new() } else { format!(" The key is written `{}`.", keys.join(",")) };
+            fields.push((
+                format!("{context}Find{name}ById"),
+                Question::FindById,
+                format!("(id: ID!, {ARGUMENTS}): {kind}"),
+                format!("The row of `{full_name}` with this key, or null.{end}"),
+            ));
+        }
+        for (field, question, signature, description) in fields {
+            self.claim(&field, id, question)?;
+            describe(sdl, "  ", &description);
+            _ = writeln!(sdl, "  {field}{signature}");
+        }
+        Ok(())
+    }
+
+    fn claim(&mut self, field: &str, id: ResourceId, question: Question) -> Result<(), BootError> {
+        match self.roots.insert(field.to_owned(), (id, question)) {
+            None => Ok(()),
+            Some((other, _)) => {
+                let other = format!("resource `{}`", self.catalog.resource(other).full_name);
+                Err(clash(self.catalog.resource(id), &format!("query `{field}`"), &other))
+            }
+        }
+    }
+
+    fn object(&mut self, sdl: &mut String, id: ResourceId) {
+        let resource = self.catalog.resource(id);
+        sdl.push('\n');
+        describe(sdl, "", &format!("A row of `{}`, or a group of its rows.", resource.full_name));
+        _ = writeln!(sdl, "type {} {{", type_name(resource));
+        for field in resource.fields.iter().filter(|field| !field.hidden) {
+            if self.can_name(resource, &field.name) {
+                describe(sdl, "  ", &field_description(resource, field));
+                _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
+            }
+        }
+        for relation in &resource.relations {
+            let target = type_name(self.catalog.resource(relation.target));
+            if self.types.get(&target) == Some(&relation.target) && self.can_name(resource, &relation.name) {
+                describe(sdl, "  ", &relation_description(relation, self.catalog.resource(relation.target)));
+                let kind = if relation.many { format!("[{target}!]") } else { target };
+                _ = writeln!(sdl, "  {}: {kind}", relation.name);
+            }
+        }
+        describe(sdl, "  ", "The group, when the statement aggregates; every other field is null then.");
+        _ = writeln!(sdl, "  {AGGREGATION}: JSON\n}}");
+    }
+
+    fn can_name(&mut self, resource: &Resource, name: &str) -> bool {
+        let good = is_name(name) && name != AGGREGATION;
+        if !good {
+            self.left_out.push(format!("`{name}` of resource `{}`", resource.full_name));
+        }
+        good
+    }
+}
+
+fn clash(resource: &Resource, what: &str, other: &str) -> BootError {
+    let Resource { full_name, line, .. } = resource;
+    BootError(format!("the manifest, line {line}: resource `{full_name}` would be the GraphQL {what}, as {other} is; rename one of them"))
+}
+
+fn field_description(resource: &Resource, field: &Field) -> String {
+    let mut text = format!("`{}`", field.kind.name());
+    if resource.key.iter().any(|id| resource.fields[*id].name == field.name) {
+        text.push_str(", of the key");
+    }
+    if !field.nullable {
+        text.push_str(", set in every row");
+    }
+    if let Scalar::Enum(values) = field.kind.scalar() {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        _ = write!(text, ", one of {}", values.join(", "));
+    }
+    if let Some((mask, _)) = &field.mask {
+        text.push_str(match mask {
+            Mask::Email => "; masked to its first letter and domain",
+            Mask::Last4 => "; masked to its last four characters",
+            Mask::Redact => "; masked entirely",
+        });
+        text.push_str(" without the right to see it");
+    }
+    text.push('.');
+    text
+}
+
+fn relation_description(relation: &Relation, target: &Resource) -> String {
+    let what = if relation.many { "Rows" } else { "The row" };
+    format!("{what} of `{}`; null unless `relations` asks for it.", target.full_name)
+}
+
+/// Key fields keep their own type: `ID` would make a text of a number, and REST gives the number.
+fn field_type(kind: &Type) -> String {
+    let scalar = match kind.scalar() {
+        Scalar::Bool => "Boolean",
+        Scalar::Int => "Int",
+        Scalar::BigInt => "BigInt",
+        Scalar::Float => "Float",
+        Scalar::Decimal => "Decimal",
+        // The values of an enum may be any text, a GraphQL enum's only names; they stand in the description.
+        Scalar::Text | Scalar::Enum(_) => "String",
+        Scalar::Uuid => "UUID",
+        Scalar::Date => "Date",
+        Scalar::Time => "Time",
+        Scalar::Timestamp => "DateTime",
+        Scalar::Json => "JSON",
+    };
+    match kind {
+        Type::One(_) => scalar.to_owned(),
+        Type::Array(_) => format!("[{scalar}]"),
+    }
+}
+
+fn describe(sdl: &mut String, indent: &str, text: &str) {
+    let mut quoted = Vec::new();
+    write_text(&mut quoted, text);
+    _ = writeln!(sdl, "{indent}{}", String::from_utf8_lossy(&quoted));
+}
+
+/// `shop.customer` → `ShopCustomer`
+pub(super) fn type_name(resource: &Resource) -> String {
+    upper_first(&resource.context) + &upper_first(&resource.name)
+}
+
+fn upper_first(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+}
+
+fn lower_first(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
+}
+
+/// What GraphQL takes for a name and does not keep for itself.
+fn is_name(name: &str) -> bool {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(word) && !name.starts_with("__") && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use query::manifest::Manifest;
+
+    use super::*;
+
+    fn declared(manifest: &str) -> Result<Declared, BootError> {
+        let manifest = Manifest::read(manifest).expect("a manifest");
+        declare(&Catalog::resolve(&manifest).expect("a catalog"))
+    }
+
+    const FIELDS: &str = "id = { type = \"int\", key = true }\n";
+
+    #[test]
+    fn two_resources_of_one_name_are_told_apart_or_refused() {
+        // contract G1.8
+        let both = format!("[resource.a.bC.fields]\n{FIELDS}[resource.aB.c.fields]\n{FIELDS}");
+        let message = declared(&both).expect_err("one type").to_string();
+        for word in ["`a.bC`", "`aB.c`", "`ABC`"] {
+            assert!(message.contains(word), "{message}");
+        }
+        let message = declared(&format!("[resource.date.time.fields]\n{FIELDS}")).expect_err("a scalar's name").to_string();
+        assert!(message.contains("`date.time`") && message.contains("`DateTime`"), "{message}");
+        let queries = format!("[resource.a.fooById]\n[resource.a.fooById.fields]\n{FIELDS}[resource.a.foo.fields]\n{FIELDS}");
+        let message = declared(&queries).expect_err("one query").to_string();
+        assert!(message.contains("`aFindFooById`") && message.contains("`a.foo`") && message.contains("`a.fooById`"), "{message}");
+    }
+
+    #[test]
+    fn what_graphql_cannot_name_is_left_out() {
+        // contract G1.8
+        let manifest = format!(
+            "[resource.a.b.fields]\n{FIELDS}__x = \"text\"\n_aggregation = \"int\"\nfine = \"text\"\n[resource.a.__z.fields]\n{FIELDS}\n[resource.a.b.relations]\nz = {{ many = \"a.__z\", on = {{ id = \"id\" }} }}\n"
+        );
+        let declared = declared(&manifest).expect("a schema");
+        assert_eq!(declared.left_out, ["`__x` of resource `a.b`", "`_aggregation` of resource `a.b`", "resource `a.__z`"]);
+        assert!(declared.sdl.contains("  fine: String\n") && !declared.sdl.contains("__"));
+        apollo_compiler::Schema::parse_and_validate(declared.sdl, "schema").expect("a valid schema");
+    }
+
+    #[test]
+    fn a_catalog_without_resources_is_a_valid_schema() {
+        // contract G1.8
+        let declared = declare(&Catalog::default()).expect("a schema");
+        apollo_compiler::Schema::parse_and_validate(declared.sdl, "schema").expect("a valid schema");
+    }
+}

@@ -1,0 +1,87 @@
+//! Which fields a selection comes to, once fragments are unfolded and `@skip` and `@include` decided.
+
+use std::collections::HashSet;
+
+use apollo_compiler::executable::{DirectiveList, Field, Selection, SelectionSet};
+use apollo_compiler::{ExecutableDocument, Node};
+use query::json::Json;
+
+use super::arguments::{Literals, Variables};
+
+/// The fields that share a response key. They are the same field by validation; only what is selected below them differs.
+#[derive(Debug)]
+pub(super) struct Picked<'d> {
+    pub(super) key: &'d str,
+    pub(super) fields: Vec<&'d Node<Field>>,
+}
+
+impl<'d> Picked<'d> {
+    /// The first of them, which stands for all.
+    pub(super) fn field(&self) -> &'d Node<Field> {
+        self.fields[0]
+    }
+
+    /// What is selected below all of them.
+    pub(super) fn below(&self, document: &'d ExecutableDocument, variables: &Variables) -> Vec<Picked<'d>> {
+        pick(document, self.fields.iter().map(|field| &field.selection_set), variables)
+    }
+}
+
+/// The fields of selections that stand for the same object, in the order they are first named. There are no interfaces and
+/// no unions in the schema, so a fragment that passed validation always applies.
+pub(super) fn pick<'d>(
+    document: &'d ExecutableDocument,
+    sets: impl IntoIterator<Item = &'d SelectionSet>,
+    variables: &Variables,
+) -> Vec<Picked<'d>> {
+    let mut picker = Picker { document, variables, unfolded: HashSet::new(), picked: Vec::new() };
+    for set in sets {
+        picker.set(set);
+    }
+    picker.picked
+}
+
+struct Picker<'d, 'v> {
+    document: &'d ExecutableDocument,
+    variables: &'v Variables,
+    unfolded: HashSet<&'d str>,
+    picked: Vec<Picked<'d>>,
+}
+
+impl<'d> Picker<'d, '_> {
+    fn set(&mut self, set: &'d SelectionSet) {
+        for selection in &set.selections {
+            if !self.is_wanted(selection.directives()) {
+                continue;
+            }
+            match selection {
+                Selection::Field(field) => {
+                    let key = field.response_key().as_str();
+                    match self.picked.iter_mut().find(|picked| picked.key == key) {
+                        Some(picked) => picked.fields.push(field),
+                        None => self.picked.push(Picked { key, fields: vec![field] }),
+                    }
+                }
+                Selection::InlineFragment(inline) => self.set(&inline.selection_set),
+                Selection::FragmentSpread(spread) => {
+                    if self.unfolded.insert(&spread.fragment_name)
+                        && let Some(fragment) = self.document.fragments.get(&spread.fragment_name)
+                    {
+                        self.set(&fragment.selection_set);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_wanted(&self, directives: &DirectiveList) -> bool {
+        let says = |name: &str, word: bool| {
+            directives.get_all(name).any(|directive| {
+                let value = directive.specified_argument_by_name("if");
+                let value = value.and_then(|value| Literals::new(self.variables, String::new()).read(value).ok());
+                value == Some(Json::Bool(word))
+            })
+        };
+        !says("skip", true) && !says("include", false)
+    }
+}

@@ -1,0 +1,204 @@
+//! The shape a document asks a row in, and rows put into it. Values stay the bytes that the store wrote.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use apollo_compiler::ExecutableDocument;
+use query::json::write_text;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::arguments::Variables;
+use super::schema::AGGREGATION;
+use super::selection::Picked;
+
+/// The fields of one object, in the order they are answered.
+#[derive(Debug)]
+pub(super) struct Shape<'d> {
+    parts: Vec<(Vec<u8>, Part<'d>)>,
+}
+
+#[derive(Debug)]
+enum Part<'d> {
+    Typename(Vec<u8>),
+    Aggregation,
+    /// A value that is passed on as it is.
+    Value(&'d str),
+    /// A whole number that has to fit 32 bits.
+    Int(&'d str),
+    One(&'d str, Shape<'d>),
+    Many(&'d str, Shape<'d>),
+}
+
+/// What a row of the store stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Row,
+    Group,
+}
+
+impl<'d> Shape<'d> {
+    /// The shape of what is selected below these fields.
+    pub(super) fn of(document: &'d ExecutableDocument, picked: &Picked<'d>, variables: &Variables) -> Self {
+        let owner = &picked.field().selection_set.ty;
+        let part = |below: Picked<'d>| {
+            let field = below.field();
+            let (name, kind) = (field.name.as_str(), &field.definition.ty);
+            let part = match name {
+                "__typename" => Part::Typename(text(owner)),
+                AGGREGATION => Part::Aggregation,
+                _ if !field.selection_set.is_empty() => {
+                    let shape = Shape::of(document, &below, variables);
+                    if kind.is_list() { Part::Many(name, shape) } else { Part::One(name, shape) }
+                }
+                _ if kind.is_named() && kind.inner_named_type() == "Int" => Part::Int(name),
+                _ => Part::Value(name),
+            };
+            (key(below.key), part)
+        };
+        Shape { parts: picked.below(document, variables).into_iter().map(part).collect() }
+    }
+
+    /// Writes one row after another; `None` if it is not what the store writes.
+    pub(super) fn rows(&self, rows: &str, kind: Kind, out: &mut Rows<'_>) -> Option<()> {
+        match kind {
+            Kind::Group => {
+                for group in serde_json::Deserializer::from_str(rows).into_iter::<&RawValue>() {
+                    let group = group.ok()?;
+                    out.next();
+                    self.group(group.get(), out.buffer);
+                }
+            }
+            Kind::Row => {
+                for row in serde_json::Deserializer::from_str(rows).into_iter::<Row<'_>>() {
+                    let row = row.ok()?;
+                    out.next();
+                    self.row(&row, out.buffer)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn group(&self, group: &str, out: &mut Vec<u8>) {
+        out.push(b'{');
+        for (index, (key, part)) in self.parts.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(key);
+            match part {
+                Part::Typename(name) => out.extend_from_slice(name),
+                Part::Aggregation => out.extend_from_slice(group.as_bytes()),
+                _ => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b'}');
+    }
+
+    fn row(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Option<()> {
+        out.push(b'{');
+        for (index, (key, part)) in self.parts.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(key);
+            match part {
+                Part::Typename(name) => out.extend_from_slice(name),
+                Part::Aggregation => out.extend_from_slice(b"null"),
+                Part::Value(name) => out.extend_from_slice(row.get(name).as_bytes()),
+                Part::Int(name) => {
+                    let text = row.get(name);
+                    // As everywhere, a stored value that does not fit its type reads as null.
+                    let fits = text.len() < 10 || text.parse::<i32>().is_ok();
+                    out.extend_from_slice(if fits { text.as_bytes() } else { b"null" });
+                }
+                Part::One(name, shape) => match row.get(name) {
+                    "null" => out.extend_from_slice(b"null"),
+                    inner => shape.row(&serde_json::from_str(inner).ok()?, out)?,
+                },
+                Part::Many(name, shape) => match row.get(name) {
+                    "null" => out.extend_from_slice(b"null"),
+                    inner => {
+                        let rows: Vec<Row<'_>> = serde_json::from_str(inner).ok()?;
+                        out.push(b'[');
+                        for (index, row) in rows.iter().enumerate() {
+                            if index > 0 {
+                                out.push(b',');
+                            }
+                            shape.row(row, out)?;
+                        }
+                        out.push(b']');
+                    }
+                },
+            }
+        }
+        out.push(b'}');
+        Some(())
+    }
+}
+
+/// Where rows are written, with commas between them.
+#[derive(Debug)]
+pub(super) struct Rows<'b> {
+    pub(super) buffer: &'b mut Vec<u8>,
+    pub(super) count: usize,
+}
+
+impl Rows<'_> {
+    fn next(&mut self) {
+        if self.count > 0 {
+            self.buffer.push(b',');
+        }
+        self.count += 1;
+    }
+}
+
+/// A row, its values still text.
+struct Row<'r>(Vec<(Cow<'r, str>, &'r RawValue)>);
+
+impl<'r> Row<'r> {
+    /// The value of this name. A relation that was not loaded is absent, and null in GraphQL.
+    fn get(&self, name: &str) -> &'r str {
+        self.0.iter().find(|(key, _)| key == name).map_or("null", |(_, value)| value.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Row<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Row<'de>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a row")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Row<'de>, M::Error> {
+                let mut entries = Vec::with_capacity(16);
+                while let Some(entry) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    entries.push((entry.0.0, entry.1));
+                }
+                Ok(Row(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// A key, borrowed unless it was escaped.
+#[derive(serde::Deserialize)]
+struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+/// `"name":`
+pub(super) fn key(name: &str) -> Vec<u8> {
+    let mut key = text(name);
+    key.push(b':');
+    key
+}
+
+pub(super) fn text(text: &str) -> Vec<u8> {
+    let mut quoted = Vec::with_capacity(text.len() + 3);
+    write_text(&mut quoted, text);
+    quoted
+}

@@ -1,0 +1,117 @@
+//! What is wrong is told as the specification wants it, with REST's problem in `extensions`.
+
+use serde_json::{Value, json};
+
+use crate::support::{PLACES, Setup, post, shop};
+use crate::{data, errors, refused, send};
+
+// contract G2.4, contract G2.5
+#[tokio::test]
+async fn a_refused_statement_is_the_problem_of_rest() {
+    let statements = [
+        json!({"where": {"and": [{"name": {"eq": "a"}}, {"visits": {"like": 1}}]}, "limit": 10001}),
+        json!({"where": {"nam": {"eq": 1}}}),
+        json!({"relations": {"nope": true}, "offset": -1}),
+        json!({"where": {"apiKey": {"eq": "x"}}}),
+        json!({"where": {"AND": []}}),
+    ];
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        for statement in &statements {
+            let mut expected = server.post("/api/shop/customers/list", json!({"query": statement}).to_string()).await.problem(400);
+            expected["code"] = json!("BAD_REQUEST");
+            let document = "query ($q: QueryStatementInput) {\n  mine: shopGetCustomers(query: $q) { id }\n}";
+            let answer = send(&server, document, json!({"q": statement})).await;
+            assert_eq!(answer.status(), 200);
+            let errors = errors(&answer);
+            assert_eq!(errors.len(), 1, "{place:?} {statement}");
+            assert_eq!(errors[0]["extensions"], expected, "{place:?} {statement}");
+            assert_eq!((&errors[0]["path"], &errors[0]["locations"]), (&json!(["mine"]), &json!([{"line": 2, "column": 3}])), "{place:?}");
+        }
+        let constraint = send(&server, "{ shopGetCustomers(constraint: { where: { nope: { eq: 1 } } }) { id } }", Value::Null).await;
+        assert_eq!(errors(&constraint)[0]["extensions"]["errors"][0]["path"], "/constraint/where/nope", "{place:?}");
+    }
+}
+
+// contract G2.4
+#[tokio::test]
+async fn one_refused_field_leaves_the_others_answered() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let document = r#"{ a: shopPaginateCustomers(query: { limit: 1 }) { count }
+            b: shopPaginateCustomers(query: { limit: -1 }) { count }
+            c: shopGetItems(query: { where: { nope: { eq: 1 } } }) { id }
+            d: shopGetItems(query: { where: { id: { eq: 5 } } }) { id }
+            e: shopFindItemById(id: "x") { id } }"#;
+        for kind in ["application/json", "application/graphql-response+json"] {
+            let body = json!({"query": document}).to_string();
+            let answer = server.send(&post("/graphql", body).header("accept", kind)).await;
+            assert_eq!(answer.status(), 200, "{place:?}");
+            assert_eq!(answer.json()["data"], json!({"a": {"count": 1}, "b": null, "c": null, "d": [{"id": 5}], "e": null}), "{place:?}");
+            let paths: Vec<Value> = errors(&answer).iter().map(|error| error["path"].clone()).collect();
+            assert_eq!(paths, [json!(["b"]), json!(["c"]), json!(["e"])], "{place:?}");
+        }
+    }
+}
+
+// contract G2.5
+#[tokio::test]
+async fn what_graphql_itself_refuses_has_a_code() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let good = "query ($q: QueryStatementInput) { shopGetItems(query: $q) { id } }";
+        for (document, variables, code) in [
+            ("{", json!({}), "GRAPHQL_PARSE_FAILED"),
+            ("", json!({}), "GRAPHQL_PARSE_FAILED"),
+            ("{ shopGetItems { id } } }", json!({}), "GRAPHQL_PARSE_FAILED"),
+            ("\u{0}", json!({}), "GRAPHQL_PARSE_FAILED"),
+            ("{ nope }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems { id nope } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(nope: 1) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: { nope: 1 }) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: 7) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: { limit: \"1\" }) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: { limit: 99999999999 }) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopFindItemById { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ ...A } fragment A on Query { ...A }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("mutation { shopGetItems { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetCustomers { apiKey } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
+            ("{ shopGetItems(query: { where: { id: { eq: $x } } }) { id } }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
+            ("query ($x: JSON) { __typename }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
+            (good, json!({"q": 7}), "BAD_USER_INPUT"),
+            (good, json!({"q": {"nope": 1}}), "BAD_USER_INPUT"),
+            (good, json!({"q": {"limit": "1"}}), "BAD_USER_INPUT"),
+            (good, json!({"q": {"limit": 1.5}}), "BAD_USER_INPUT"),
+            ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({}), "BAD_USER_INPUT"),
+            ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({"id": null}), "BAD_USER_INPUT"),
+            ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({"id": [1]}), "BAD_USER_INPUT"),
+            ("query A { __typename } query B { __typename }", json!({}), "OPERATION_RESOLUTION_FAILURE"),
+        ] {
+            let answer = send(&server, document, variables.clone()).await;
+            assert_eq!(answer.status(), 200, "{document}");
+            assert_eq!(refused(&answer), code, "{place:?} {document} {variables}: {}", answer.text());
+            let text = answer.text();
+            assert!(!text.to_ascii_lowercase().contains("did you mean"), "{text}");
+        }
+        let unknown = send(&server, "{ shopGetItems { nope } }", Value::Null).await;
+        assert!(errors(&unknown)[0]["message"].as_str().unwrap().contains("`nope`"), "{}", unknown.text());
+        // No message tells a hidden name from one that does not exist.
+        let hidden = send(&server, "{ shopGetCustomers { apiKey } }", Value::Null).await.text();
+        let absent = send(&server, "{ shopGetCustomers { apiKez } }", Value::Null).await.text();
+        assert_eq!(hidden.replace("apiKey", "NAME"), absent.replace("apiKez", "NAME"), "{place:?}");
+    }
+}
+
+// contract G2.5
+#[tokio::test]
+async fn a_database_out_of_reach_is_told_without_its_words() {
+    let database = shop::database(PLACES[0]).await;
+    let server = Setup::new(shop::MANIFEST).serve(&database).await;
+    data(&server, "{ shopFindItem { id } }", Value::Null).await;
+    database.execute("ALTER TABLE items RENAME TO gone").await;
+    let answer = send(&server, "{ shopFindItem { id } shopFindNote { at } }", Value::Null).await;
+    assert_eq!(errors(&answer)[0]["extensions"]["code"], "INTERNAL");
+    assert!(!answer.text().contains("items"), "{}", answer.text());
+    assert!(answer.json()["data"]["shopFindNote"]["at"].is_number());
+}

@@ -1,0 +1,141 @@
+//! Values keep what they were written as, in variables and in documents alike.
+
+use serde_json::{Value, json};
+
+use crate::support::{Database, PLACES, Place, Response, Server, Setup};
+use crate::{data, errors, refused, send};
+
+const MANIFEST: &str = r#"
+[resource.shop.thing.fields]
+id = { type = "bigint", key = true }
+price = "decimal"
+note = "json"
+"#;
+
+async fn open(place: Place) -> (Server, Database) {
+    let (decimal, json) = if place == Place::Postgres { ("numeric", "json") } else { ("TEXT", "TEXT") };
+    let script = format!(
+        "CREATE TABLE things (id bigint PRIMARY KEY, price {decimal}, note {json});
+         INSERT INTO things VALUES (9007199254740993, '0.1000000000000000055511151231257827', '{{\"deep\": 12345678901234567890123.50}}'),
+           (9007199254740992, '0.1', '[1,\n 2]'), (9223372036854775807, '123456789012345678901234567890.10', 'null');"
+    );
+    let database = Database::with(place, &script).await;
+    (Setup::new(MANIFEST).serve(&database).await, database)
+}
+
+async fn raw(server: &Server, document: &str, variables: &str) -> Response {
+    server.post("/graphql", format!("{{\"query\":{},\"variables\":{variables}}}", json!(document))).await
+}
+
+// contract G2.3, trap 9
+#[tokio::test]
+async fn numbers_keep_their_digits() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        let by_variable = "query ($w: JSON) { shopGetThings(query: { where: $w }) { id } }";
+        for (filter, expected) in [
+            (r#"{"id":{"eq":9007199254740993}}"#, "[{\"id\":9007199254740993}]"),
+            (r#"{"id":{"eq":9223372036854775807}}"#, "[{\"id\":9223372036854775807}]"),
+            (r#"{"price":{"eq":0.1000000000000000055511151231257827}}"#, "[{\"id\":9007199254740993}]"),
+            (r#"{"price":{"eq":0.1}}"#, "[{\"id\":9007199254740992}]"),
+            (r#"{"price":{"eq":123456789012345678901234567890.1}}"#, "[{\"id\":9223372036854775807}]"),
+        ] {
+            let expected = format!("{{\"data\":{{\"shopGetThings\":{expected}}}}}");
+            let answer = raw(&server, by_variable, &format!("{{\"w\":{filter}}}")).await;
+            assert_eq!(answer.text(), expected, "{place:?} {filter}");
+            let whole = "query ($q: QueryStatementInput) { shopGetThings(query: $q) { id } }";
+            assert_eq!(raw(&server, whole, &format!("{{\"q\":{{\"where\":{filter}}}}}")).await.text(), expected, "{place:?} {filter}");
+            // The same as a literal of the document.
+            let literal = filter.replace('"', "");
+            let document = format!("{{ shopGetThings(query: {{ where: {literal} }}) {{ id }} }}");
+            assert_eq!(raw(&server, &document, "null").await.text(), expected, "{place:?} {document}");
+        }
+        let rows = raw(&server, "{ shopGetThings(query: { order: [{ field: \"id\" }] }) { price note } }", "{}").await.text();
+        for digits in ["\"0.1000000000000000055511151231257827\"", "12345678901234567890123.50", "\"123456789012345678901234567890.10\""] {
+            assert!(rows.contains(digits), "{place:?} {digits}: {rows}");
+        }
+        let line = data(&server, "{ shopFindThingById(id: 9007199254740992) { note } }", Value::Null).await;
+        assert_eq!(line["shopFindThingById"]["note"], json!([1, 2]), "{place:?}");
+        let big = "query ($id: ID!) { shopFindThingById(id: $id) { id } }";
+        assert_eq!(
+            raw(&server, big, r#"{"id":9007199254740993}"#).await.text(),
+            r#"{"data":{"shopFindThingById":{"id":9007199254740993}}}"#
+        );
+    }
+}
+
+// contract G2.3
+#[tokio::test]
+async fn a_number_out_of_all_range_is_an_error_and_no_crash() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        for number in ["1e400", "-1e400", "99999999999999999999999", "1e999999999999"] {
+            let document = format!("{{ shopGetThings(query: {{ where: {{ id: {{ eq: {number} }} }} }}) {{ id }} }}");
+            let literal = raw(&server, &document, "{}").await;
+            let variable = raw(
+                &server,
+                "query ($n: JSON) { shopGetThings(query: { where: { id: { eq: $n } } }) { id } }",
+                &format!("{{\"n\":{number}}}"),
+            )
+            .await;
+            for answer in [literal, variable] {
+                let error = &errors(&answer)[0]["extensions"]["errors"][0];
+                assert_eq!((&error["code"], &error["path"]), (&json!("QS306"), &json!("/query/where/id/eq")), "{place:?} {number}");
+            }
+            let limit =
+                raw(&server, "query ($n: Int) { shopGetThings(query: { limit: $n }) { id } }", &format!("{{\"n\":{number}}}")).await;
+            assert_eq!(refused(&limit), "BAD_USER_INPUT", "{place:?} {number}");
+        }
+    }
+}
+
+// contract G2.4, contract G1.2
+#[tokio::test]
+async fn null_for_a_known_key_counts_as_absent() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        let document = "query ($q: QueryStatementInput, $c: QueryStatementInput, $l: Int, $w: JSON) {
+            a: shopGetThings(query: $q, constraint: $c) { id } b: shopGetThings(query: { limit: $l, where: $w, order: null }) { id }
+            c: shopGetThings(query: null) { id } d: shopPaginateThings { total } }";
+        let nothing = json!({"where": null, "relations": null, "order": null, "aggregation": null, "limit": null, "offset": null});
+        for variables in [json!({}), json!({"q": null, "c": null, "l": null, "w": null}), json!({"q": nothing, "c": nothing})] {
+            let answer = data(&server, document, variables).await;
+            for key in ["a", "b", "c"] {
+                assert_eq!(answer[key].as_array().map(Vec::len), Some(3), "{place:?} {key}");
+            }
+            assert_eq!(answer["d"]["total"], 3, "{place:?}");
+        }
+        // Below, null is a value.
+        let inner = send(&server, "{ shopGetThings(query: { where: { price: { eq: null } } }) { id } }", Value::Null).await;
+        assert_eq!(inner.good(), json!({"data": {"shopGetThings": []}}), "{place:?}");
+    }
+}
+
+// contract G2.4
+#[tokio::test]
+async fn a_variable_without_a_value_never_widens_a_statement() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        let document = "query ($p: JSON) { shopGetThings(query: { where: { id: { gt: 0, eq: $p } } }) { id } }";
+        assert_eq!(data(&server, document, json!({})).await, json!({"shopGetThings": []}), "{place:?}");
+        let undeclared = send(&server, "{ shopGetThings(query: { where: { id: { gt: 0, eq: $p } } }) { id } }", Value::Null).await;
+        errors(&undeclared);
+        assert!(!undeclared.text().contains("9007199254740993"), "{place:?} {}", undeclared.text());
+    }
+}
+
+// contract G2.4
+#[tokio::test]
+async fn a_key_that_stands_twice_is_refused() {
+    for place in PLACES {
+        let (server, _database) = open(place).await;
+        let document = "query ($q: QueryStatementInput) { shopGetThings(query: $q) { id } }";
+        let twice = raw(&server, document, r#"{"q":{"where":{"id":{"eq":1,"eq":2}}}}"#).await;
+        assert_eq!(twice.status(), 400);
+        let error = &errors(&twice)[0]["extensions"]["errors"][0];
+        assert_eq!((&error["code"], &error["path"]), (&json!("QS101"), &json!("/variables/q/where/id/eq")), "{place:?}");
+        let literal = raw(&server, "{ shopGetThings(query: { where: { id: { eq: 1, eq: 2 } } }) { id } }", "null").await;
+        let text = literal.text();
+        assert!(text.contains("errors") && !text.contains("\"id\":1"), "{place:?} {text}");
+    }
+}

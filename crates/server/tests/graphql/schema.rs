@@ -1,0 +1,143 @@
+//! The schema that a manifest becomes.
+
+use peristyle::graphql::sdl;
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use serde_json::{Value, json};
+
+use crate::support::{PLACES, Setup, shop};
+use crate::{data, send};
+
+/// A type as it is written: `[ShopCustomer!]!`.
+fn written(kind: &Value) -> String {
+    match kind["kind"].as_str().unwrap() {
+        "NON_NULL" => format!("{}!", written(&kind["ofType"])),
+        "LIST" => format!("[{}]", written(&kind["ofType"])),
+        _ => kind["name"].as_str().unwrap().to_owned(),
+    }
+}
+
+const TYPE: &str = "query ($name: String!) { __type(name: $name) { kind specifiedByURL
+    fields { name description args { name type { ...T } } type { ...T } } inputFields { name type { ...T } } } }
+    fragment T on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }";
+
+fn listed(fields: &Value) -> Vec<String> {
+    let fields = fields.as_array().unwrap_or_else(|| panic!("no fields: {fields}"));
+    fields.iter().map(|field| format!("{}: {}", field["name"].as_str().unwrap(), written(&field["type"]))).collect()
+}
+
+// contract G1.1, contract G1.2, contract G1.6
+#[tokio::test]
+async fn every_resource_has_its_queries() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let query = data(&server, TYPE, json!({"name": "Query"})).await["__type"].take();
+        let fields = listed(&query["fields"]);
+        for expected in [
+            "shopPaginateCustomers: Pagination!",
+            "shopGetCustomers: [ShopCustomer!]!",
+            "shopFindCustomer: ShopCustomer",
+            "shopFindCustomerById: ShopCustomer",
+            "shopFindOrderLineById: ShopOrderLine",
+            "bigShopPaginateAppsAccounts: Pagination!",
+            "bigShopFindAppAccount: BigShopAppAccount",
+            "vaultGetSecretPlans: [VaultSecretPlan!]!",
+        ] {
+            assert!(fields.iter().any(|field| field == expected), "{place:?} {expected}: {fields:?}");
+        }
+        // A resource without a key has no query by key.
+        assert!(fields.iter().any(|field| field.starts_with("shopFindNote:")));
+        assert!(!fields.iter().any(|field| field.starts_with("shopFindNoteById")), "{fields:?}");
+        for field in query["fields"].as_array().unwrap() {
+            let arguments = listed(&field["args"]);
+            let (id, rest) = arguments.split_at(arguments.len() - 2);
+            assert_eq!(rest, ["query: QueryStatementInput", "constraint: QueryStatementInput"], "{field}");
+            assert_eq!(!id.is_empty(), field["name"].as_str().unwrap().ends_with("ById"), "{field}");
+            assert!(id.iter().all(|id| id == "id: ID!"), "{field}");
+        }
+        let page = data(&server, TYPE, json!({"name": "Pagination"})).await;
+        assert_eq!(listed(&page["__type"]["fields"]), ["total: Int!", "count: Int!", "rows: [JSON]!"], "{place:?}");
+        let input = data(&server, TYPE, json!({"name": "QueryStatementInput"})).await;
+        assert_eq!(
+            listed(&input["__type"]["inputFields"]),
+            ["where: JSON", "relations: JSON", "order: JSON", "aggregation: JSON", "limit: Int", "offset: Int"],
+            "{place:?}"
+        );
+    }
+}
+
+// contract G1.3, contract G1.4, contract G1.5
+#[tokio::test]
+async fn fields_have_types_and_descriptions_and_hidden_ones_do_not_exist() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        let customer = data(&server, TYPE, json!({"name": "ShopCustomer"})).await["__type"].take();
+        assert_eq!(
+            listed(&customer["fields"]),
+            [
+                "id: BigInt",
+                "name: String",
+                "email: String",
+                "status: String",
+                "visits: Int",
+                "balance: Decimal",
+                "score: Float",
+                "isVip: Boolean",
+                "bornOn: Date",
+                "wakesAt: Time",
+                "createdAt: DateTime",
+                "code: UUID",
+                "tags: [String]",
+                "profile: JSON",
+                "orders: [ShopOrder!]",
+                "bills: [ShopOrder!]",
+                "plans: [VaultSecretPlan!]",
+                "_aggregation: JSON",
+            ],
+            "{place:?}"
+        );
+        let fields = customer["fields"].as_array().unwrap();
+        assert!(fields.iter().all(|field| field["description"].as_str().is_some_and(|text| !text.is_empty())), "{customer}");
+        let status = fields.iter().find(|field| field["name"] == "status").unwrap();
+        assert_eq!(status["description"], "`enum`, one of `lead`, `active`, `gone`.");
+        for scalar in ["JSON", "DateTime", "Date", "Time", "UUID", "Decimal", "BigInt"] {
+            let scalar = data(&server, TYPE, json!({"name": scalar})).await["__type"].take();
+            assert_eq!(scalar["kind"], "SCALAR");
+            assert!(scalar["specifiedByURL"].as_str().is_some_and(|url| url.starts_with("https://")), "{scalar}");
+        }
+        let whole = send(&server, "{ __schema { types { name fields { name } } } }", Value::Null).await.text();
+        assert!(!whole.contains("apiKey") && !whole.contains("api_key"), "a hidden field is out");
+    }
+}
+
+// contract G1.7
+#[test]
+fn one_manifest_gives_one_text() {
+    let text = || {
+        let manifest = Manifest::read(shop::MANIFEST).expect("a manifest");
+        sdl(&Catalog::resolve(&manifest).expect("a catalog")).expect("a schema")
+    };
+    assert_eq!(text(), text());
+    assert!(text().contains("  shopPaginateCustomers(query: QueryStatementInput, constraint: QueryStatementInput): Pagination!\n"));
+}
+
+// contract G1.8
+#[tokio::test]
+async fn a_server_without_resources_still_speaks_graphql() {
+    for place in PLACES {
+        let database = shop::database(place).await;
+        let server = Setup::new("").serve(&database).await;
+        assert_eq!(data(&server, "{ __typename _service }", Value::Null).await, json!({"__typename": "Query", "_service": "peristyle"}));
+    }
+}
+
+// contract G1.8
+#[tokio::test]
+async fn names_that_clash_end_the_process_at_boot() {
+    let manifest = "[resource.shop.itemList]\ntable = \"items\"\n[resource.shop.itemList.fields]\nid = { type = \"int\", key = true }\n[resource.shopItem.list]\ntable = \"items\"\n[resource.shopItem.list.fields]\nid = { type = \"int\", key = true }\n";
+    for place in PLACES {
+        let database = shop::database(place).await;
+        let error = Setup::new(manifest).boot(&database.url).await.map(|_| ()).expect_err("one type for two").to_string();
+        assert!(error.contains("`shop.itemList`") && error.contains("`shopItem.list`") && error.contains("`ShopItemList`"), "{error}");
+    }
+}

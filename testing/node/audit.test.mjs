@@ -1,0 +1,44 @@
+// GraphQL over HTTP as the audits of `graphql-http` have it: every MUST and every SHOULD.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { buildClientSchema, getIntrospectionQuery } from 'graphql';
+import { serverAudits } from 'graphql-http';
+
+import { startServer } from './server.mjs';
+import { MANIFEST, SCRIPT } from './shop.mjs';
+
+let server;
+before(async () => {
+  server = await startServer({ manifest: MANIFEST, script: SCRIPT });
+});
+after(async () => {
+  await server?.close();
+});
+
+// The names of audits do not depend on the address; each looks it up when it runs.
+for (const { id, name } of serverAudits({ url: 'http://127.0.0.1/graphql' })) {
+  test(`${id} ${name}`, async () => {
+    const audit = serverAudits({ url: `${server.origin}/graphql` }).find((audit) => audit.id === id);
+    const result = await audit.fn();
+    if (result.status === 'ok') return;
+    // What an audit calls MAY is a choice, and a notice is no fault.
+    const binding = name.startsWith('MUST') || name.startsWith('SHOULD');
+    assert.ok(!binding, `${result.status}: ${result.reason}`);
+  });
+}
+
+test('the introspection query of the reference implementation gives a schema it can build', async () => {
+  const body = JSON.stringify({ query: getIntrospectionQuery({ specifiedByUrl: true, inputValueDeprecation: true, schemaDescription: true }) });
+  const answer = await fetch(`${server.origin}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const { data, errors } = await answer.json();
+  assert.equal(errors, undefined);
+  const schema = buildClientSchema(data);
+  const fields = schema.getQueryType().getFields();
+  assert.equal(String(fields.shopPaginateCustomers.type), 'Pagination!');
+  assert.equal(String(fields.shopGetCustomers.type), '[ShopCustomer!]!');
+  assert.equal(String(fields.shopFindCustomerById.type), 'ShopCustomer');
+  assert.equal(schema.getType('DateTime').specifiedByURL, 'https://www.rfc-editor.org/rfc/rfc3339');
+  assert.ok(!('apiKey' in schema.getType('ShopCustomer').getFields()));
+});
