@@ -28,17 +28,8 @@ use query::sql::Dialect;
 use serde_json::{Value, json};
 
 /// What makes plan refuse a statement that its schema accepts: nothing else may.
-pub(crate) const UNSAID: [Code; 8] = [
-    Code::DuplicateKey,
-    Code::Depth,
-    Code::FilterNodes,
-    Code::RelationNodes,
-    Code::JsonDepth,
-    Code::EqualKeys,
-    Code::OrderGroup,
-    // Only for instants that an offset moves out of the years 1 to 9999, and for digits that a double or a pattern cannot count.
-    Code::ValueType,
-];
+pub(crate) const UNSAID: [Code; 7] =
+    [Code::DuplicateKey, Code::Depth, Code::FilterNodes, Code::RelationNodes, Code::JsonDepth, Code::EqualKeys, Code::OrderGroup];
 
 pub(crate) fn catalog() -> &'static Catalog {
     support::catalog(Dialect::Sqlite)
@@ -96,7 +87,10 @@ impl Tally {
                 panic!("plan accepts and the schema of {resource} refuses\n{text}\n{}", errors.join("\n"));
             }
             (false, true) => {
-                assert!(faults.iter().all(|code| UNSAID.contains(code)), "the schema of {resource} accepts and plan refuses {faults:?}\n{text}");
+                assert!(
+                    faults.iter().all(|code| UNSAID.contains(code)),
+                    "the schema of {resource} accepts and plan refuses {faults:?}\n{text}"
+                );
                 self.unsaid += 1;
             }
         }
@@ -109,7 +103,7 @@ fn the_schema_accepts_what_plan_accepts_and_refuses_what_plan_refuses() {
     let mut tally = Tally::default();
     let mut generator = Generator::new(20_260_101);
     let mut random = Random::new(7);
-    for _ in 0..2_500 {
+    for _ in 0..4_000 {
         let case = generator.next();
         let body = case.body();
         tally.judge(&case.resource, &body);

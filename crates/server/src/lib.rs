@@ -10,6 +10,7 @@ pub mod error;
 pub mod explain;
 pub mod listen;
 pub mod metrics;
+pub mod openapi;
 pub mod rest;
 pub mod router;
 pub mod telemetry;

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::middleware::{self, Next};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -20,6 +20,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
+use crate::openapi::Served;
 use crate::rest;
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
@@ -30,9 +31,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub fn router(service: Service, config: &Config, metrics: Arc<Metrics>) -> Router {
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    let description = Served::new(&service.catalog);
     let router = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
+        .route("/api/openapi.json", get(async move |headers: HeaderMap| description.answer(&headers)))
         .merge(rest::routes())
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)

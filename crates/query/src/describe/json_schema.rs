@@ -175,7 +175,11 @@ fn described(schema: Json, description: impl Into<String>) -> Json {
 
 /// One of these words; nothing at all when there are none.
 fn one_of(words: &[String]) -> Json {
-    if words.is_empty() { Json::Bool(false) } else { object! { "enum" => texts(words) } }
+    if words.is_empty() {
+        Json::Bool(false)
+    } else {
+        object! { "enum" => texts(words) }
+    }
 }
 
 /// An object with these keys and no others.

@@ -17,7 +17,11 @@ impl Maker<'_> {
         }
         for relation in &self.resource.relations {
             let target = self.target(relation, "");
-            let rows = if relation.many { object! { "type" => "array", "items" => target } } else { or_null(target) };
+            let rows = if relation.many {
+                object! { "type" => "array", "items" => target }
+            } else {
+                or_null(target)
+            };
             let way = format!("Only if asked for: {}", way_of(self.catalog, relation));
             properties.push((relation.name.clone(), described(rows, way)));
         }
@@ -54,9 +58,7 @@ fn shown_value(scalar: &Scalar) -> Json {
         Scalar::Uuid => text("uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
         Scalar::Date => text("date", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
         Scalar::Time => object! { "type" => "string", "pattern" => "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?$" },
-        Scalar::Timestamp => {
-            text("date-time", "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?Z$")
-        }
+        Scalar::Timestamp => text("date-time", "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?Z$"),
         Scalar::Json => object! {},
     }
 }

@@ -66,8 +66,7 @@ impl Maker<'_> {
     }
 
     fn order(&self, field: Json) -> Json {
-        let entry =
-            Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
+        let entry = Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
         object! { "type" => "array", "items" => entry, "maxItems" => MOST_ENTRIES as i64 }
     }
 
