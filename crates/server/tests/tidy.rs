@@ -32,7 +32,7 @@ fn files(folder: &str, end: &str) -> Vec<(String, String)> {
         for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-            if path.is_dir() && !["target", ".git", "corpus", "artifacts"].contains(&name.as_str()) {
+            if path.is_dir() && !["target", ".git", "corpus", "artifacts", "node_modules"].contains(&name.as_str()) {
                 open.push(path);
             } else if name.ends_with(end) {
                 let text = std::fs::read_to_string(&path).expect("a text");

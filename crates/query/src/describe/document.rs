@@ -94,10 +94,14 @@ fn write(out: &mut Vec<u8>, json: &Json, indent: Option<usize>) {
         Json::Text(text) => write_text(out, text),
         Json::Array(items) => {
             // A list of words reads better on one line.
-            let indent = indent.filter(|_| !items.iter().all(Json::is_scalar));
+            let line = indent.is_some() && items.iter().all(Json::is_scalar);
+            let indent = indent.filter(|_| !line);
             out.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 next(out, index, indent);
+                if line && index > 0 {
+                    out.push(b' ');
+                }
                 write(out, item, indent.map(|depth| depth + 1));
             }
             close(out, items.is_empty(), indent, b']');

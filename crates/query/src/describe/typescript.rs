@@ -72,7 +72,7 @@ impl Maker<'_> {
             _ = writeln!(out, "  {}: {};", field.name, self.shown_type(id, field));
         }
         out.push_str("}\n");
-        comment(out, "", &format!("A row of {}, with the relations that were asked for", resource_of(self.resource)));
+        comment(out, "", &format!("A row, with the relations that were asked for, of {}", resource_of(self.resource)));
         _ = writeln!(out, "export interface {} extends {} {{", self.name(""), self.name("Fields"));
         for relation in &self.resource.relations {
             let target = self.target(relation, "");

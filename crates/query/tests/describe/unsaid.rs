@@ -32,6 +32,7 @@ fn how_deep_a_where_and_relations_are() {
     assert_eq!(faults("shop.label", &json!({ "query": { "where": nested(10, "not", leaf) } }).to_string()), []);
     let loaded = (0..10).fold(json!({ "parent": true }), |inside, _| json!({ "parent": { "relations": inside } }));
     unsaid("shop.label", &json!({ "relations": loaded }), Code::Depth);
+    unsaid("shop.label", &json!({ "where": nested(300, "not", json!({})) }), Code::JsonDepth);
 }
 
 // contract E6.2

@@ -111,12 +111,12 @@ impl Maker<'_> {
         let (statement, constraint) = (self.name("Statement"), self.name("Constraint"));
         comment(out, "", "A field, or a field of a to-one relation, to sort by");
         _ = writeln!(out, "export type {} = {};", self.name("Path"), self.with_paths("Sortable", to_one));
-        comment(out, "", &format!("A statement that narrows another one for {}; it cannot aggregate", resource_of(self.resource)));
+        comment(out, "", &format!("A statement that narrows another one and cannot aggregate, for {}", resource_of(self.resource)));
         _ = writeln!(out, "export interface {constraint} {{");
         _ = writeln!(out, "  where?: {} | null;\n  relations?: {} | null;", self.name("Where"), self.name("Relations"));
         _ = writeln!(out, "  order?: readonly OrderEntry<{}>[] | null;", self.name("Path"));
         out.push_str("  aggregation?: null;\n  /** 0 to 10000 */\n  limit?: number | null;\n  offset?: number | null;\n}\n");
-        comment(out, "", &format!("A Query Statement for {}: rows with relations, or groups without", resource_of(self.resource)));
+        comment(out, "", &format!("A Query Statement, of rows with relations or of groups without, for {}", resource_of(self.resource)));
         _ = writeln!(out, "export type {statement} =\n  | {constraint}");
         _ = writeln!(
             out,
