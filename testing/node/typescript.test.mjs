@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,4 +142,10 @@ export const path: '/api/big-shop/apps-accounts' = null! as P.Resources['bigShop
   wrong.forEach((line, index) => {
     assert.ok(errors.some((error) => error.startsWith(`wrong.ts(${index + 2},`)), `compiles: ${line}\n${errors.join('\n')}`);
   });
+});
+
+test('the example of the guide compiles', async () => {
+  const guide = await readFile(new URL('../../docs/guide/descriptions.md', import.meta.url), 'utf8');
+  const example = guide.split('```ts\n')[1].split('```')[0];
+  assert.deepEqual(await compile('guide.ts', example), []);
 });

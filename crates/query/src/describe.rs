@@ -26,23 +26,21 @@ pub fn usable(resource: &Resource) -> impl Iterator<Item = &Field> {
 
 /// What a field is in a statement, for a person.
 fn use_of(resource: &Resource, field: &Field) -> String {
-    let mut text = kind_of(resource, field);
-    if let Some((_, Some(permission))) = &field.mask {
-        text.push_str(&format!("; using it takes the permission `{permission}`"));
+    let kind = kind_of(resource, field);
+    match &field.mask {
+        Some((_, Some(permission))) => format!("{kind}; using it takes the permission `{permission}`"),
+        _ => kind,
     }
-    text
 }
 
 /// What a field is in a row, for a person.
 fn sight_of(resource: &Resource, field: &Field) -> String {
-    let mut text = kind_of(resource, field);
-    if let Some((mask, unmask)) = &field.mask {
-        text.push_str(&match unmask {
-            Some(permission) => format!("; masked (`{}`) without the permission `{permission}`", mask_name(*mask)),
-            None => format!("; masked (`{}`) for everybody", mask_name(*mask)),
-        });
+    let kind = kind_of(resource, field);
+    match &field.mask {
+        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask_name(*mask)),
+        Some((mask, None)) => format!("{kind}; masked (`{}`) for everybody", mask_name(*mask)),
+        None => kind,
     }
-    text
 }
 
 fn kind_of(resource: &Resource, field: &Field) -> String {
@@ -65,11 +63,11 @@ fn mask_name(mask: Mask) -> &'static str {
 /// Where a relation leads, for a person.
 fn way_of(catalog: &Catalog, relation: &Relation) -> String {
     let target = catalog.resource(relation.target);
-    let mut text = format!("to {} `{}`", if relation.many { "many" } else { "one" }, target.full_name);
-    if let Some(permission) = &target.permission {
-        text.push_str(&format!("; takes the permission `{permission}`"));
+    let way = format!("to {} `{}`", if relation.many { "many" } else { "one" }, target.full_name);
+    match &target.permission {
+        Some(permission) => format!("{way}; takes the permission `{permission}`"),
+        None => way,
     }
-    text
 }
 
 /// What a resource is, for a person.

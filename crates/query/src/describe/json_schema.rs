@@ -102,12 +102,18 @@ impl Definitions {
 
 fn references(json: &Json, place: &str, found: &mut Vec<String>) {
     match json {
-        Json::Array(items) => items.iter().for_each(|item| references(item, place, found)),
+        Json::Array(items) => {
+            for item in items {
+                references(item, place, found);
+            }
+        }
         Json::Object(entries) => {
             if let Some(Json::Text(target)) = get(json, "$ref") {
                 found.extend(target.strip_prefix(place).map(str::to_owned));
             }
-            entries.iter().for_each(|(_, value)| references(value, place, found));
+            for (_, value) in entries {
+                references(value, place, found);
+            }
         }
         _ => {}
     }

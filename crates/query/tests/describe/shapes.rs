@@ -140,13 +140,12 @@ id = "int"
 #[test]
 fn a_document_grows_as_its_manifest_does() {
     let size = |count: usize| {
-        let mut text = String::new();
-        for index in 0..count {
+        let resource = |index: usize| {
             let next = (index + 1) % count;
-            text.push_str(&format!(
-                "[resource.a.r{index}.fields]\nid = {{ type = \"int\", key = true }}\n[resource.a.r{index}.relations]\nnext = {{ one = \"a.r{next}\", on = {{ id = \"id\" }} }}\n"
-            ));
-        }
+            let fields = format!("[resource.a.r{index}.fields]\nid = {{ type = \"int\", key = true }}\n");
+            fields + &format!("[resource.a.r{index}.relations]\nnext = {{ one = \"a.r{next}\", on = {{ id = \"id\" }} }}\n")
+        };
+        let text: String = (0..count).map(resource).collect();
         compact(&json_schema::document(&resolved(&text))).len()
     };
     let (small, large) = (size(20) - size(10), size(200) - size(100));

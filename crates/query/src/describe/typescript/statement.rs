@@ -9,6 +9,9 @@ use crate::types::{Scalar, Type};
 use super::shared::operators_of;
 use super::{Maker, comment, literal};
 
+/// Whether a type belongs to a set of names.
+type Fits = fn(&Type) -> bool;
+
 impl Maker<'_> {
     pub(super) fn statement(&self, out: &mut String) {
         self.clause(out);
@@ -56,7 +59,7 @@ impl Maker<'_> {
 
     /// The names that can be counted, summed, compared and sorted by.
     fn paths(&self, out: &mut String) {
-        let sets: [(&str, fn(&Type) -> bool); 4] =
+        let sets: [(&str, Fits); 4] =
             [("Field", |_| true), ("Number", Type::is_number), ("Ordered", Type::is_ordered), ("Sortable", Type::is_sortable)];
         for (ending, fits) in sets {
             let names: Vec<String> = usable(self.resource).filter(|field| fits(&field.kind)).map(|field| literal(&field.name)).collect();
