@@ -8,6 +8,8 @@ mod row;
 mod statement;
 mod value;
 
+use std::collections::{HashMap, HashSet};
+
 use crate::catalog::{Catalog, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::object;
@@ -85,16 +87,14 @@ pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
 impl Definitions {
     /// The definitions that these lead to, themselves included, in the order of all.
     fn reached_from(self, names: &[&str]) -> Vec<(String, Json)> {
-        let mut reached: Vec<String> = Vec::new();
+        let known: HashMap<&str, &Json> = self.entries.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
+        let mut reached: HashSet<String> = HashSet::new();
         let mut open: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         while let Some(name) = open.pop() {
-            if reached.contains(&name) {
-                continue;
-            }
-            if let Some((_, schema)) = self.entries.iter().find(|(known, _)| *known == name) {
+            if let Some(schema) = known.get(name.as_str()).filter(|_| !reached.contains(&name)) {
                 references(schema, self.place, &mut open);
+                reached.insert(name);
             }
-            reached.push(name);
         }
         self.entries.into_iter().filter(|(name, _)| reached.contains(name)).collect()
     }
