@@ -19,6 +19,7 @@
 //! file, or knows of HTTP.
 
 pub mod catalog;
+pub mod describe;
 pub mod error;
 pub mod explain;
 pub mod json;

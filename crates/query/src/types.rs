@@ -108,7 +108,7 @@ impl Type {
         self.is_sortable() && *self != Type::One(Scalar::Bool)
     }
 
-    fn is_number(&self) -> bool {
+    pub(crate) fn is_number(&self) -> bool {
         matches!(self, Type::One(Scalar::Int | Scalar::BigInt | Scalar::Float | Scalar::Decimal))
     }
 

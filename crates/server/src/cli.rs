@@ -3,6 +3,7 @@
 mod check;
 mod explain;
 mod introspect;
+mod schema;
 mod serve;
 
 use std::io::Write;
@@ -47,6 +48,9 @@ enum Command {
         after_help = "Example:\n  echo '{\"where\":{\"name\":{\"iLike\":\"a%\"}}}' > statement.json\n  peristyle explain shop.customer statement.json"
     )]
     Explain(explain::Arguments),
+    /// Print a description that machines can read: OpenAPI, GraphQL, JSON Schema or TypeScript
+    #[command(after_help = "Examples:\n  peristyle schema openapi > openapi.json\n  peristyle schema typescript > peristyle.ts")]
+    Schema(schema::Arguments),
 }
 
 /// A command that could not do its work: one message, for the person who typed it.
@@ -81,6 +85,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             Command::Check { json } => check::run(&config, if json { Output::Json } else { Output::Text }).await,
             Command::Introspect(arguments) => introspect::run(&config, arguments).await,
             Command::Explain(arguments) => explain::run(&config, arguments).await,
+            Command::Schema(arguments) => schema::run(&config, &arguments),
         }
     })
 }

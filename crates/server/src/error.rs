@@ -61,9 +61,6 @@ pub enum Refusal {
 /// The problem of an address that leads nowhere.
 pub(crate) const NOWHERE: Problem = Problem::NotFound("there is nothing at this address");
 
-/// The status of a file that the caller has already.
-pub(crate) const NOT_MODIFIED: StatusCode = StatusCode::NOT_MODIFIED;
-
 impl From<query::error::Error> for Problem {
     fn from(error: query::error::Error) -> Self {
         Problem::Statement(error)
@@ -74,6 +71,51 @@ impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         Problem::Store(error)
     }
+}
+
+/// A kind of problem as a description tells it.
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
+    pub(crate) title: &'static str,
+    /// A header that comes with it, and what it says.
+    pub(crate) header: Option<(&'static str, &'static str)>,
+}
+
+/// Every problem there is, for the descriptions.
+pub(crate) fn told() -> Vec<Told> {
+    let fault = query::error::Error { faults: Vec::new() };
+    let unavailable = store::Error::Unavailable(String::new());
+    let every = [
+        Problem::Statement(fault),
+        Problem::BrokenBody,
+        Problem::Forbidden,
+        NOWHERE,
+        Problem::MethodNotAllowed("GET"),
+        Problem::SlowBody,
+        Problem::TooLarge,
+        Problem::MediaType,
+        Problem::Internal,
+        Problem::Store(unavailable),
+        Problem::Store(store::Error::Overloaded),
+        Problem::Store(store::Error::Timeout),
+    ];
+    let told = |problem: &Problem| {
+        let Face { status, code, title, .. } = problem.face();
+        let header = problem.header(status).map(|(name, _)| match name {
+            ALLOW => ("Allow", "The method that is meant"),
+            _ => ("Retry-After", "Seconds to wait before trying again"),
+        });
+        Told { status: status.as_u16(), code, title, header }
+    };
+    every.iter().map(told).collect()
+}
+
+/// What the client has is what there is.
+pub(crate) fn not_modified() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response
 }
 
 /// RFC 9457, with our code and the statement's faults.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::routing::get;
 use axum::{BoxError, Router};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{graphql, pages, rest};
+use crate::{graphql, openapi, pages, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -31,9 +31,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) -> Router {
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    let description = openapi::served(&service.catalog);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
+        .route("/api/openapi.json", get(async move |headers: HeaderMap| description.answer(&headers)))
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())

@@ -1,19 +1,16 @@
 //! `/docs`: what a caller may ask, and a playground to ask it in. The page is static; what it shows comes from
 //! `/docs/resources.json`, which depends on the caller.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_FRAME_OPTIONS,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
 use crate::boot::Service;
-use crate::error::{NOT_MODIFIED, Problem};
+use crate::error::Problem;
+use crate::tagged::Tagged;
 
 use super::resources;
 
@@ -68,38 +65,10 @@ const ASSETS: [Asset; 21] = [
 /// The page, its files, and what it shows.
 pub(super) fn routes() -> Router<Service> {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
-        let tag = tag(asset.text);
-        router.route(asset.address, get(move |headers: HeaderMap| async move { serve(asset, &tag, &headers) }))
+        let file = Tagged::new(asset.kind, asset.text);
+        router.route(asset.address, get(async move |headers: HeaderMap| guarded(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(described))
-}
-
-/// Changes with the text, so that a browser asks after an upgrade and gets a short answer otherwise. Weak, since
-/// the answer may be compressed on its way.
-fn tag(text: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("W/\"{:016x}\"", hasher.finish())
-}
-
-fn serve(asset: Asset, tag: &str, headers: &HeaderMap) -> Response<Body> {
-    let known = headers
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|candidate| candidate.trim() == tag);
-    let mut response = Response::new(if known { Body::empty() } else { Body::from(asset.text) });
-    if known {
-        *response.status_mut() = NOT_MODIFIED;
-    } else {
-        set(&mut response, CONTENT_TYPE, asset.kind);
-    }
-    if let Ok(tag) = HeaderValue::from_str(tag) {
-        response.headers_mut().insert(ETAG, tag);
-    }
-    set(&mut response, CACHE_CONTROL, "no-cache");
-    guarded(response)
 }
 
 /// What the caller may see; never kept, since it is the caller's own.

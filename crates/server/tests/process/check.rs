@@ -8,12 +8,19 @@ use crate::program::{Folder, MANIFEST};
 #[test]
 fn every_command_has_help_with_an_example() {
     let folder = Folder::new();
-    for arguments in [&["--help"][..], &["serve", "--help"], &["check", "--help"], &["introspect", "--help"], &["explain", "--help"]] {
+    for arguments in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["check", "--help"],
+        &["introspect", "--help"],
+        &["explain", "--help"],
+        &["schema", "--help"],
+    ] {
         let text = folder.run(arguments, &[("LISTEN", "nonsense")]).good();
         assert!(text.contains("Example") && text.contains("peristyle"), "{text}");
     }
     assert!(folder.run(&["--version"], &[]).good().starts_with("peristyle "));
-    for arguments in [&[][..], &["nonsense"], &["check", "--nonsense"], &["explain"]] {
+    for arguments in [&[][..], &["nonsense"], &["check", "--nonsense"], &["explain"], &["schema"], &["schema", "nonsense"]] {
         let output = folder.command(arguments).output().expect("the program runs");
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
     }

@@ -9,6 +9,7 @@ mod keys;
 mod logs;
 mod pipes;
 mod program;
+mod schema;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;

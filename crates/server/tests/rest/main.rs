@@ -3,6 +3,7 @@
 
 mod addresses;
 mod bodies;
+mod descriptions;
 mod headers;
 mod operations;
 mod permission;

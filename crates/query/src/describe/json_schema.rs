@@ -1,0 +1,202 @@
+//! JSON Schema 2020-12 of each resource: what its Query Statement may be, and how its rows look.
+//!
+//! The schema of a statement accepts what parse and plan accept of a caller who holds every permission. What a schema
+//! cannot say is listed in `docs/guide/descriptions.md`, and the property test names the same list.
+
+mod aggregation;
+mod row;
+mod statement;
+mod value;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::catalog::{Catalog, Relation, Resource, ResourceId};
+use crate::json::Json;
+use crate::object;
+use crate::types::Type;
+
+use super::document::{get, texts};
+use super::names::Names;
+use super::usable;
+
+/// The dialect of all documents.
+pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The names of the definitions made for one resource.
+#[derive(Clone, Debug)]
+pub struct Defined {
+    /// A row.
+    pub row: String,
+    /// A Query Statement.
+    pub statement: String,
+    /// A body `{query, constraint}`.
+    pub request: String,
+}
+
+/// Every definition there is, for a document that keeps them under `place` (`#/$defs/`, `#/components/schemas/`).
+#[derive(Debug)]
+pub struct Definitions {
+    /// Names and schemas: first what all resources share, then each resource in the manifest's order.
+    pub entries: Vec<(String, Json)>,
+    /// The names that belong to each resource.
+    pub resources: Vec<Defined>,
+    place: &'static str,
+}
+
+/// Makes all definitions.
+pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
+    let names = Names::of(catalog);
+    let mut entries = value::shared(place);
+    let mut resources = Vec::with_capacity(catalog.resources().len());
+    for (id, resource) in catalog.resources().iter().enumerate() {
+        let maker = Maker { catalog, names: &names, place, id, resource };
+        maker.enums(&mut entries);
+        maker.statement(&mut entries);
+        entries.push((maker.name(""), maker.row()));
+        resources.push(Defined { row: maker.name(""), statement: maker.name("Statement"), request: maker.name("Request") });
+    }
+    Definitions { entries, resources, place }
+}
+
+/// One document with the definitions of every resource.
+pub fn document(catalog: &Catalog) -> Json {
+    let definitions = definitions(catalog, "#/$defs/");
+    object! {
+        "$schema" => DIALECT,
+        "$id" => "urn:peristyle:schema",
+        "title" => "Query Statements and rows of every declared resource",
+        "description" => "Definitions only: refer to one of them, such as `#/$defs/…Statement`.",
+        "$defs" => definitions.entries,
+    }
+}
+
+/// A document that describes the Query Statement of one resource, with the definitions it needs.
+pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
+    let definitions = definitions(catalog, "#/$defs/");
+    let resource = catalog.resource(id);
+    let Defined { row, statement, request } = definitions.resources[id].clone();
+    object! {
+        "$schema" => DIALECT,
+        "$id" => format!("urn:peristyle:schema:{}", resource.full_name),
+        "title" => format!("A Query Statement for {}", resource.full_name),
+        "$ref" => format!("#/$defs/{statement}"),
+        "$defs" => definitions.reached_from(&[&statement, &request, &row]),
+    }
+}
+
+impl Definitions {
+    /// The definitions that these lead to, themselves included, in the order of all.
+    fn reached_from(self, names: &[&str]) -> Vec<(String, Json)> {
+        let known: HashMap<&str, &Json> = self.entries.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
+        let mut reached: HashSet<String> = HashSet::new();
+        let mut open: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        while let Some(name) = open.pop() {
+            if let Some(schema) = known.get(name.as_str()).filter(|_| !reached.contains(&name)) {
+                references(schema, self.place, &mut open);
+                reached.insert(name);
+            }
+        }
+        self.entries.into_iter().filter(|(name, _)| reached.contains(name)).collect()
+    }
+}
+
+fn references(json: &Json, place: &str, found: &mut Vec<String>) {
+    match json {
+        Json::Array(items) => {
+            for item in items {
+                references(item, place, found);
+            }
+        }
+        Json::Object(entries) => {
+            if let Some(Json::Text(target)) = get(json, "$ref") {
+                found.extend(target.strip_prefix(place).map(str::to_owned));
+            }
+            for (_, value) in entries {
+                references(value, place, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What the definitions of one resource are made with.
+struct Maker<'c> {
+    catalog: &'c Catalog,
+    names: &'c Names,
+    place: &'static str,
+    id: ResourceId,
+    resource: &'c Resource,
+}
+
+impl Maker<'_> {
+    fn name(&self, ending: &str) -> String {
+        self.names.part(self.id, ending)
+    }
+
+    /// A reference to a definition of this resource.
+    fn own(&self, ending: &str) -> Json {
+        reference(self.place, &self.name(ending))
+    }
+
+    /// A reference to a definition of the resource that a relation leads to.
+    fn target(&self, relation: &Relation, ending: &str) -> Json {
+        reference(self.place, &self.names.part(relation.target, ending))
+    }
+
+    fn shared(&self, name: &str) -> Json {
+        reference(self.place, name)
+    }
+
+    /// The names of usable fields of this kind, and `relation.field` of the relations asked for.
+    fn paths(&self, fits: fn(&Type) -> bool, follows: fn(&Relation) -> bool) -> Vec<String> {
+        let own = usable(self.resource).filter(|field| fits(&field.kind)).map(|field| field.name.clone());
+        let mut paths: Vec<String> = own.collect();
+        for relation in self.resource.relations.iter().filter(|relation| follows(relation)) {
+            let target = self.catalog.resource(relation.target);
+            paths.extend(usable(target).filter(|field| fits(&field.kind)).map(|field| format!("{}.{}", relation.name, field.name)));
+        }
+        paths
+    }
+}
+
+fn reference(place: &str, name: &str) -> Json {
+    object! { "$ref" => format!("{place}{name}") }
+}
+
+/// The schema, or null.
+fn or_null(schema: Json) -> Json {
+    object! { "anyOf" => [schema, object! { "type" => "null" }] }
+}
+
+/// The same schema with a sentence for people.
+fn described(schema: Json, description: impl Into<String>) -> Json {
+    match schema {
+        Json::Object(mut entries) => {
+            entries.push(("description".to_owned(), Json::Text(description.into())));
+            Json::Object(entries)
+        }
+        other => other,
+    }
+}
+
+/// One of these words; nothing at all when there are none.
+fn one_of(words: &[String]) -> Json {
+    if words.is_empty() {
+        Json::Bool(false)
+    } else {
+        object! { "enum" => texts(words) }
+    }
+}
+
+/// An object with these keys and no others.
+fn closed(properties: Vec<(String, Json)>, required: &[&str]) -> Vec<(String, Json)> {
+    let mut entries = vec![
+        ("type".to_owned(), Json::from("object")),
+        ("properties".to_owned(), Json::Object(properties)),
+        ("additionalProperties".to_owned(), Json::Bool(false)),
+    ];
+    if !required.is_empty() {
+        entries.insert(2, ("required".to_owned(), texts(required)));
+    }
+    entries
+}

@@ -1,0 +1,64 @@
+//! A row: every field that is not hidden, and the relations that were asked for.
+
+use crate::catalog::{Field, FieldId};
+use crate::describe::{resource_of, shows_null, shows_stars, sight_of, way_of};
+use crate::json::Json;
+use crate::object;
+use crate::types::{Scalar, Type};
+
+use super::{Maker, closed, described, or_null};
+
+impl Maker<'_> {
+    pub(super) fn row(&self) -> Json {
+        let shown: Vec<(FieldId, &Field)> = self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden).collect();
+        let mut properties: Vec<(String, Json)> = Vec::with_capacity(shown.len() + self.resource.relations.len());
+        for (id, field) in &shown {
+            properties.push((field.name.clone(), described(self.field(*id, field), sight_of(self.resource, field))));
+        }
+        for relation in &self.resource.relations {
+            let target = self.target(relation, "");
+            let rows = if relation.many {
+                object! { "type" => "array", "items" => target }
+            } else {
+                or_null(target)
+            };
+            let way = format!("Only if asked for: {}", way_of(self.catalog, relation));
+            properties.push((relation.name.clone(), described(rows, way)));
+        }
+        let required: Vec<&str> = shown.iter().map(|(_, field)| field.name.as_str()).collect();
+        described(Json::Object(closed(properties, &required)), format!("A row of {}", resource_of(self.resource)))
+    }
+
+    fn field(&self, id: FieldId, field: &Field) -> Json {
+        let scalar = match field.kind.scalar() {
+            Scalar::Enum(_) => self.shared(self.names.values(self.id, id)),
+            other => shown_value(other),
+        };
+        let value = match &field.kind {
+            Type::Array(Scalar::Json) => object! { "type" => "array" },
+            Type::Array(_) => object! { "type" => "array", "items" => or_null(scalar) },
+            Type::One(_) if shows_stars(field) => object! { "anyOf" => [scalar, object! { "const" => "***" }] },
+            Type::One(_) => scalar,
+        };
+        // Any JSON is null too.
+        if shows_null(field) && field.kind != Type::One(Scalar::Json) { or_null(value) } else { value }
+    }
+}
+
+/// A value as an answer writes it.
+fn shown_value(scalar: &Scalar) -> Json {
+    let text = |format: &str, pattern: &str| object! { "type" => "string", "format" => format, "pattern" => pattern };
+    match scalar {
+        Scalar::Bool => object! { "type" => "boolean" },
+        Scalar::Int => object! { "type" => "integer", "minimum" => i64::from(i32::MIN), "maximum" => i64::from(i32::MAX) },
+        Scalar::BigInt => object! { "type" => "integer", "minimum" => i64::MIN, "maximum" => i64::MAX },
+        Scalar::Float => object! { "type" => "number" },
+        Scalar::Decimal => object! { "type" => "string", "pattern" => "^-?[0-9]+(?:\\.[0-9]+)?$" },
+        Scalar::Text | Scalar::Enum(_) => object! { "type" => "string" },
+        Scalar::Uuid => text("uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
+        Scalar::Date => text("date", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+        Scalar::Time => object! { "type" => "string", "pattern" => "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?$" },
+        Scalar::Timestamp => text("date-time", "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,6})?Z$"),
+        Scalar::Json => object! {},
+    }
+}

@@ -1,0 +1,124 @@
+//! The six keys of a statement: where, relations, order, aggregation, limit and offset.
+
+use crate::catalog::Relation;
+use crate::describe::{resource_of, usable, use_of, way_of};
+use crate::json::Json;
+use crate::object;
+use crate::parse::MOST_ENTRIES;
+use crate::types::Type;
+
+use super::{Maker, closed, described, one_of, or_null};
+
+impl Maker<'_> {
+    /// All definitions of this resource's statement.
+    pub(super) fn statement(&self, entries: &mut Vec<(String, Json)>) {
+        let sortable: Vec<String> =
+            usable(self.resource).filter(|field| field.kind.is_sortable()).map(|field| field.name.clone()).collect();
+        let parts = [
+            ("Where", self.clause()),
+            ("Sortable", described(one_of(&sortable), "A field that can be sorted by")),
+            ("Node", self.node()),
+            ("Relations", self.relations()),
+            ("Aggregation", self.aggregation()),
+            ("Statement", self.top()),
+            ("Constraint", self.constraint()),
+            ("Request", self.request()),
+        ];
+        entries.extend(parts.map(|(ending, schema)| (self.name(ending), schema)));
+    }
+
+    fn clause(&self) -> Json {
+        let many = object! { "type" => "array", "items" => self.own("Where"), "minItems" => 1 };
+        let mut properties = vec![
+            ("and".to_owned(), described(many.clone(), "All of these hold")),
+            ("or".to_owned(), described(many, "At least one of these holds")),
+            ("not".to_owned(), described(self.own("Where"), "This does not hold")),
+        ];
+        for (id, field) in self.resource.fields.iter().enumerate() {
+            if usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
+                properties.push((field.name.clone(), described(self.operators(id), use_of(self.resource, field))));
+            }
+        }
+        for relation in &self.resource.relations {
+            let way = format!("Has at least one such row: {}", way_of(self.catalog, relation));
+            properties.push((relation.name.clone(), described(self.target(relation, "Where"), way)));
+        }
+        described(Json::Object(closed(properties, &[])), format!("Which rows of `{}`; sibling keys are ANDed", self.resource.full_name))
+    }
+
+    fn relations(&self) -> Json {
+        let properties = self.resource.relations.iter().map(|relation| {
+            let schema = object! { "anyOf" => [object! { "const" => true }, self.target(relation, "Node")] };
+            (relation.name.clone(), described(schema, way_of(self.catalog, relation)))
+        });
+        described(Json::Object(closed(properties.collect(), &[])), "Which related rows are loaded")
+    }
+
+    fn node(&self) -> Json {
+        let properties = vec![
+            ("where".to_owned(), or_null(self.own("Where"))),
+            ("order".to_owned(), or_null(self.order(self.own("Sortable")))),
+            ("limit".to_owned(), or_null(self.shared("Limit"))),
+            ("offset".to_owned(), or_null(self.shared("Offset"))),
+            ("relations".to_owned(), or_null(self.own("Relations"))),
+        ];
+        described(Json::Object(closed(properties, &[])), format!("How related rows of `{}` are loaded", self.resource.full_name))
+    }
+
+    fn order(&self, field: Json) -> Json {
+        let entry = Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
+        object! { "type" => "array", "items" => entry, "maxItems" => MOST_ENTRIES as i64 }
+    }
+
+    fn top(&self) -> Json {
+        let fields = self.paths(Type::is_sortable, |relation: &Relation| !relation.many);
+        let field = described(one_of(&fields), "A field, or `relation.field` of a to-one relation");
+        let properties = vec![
+            ("where".to_owned(), or_null(self.own("Where"))),
+            ("relations".to_owned(), or_null(self.own("Relations"))),
+            ("order".to_owned(), or_null(self.order(field))),
+            ("aggregation".to_owned(), or_null(self.own("Aggregation"))),
+            ("limit".to_owned(), or_null(self.shared("Limit"))),
+            ("offset".to_owned(), or_null(self.shared("Offset"))),
+        ];
+        let mut entries = closed(properties, &[]);
+        // Groups have no relations to load.
+        let both = vec![("aggregation".to_owned(), present()), ("relations".to_owned(), filled())];
+        entries.push(("not".to_owned(), required(both)));
+        described(Json::Object(entries), format!("A Query Statement for {}", resource_of(self.resource)))
+    }
+
+    fn constraint(&self) -> Json {
+        object! {
+            "allOf" => [self.own("Statement")],
+            "properties" => object! { "aggregation" => object! { "type" => "null" } },
+            "description" => "A second statement that narrows the first; it cannot aggregate",
+        }
+    }
+
+    fn request(&self) -> Json {
+        let properties =
+            vec![("query".to_owned(), or_null(self.own("Statement"))), ("constraint".to_owned(), or_null(self.own("Constraint")))];
+        let mut entries = closed(properties, &[]);
+        let query = required(vec![("aggregation".to_owned(), present())]);
+        let constraint = required(vec![("relations".to_owned(), filled())]);
+        entries.push(("not".to_owned(), required(vec![("query".to_owned(), query), ("constraint".to_owned(), constraint)])));
+        described(Json::Object(entries), "The body of a request; an empty one asks for everything")
+    }
+}
+
+/// An object that is there and not null.
+fn present() -> Json {
+    object! { "type" => "object" }
+}
+
+/// An object with something in it.
+fn filled() -> Json {
+    object! { "type" => "object", "minProperties" => 1 }
+}
+
+/// An object that has all of these keys.
+fn required(properties: Vec<(String, Json)>) -> Json {
+    let keys: Vec<Json> = properties.iter().map(|(key, _)| Json::from(key.as_str())).collect();
+    object! { "type" => "object", "required" => keys, "properties" => properties }
+}

@@ -1,0 +1,136 @@
+//! Names for definitions and types: readable, stable, and never the same twice.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::catalog::{Catalog, FieldId, ResourceId};
+use crate::types::Scalar;
+
+/// What follows a resource's own name in the names of what is made for it.
+const PARTS: &[&str] = &[
+    "",
+    "Fields",
+    "Where",
+    "Relations",
+    "Node",
+    "Field",
+    "Number",
+    "Ordered",
+    "Sortable",
+    "Path",
+    "Order",
+    "Measure",
+    "Aggregation",
+    "Statement",
+    "Constraint",
+    "Request",
+    "Page",
+];
+
+/// Names that are taken before the first resource: those of what all resources share.
+const SHARED: &[&str] = &[
+    "Answer",
+    "BigIntValue",
+    "ComparisonOperators",
+    "Constraint",
+    "DateValue",
+    "DecimalValue",
+    "Direction",
+    "ElementOperators",
+    "EqualityOperators",
+    "FloatValue",
+    "Group",
+    "IntValue",
+    "Json",
+    "JsonScalar",
+    "Limit",
+    "Loaded",
+    "Offset",
+    "OperationName",
+    "OrderEntry",
+    "Page",
+    "Problem",
+    "ResourceName",
+    "Resources",
+    "Row",
+    "Statement",
+    "TextPattern",
+    "TextValue",
+    "TimeValue",
+    "TimestampValue",
+    "UuidValue",
+];
+
+/// Gives each name once; a name that is taken gets an underscore more.
+#[derive(Debug, Default)]
+pub struct Claims(HashSet<String>);
+
+impl Claims {
+    /// The name itself, or the nearest one that is free.
+    pub fn claim(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        while !self.0.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    }
+
+    /// A name that is free with every ending, and those are claimed.
+    fn claim_all(&mut self, wanted: &str, endings: &[&str]) -> String {
+        let mut name = wanted.to_owned();
+        while endings.iter().any(|ending| self.0.contains(&format!("{name}{ending}"))) {
+            name.push('_');
+        }
+        self.0.extend(endings.iter().map(|ending| format!("{name}{ending}")));
+        name
+    }
+}
+
+/// The name with a capital at its start.
+pub fn upper_first(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())
+}
+
+/// The names of every resource and of every enum among its fields.
+#[derive(Debug)]
+pub(super) struct Names {
+    resources: Vec<String>,
+    enums: HashMap<(ResourceId, FieldId), String>,
+}
+
+impl Names {
+    pub(super) fn of(catalog: &Catalog) -> Self {
+        let mut claims = Claims::default();
+        for name in SHARED {
+            claims.claim(name);
+        }
+        for scalar in crate::types::TYPE_NAMES {
+            for ending in ["Operators", "ArrayOperators"] {
+                claims.claim(&format!("{}{ending}", upper_first(scalar)));
+            }
+        }
+        let base = |context: &str, name: &str| upper_first(context) + &upper_first(name);
+        let resources: Vec<String> =
+            catalog.resources().iter().map(|resource| claims.claim_all(&base(&resource.context, &resource.name), PARTS)).collect();
+        let mut enums = HashMap::new();
+        for (id, resource) in catalog.resources().iter().enumerate() {
+            for (field, declared) in resource.fields.iter().enumerate() {
+                if !declared.hidden && matches!(declared.kind.scalar(), Scalar::Enum(_)) {
+                    let wanted = resources[id].clone() + &upper_first(&declared.name);
+                    enums.insert((id, field), claims.claim_all(&wanted, &["", "Operators"]));
+                }
+            }
+        }
+        Names { resources, enums }
+    }
+
+    /// The resource's own name with an ending of [`PARTS`].
+    pub(super) fn part(&self, resource: ResourceId, ending: &str) -> String {
+        format!("{}{ending}", self.resources[resource])
+    }
+
+    /// The name of an enum field's values.
+    pub(super) fn values(&self, resource: ResourceId, field: FieldId) -> &str {
+        self.enums.get(&(resource, field)).map_or("", String::as_str)
+    }
+}

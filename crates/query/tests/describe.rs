@@ -1,0 +1,135 @@
+//! The descriptions against the product: what the schema of a statement accepts is what parse and plan accept, in both
+//! directions, but for a list of things that no schema can say.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "describe/mutate.rs"]
+mod mutate;
+#[path = "describe/rows.rs"]
+mod rows;
+#[path = "describe/shapes.rs"]
+mod shapes;
+mod support;
+#[path = "describe/unsaid.rs"]
+mod unsaid;
+#[path = "describe/values.rs"]
+mod values;
+
+use std::sync::OnceLock;
+
+use jsonschema::Validator;
+use oracle::{Generator, Random};
+use query::catalog::Catalog;
+use query::describe::document::compact;
+use query::describe::json_schema;
+use query::error::Code;
+use query::plan::{self, Operation};
+use query::policy::{self, Viewer};
+use query::sql::Dialect;
+use serde_json::{Value, json};
+
+/// What makes plan refuse a statement that its schema accepts: nothing else may.
+pub(crate) const UNSAID: [Code; 7] =
+    [Code::DuplicateKey, Code::Depth, Code::FilterNodes, Code::RelationNodes, Code::JsonDepth, Code::EqualKeys, Code::OrderGroup];
+
+pub(crate) fn catalog() -> &'static Catalog {
+    support::catalog(Dialect::Sqlite)
+}
+
+/// A validator of one definition.
+pub(crate) fn validator(catalog: &Catalog, definition: &str) -> Validator {
+    let mut schema: Value = serde_json::from_str(&compact(&json_schema::document(catalog))).expect("a document");
+    schema["$ref"] = json!(format!("#/$defs/{definition}"));
+    jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{definition}: {error}"))
+}
+
+/// The validators of every resource's body, by the resource's number.
+pub(crate) fn requests() -> &'static [Validator] {
+    static REQUESTS: OnceLock<Vec<Validator>> = OnceLock::new();
+    REQUESTS.get_or_init(|| {
+        let definitions = json_schema::definitions(catalog(), "#/$defs/");
+        definitions.resources.iter().map(|names| validator(catalog(), &names.request)).collect()
+    })
+}
+
+/// What parse and plan say to somebody who holds every permission: the codes of their faults, or none.
+pub(crate) fn faults(resource: &str, body: &str) -> Vec<Code> {
+    let id = catalog().by_name(resource).expect("a resource");
+    let viewer = Viewer::operator();
+    let entrance = policy::enter(catalog(), id, &viewer).expect("the operator may read everything");
+    let planned = support::merged(body.as_bytes()).and_then(|statement| plan::plan(entrance, statement, &viewer, Operation::List, None));
+    planned.map_or_else(|error| error.faults.iter().map(|fault| fault.code).collect(), |_| Vec::new())
+}
+
+/// Whether the schema accepts the body.
+pub(crate) fn accepts(resource: &str, body: &Value) -> bool {
+    requests()[catalog().by_name(resource).expect("a resource")].is_valid(body)
+}
+
+/// How schema and plan judged one body.
+#[derive(Debug, Default)]
+struct Tally {
+    accepted: usize,
+    refused: usize,
+    unsaid: usize,
+}
+
+impl Tally {
+    /// Compares both, and fails where they differ without a reason that is on the list.
+    fn judge(&mut self, resource: &str, body: &Value) {
+        let text = body.to_string();
+        let faults = faults(resource, &text);
+        match (faults.is_empty(), accepts(resource, body)) {
+            (true, true) => self.accepted += 1,
+            (false, false) => self.refused += 1,
+            (true, false) => {
+                let validator = &requests()[catalog().by_name(resource).expect("a resource")];
+                let errors: Vec<String> = validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
+                panic!("plan accepts and the schema of {resource} refuses\n{text}\n{}", errors.join("\n"));
+            }
+            (false, true) => {
+                let known = faults.iter().all(|code| UNSAID.contains(code)) || unsaid::INSTANTS.iter().any(|value| text.contains(value));
+                assert!(
+                    known,
+                    "the schema of {resource} accepts and plan refuses {faults:?}
+{text}"
+                );
+                self.unsaid += 1;
+            }
+        }
+    }
+}
+
+// contract E6.1
+#[test]
+fn the_schema_accepts_what_plan_accepts_and_refuses_what_plan_refuses() {
+    let mut tally = Tally::default();
+    let mut generator = Generator::new(20_260_101);
+    let mut random = Random::new(7);
+    for _ in 0..4_000 {
+        let case = generator.next();
+        let body = case.body();
+        tally.judge(&case.resource, &body);
+        for _ in 0..3 {
+            tally.judge(&case.resource, &mutate::mutated(&mut random, &body));
+        }
+    }
+    assert!(tally.accepted > 2_500 && tally.refused > 2_500, "too one-sided to mean much: {tally:?}");
+    assert!(tally.unsaid < 300, "the exceptions are exceptions: {tally:?}");
+}
+
+// contract E6.1
+#[test]
+fn the_schema_agrees_on_every_golden_case() {
+    let mut tally = Tally::default();
+    for theme in support::case::themes() {
+        for case in support::case::cases(&theme) {
+            // What is written as bytes is there for what JSON values cannot hold.
+            if let Ok(body) = serde_json::from_str::<Value>(&case.body())
+                && !case.is_raw()
+            {
+                tally.judge(&case.resource, &body);
+            }
+        }
+    }
+    assert!(tally.accepted > 100 && tally.refused > 100, "{tally:?}");
+}

@@ -1,0 +1,77 @@
+//! `peristyle schema`: the descriptions, from the manifest alone. No database is opened.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use query::catalog::Catalog;
+use query::describe::document::{compact, pretty};
+use query::describe::{json_schema, typescript};
+use query::json::Json;
+use query::object;
+
+use crate::config::{Config, ManifestPath};
+use crate::{boot, graphql, openapi};
+
+use super::{Failure, Output, print};
+
+/// What is typed after `schema`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    document: Document,
+    /// Print one JSON object on one line for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Document {
+    /// OpenAPI 3.1, as `GET /api/openapi.json` serves it
+    #[command(after_help = "Example:\n  peristyle schema openapi > openapi.json")]
+    Openapi,
+    /// The GraphQL schema that `/graphql` serves
+    #[command(after_help = "Example:\n  peristyle schema graphql > schema.graphql")]
+    Graphql,
+    /// JSON Schema 2020-12 of statements and rows
+    #[command(
+        after_help = "Examples:\n  peristyle schema json-schema > peristyle.schema.json\n  peristyle schema json-schema shop.customer > customer.schema.json"
+    )]
+    JsonSchema {
+        /// One resource, such as shop.customer; all when left out
+        resource: Option<String>,
+    },
+    /// TypeScript types of statements and rows
+    #[command(after_help = "Example:\n  peristyle schema typescript > peristyle.ts")]
+    Typescript,
+}
+
+pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Failure> {
+    // Here a manifest that is missing is a fault wherever it was looked for.
+    let catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
+    let output = if arguments.json { Output::Json } else { Output::Text };
+    match &arguments.document {
+        Document::Openapi => document(&openapi::document(&catalog), output),
+        Document::Graphql => text("graphql", &graphql::sdl(&catalog)?, output),
+        Document::JsonSchema { resource: None } => document(&json_schema::document(&catalog), output),
+        Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output),
+        Document::Typescript => text("typescript", &typescript::module(&catalog), output),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_resource(catalog: &Catalog, name: &str) -> Result<Json, Failure> {
+    let id = catalog.by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
+        Failure(format!("no resource {name:?}; declared are {}", known.join(", ")))
+    })?;
+    Ok(json_schema::of_resource(catalog, id))
+}
+
+fn document(document: &Json, output: Output) {
+    print(&if output == Output::Json { compact(document) } else { pretty(document) });
+}
+
+/// A description that is no JSON itself.
+fn text(key: &str, text: &str, output: Output) {
+    print(&if output == Output::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() });
+}

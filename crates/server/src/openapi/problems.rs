@@ -1,0 +1,69 @@
+//! The errors of the document: their shape, and one answer for each status with the codes it may bear.
+
+use query::describe::document::texts;
+use query::error::Code;
+use query::json::Json;
+use query::object;
+
+use crate::error::{Told, told};
+
+/// The body of every error.
+pub(super) fn schema() -> Json {
+    let text = |description: &str| object! { "type" => "string", "description" => description };
+    let mut codes: Vec<&str> = told().iter().map(|told| told.code).collect();
+    codes.sort_unstable();
+    let fault = object! {
+        "type" => "object",
+        "properties" => object! {
+            "code" => object! { "enum" => texts(Code::ALL.iter().map(|code| code.as_str())), "description" => "The kind of fault" },
+            "path" => text("A JSON Pointer into the body"),
+            "message" => text("What was found and what is accepted"),
+        },
+        "required" => texts(["code", "path", "message"]),
+    };
+    object! {
+        "type" => "object",
+        "description" => "RFC 9457",
+        "properties" => object! {
+            "type" => text("`urn:peristyle:problem:` and the code in lower kebab-case"),
+            "title" => text("The kind of problem, for people"),
+            "status" => object! { "type" => "integer", "description" => "The HTTP status again" },
+            "detail" => text("This problem, for people"),
+            "code" => object! { "enum" => texts(codes), "description" => "The kind of problem, for programs" },
+            "errors" => object! { "type" => "array", "items" => fault, "description" => "The faults of a statement" },
+        },
+        "required" => texts(["type", "title", "status", "detail", "code"]),
+    }
+}
+
+/// All statuses there are, each once.
+fn statuses() -> Vec<u16> {
+    let mut statuses: Vec<u16> = told().iter().map(|told| told.status).collect();
+    statuses.sort_unstable();
+    statuses.dedup();
+    statuses
+}
+
+/// One answer a status: `Problem400`, `Problem403`, …
+pub(super) fn responses() -> Json {
+    let responses = statuses().into_iter().map(|status| {
+        let all = told();
+        let these: Vec<&Told> = all.iter().filter(|told| told.status == status).collect();
+        let words: Vec<String> = these.iter().map(|told| format!("`{}`: {}", told.code, told.title)).collect();
+        let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];
+        if let Some((name, description)) = these.iter().find_map(|told| told.header) {
+            let schema = object! { "type" => "string" };
+            headers.push((name.to_owned(), object! { "description" => description, "schema" => schema }));
+        }
+        let content =
+            object! { "application/problem+json" => object! { "schema" => object! { "$ref" => "#/components/schemas/Problem" } } };
+        (format!("Problem{status}"), object! { "description" => words.join("; "), "headers" => headers, "content" => content })
+    });
+    Json::Object(responses.collect())
+}
+
+/// References to the answers of these statuses.
+pub(super) fn references(statuses: &[u16]) -> Vec<(String, Json)> {
+    let reference = |status: &u16| (status.to_string(), object! { "$ref" => format!("#/components/responses/Problem{status}") });
+    statuses.iter().map(reference).collect()
+}

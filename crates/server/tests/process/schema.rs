@@ -1,0 +1,56 @@
+//! `schema openapi|json-schema|typescript`
+
+use serde_json::Value;
+
+use crate::program::{Folder, MANIFEST};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+// contract B3.3
+#[test]
+fn the_descriptions_need_the_manifest_and_no_database() {
+    let folder = Folder::new();
+    folder.write("peristyle.toml", MANIFEST);
+    let run = |arguments: &[&str]| {
+        folder.run(&[&["schema"], arguments].concat(), &[("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none")]).good()
+    };
+    let openapi = json(&run(&["openapi"]));
+    assert_eq!(openapi["openapi"], "3.1.0");
+    assert_eq!(openapi, json(&run(&["openapi", "--json"])));
+    let all = json(&run(&["json-schema"]));
+    assert!(all["$defs"]["ShopCustomerStatement"].is_object() && all["$defs"]["ShopOrder"].is_object());
+    let one = json(&run(&["json-schema", "shop.order"]));
+    assert_eq!((&one["$id"], &one["$ref"]), (&"urn:peristyle:schema:shop.order".into(), &"#/$defs/ShopOrderStatement".into()));
+    let typescript = run(&["typescript"]);
+    assert!(typescript.contains("export interface ShopCustomerWhere {"), "{typescript}");
+    let wrapped = json(&run(&["typescript", "--json"]));
+    assert_eq!(wrapped["typescript"].as_str().map(str::trim_end), Some(typescript.trim_end()));
+    for arguments in [&["openapi", "--json"][..], &["json-schema", "--json"], &["typescript", "--json"]] {
+        assert_eq!(run(arguments).lines().count(), 1, "{arguments:?}");
+    }
+    assert!(!folder.path("shop.db").exists() && !folder.path("peristyle.db").exists());
+}
+
+// contract B3.1, contract B3.3
+#[test]
+fn schema_says_what_to_fix() {
+    let folder = Folder::new();
+    let finished = folder.run(&["schema", "openapi"], &[]);
+    finished.refused();
+    assert!(finished.err().contains("peristyle.toml cannot be read"), "{}", finished.err());
+    folder.write("peristyle.toml", MANIFEST);
+    let finished = folder.run(&["schema", "json-schema", "shop.custmer"], &[]);
+    finished.refused();
+    assert!(finished.err().contains("shop.custmer") && finished.err().contains("shop.customer, shop.order"), "{}", finished.err());
+    assert_eq!(finished.err().lines().count(), 1);
+    for arguments in [
+        &["schema", "--help"][..],
+        &["schema", "openapi", "--help"],
+        &["schema", "json-schema", "--help"],
+        &["schema", "typescript", "--help"],
+    ] {
+        assert!(folder.run(arguments, &[]).good().contains("Example"), "{arguments:?}");
+    }
+}

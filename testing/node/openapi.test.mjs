@@ -1,0 +1,75 @@
+// The OpenAPI document, checked against the meta-schema of OpenAPI 3.1, and its schemas by another validator than ours.
+
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+
+import { Validator } from '@seriousme/openapi-schema-validator';
+import Ajv2020 from 'ajv/dist/2020.js';
+
+import { schema } from './descriptions.mjs';
+
+let document;
+before(async () => {
+  document = JSON.parse(await schema('openapi'));
+});
+
+test('the document is OpenAPI 3.1', async () => {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(document));
+  assert.equal(result.valid, true, JSON.stringify(result.errors, null, 2));
+  assert.equal(validator.version, '3.1');
+});
+
+test('every reference leads somewhere, and every operation has a name of its own', () => {
+  const names = new Set();
+  const visit = (value) => {
+    if (value === null || typeof value !== 'object') return;
+    if (typeof value.$ref === 'string') {
+      const parts = value.$ref.slice(2).split('/');
+      assert.notEqual(parts.reduce((place, part) => place?.[part], document), undefined, value.$ref);
+    }
+    Object.values(value).forEach(visit);
+  };
+  visit(document);
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const operation of Object.values(item)) {
+      assert.ok(!names.has(operation.operationId), operation.operationId);
+      names.add(operation.operationId);
+      for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
+        assert.ok(operation.parameters.some((parameter) => parameter.in === 'path' && parameter.name === name), path);
+      }
+    }
+  }
+  for (const name of ['shopPaginateCustomers', 'shopListCustomers', 'shopGetCustomers', 'shopFindCustomer', 'shopFindCustomerById', 'bigShopGetAppsAccounts']) {
+    assert.ok(names.has(name), name);
+  }
+  assert.ok(document.paths['/api/big-shop/apps-accounts/paginate']);
+  assert.ok(!document.paths['/api/big-shop/apps-accounts/find/{id}'], 'there is no key to find a row by');
+});
+
+test('a second validator reads the JSON Schema and agrees on statements', async () => {
+  const ajv = new Ajv2020({ strict: false });
+  const validate = ajv.compile(JSON.parse(await schema('json-schema', 'shop.customer')));
+  const good = [
+    {},
+    { where: { name: { iLike: 'a%' }, orders: { total: { gt: '9.90' } } }, relations: { orders: { limit: 3 }, country: true }, limit: 10 },
+    { order: [{ field: 'country.name', dir: 'desc' }], where: null },
+    { aggregation: { fields: [{ fn: 'sum', field: 'orders.total', as: 'revenue' }], groupBy: ['status'] } },
+    { where: { createdAt: { gte: '2024-02-29' }, code: { eq: null }, tags: { contains: 'a' } } },
+  ];
+  for (const statement of good) assert.ok(validate(statement), `${JSON.stringify(statement)} ${JSON.stringify(validate.errors)}`);
+  const bad = [
+    { where: { nme: { eq: 'x' } } },
+    { where: { apiKey: { eq: 'x' } } },
+    { where: { note: { eq: 'x' } } },
+    { where: { createdAt: { gte: '2023-02-29' } } },
+    { where: { isVip: { gt: true } } },
+    { where: { name: {} } },
+    { where: { and: [] } },
+    { limit: 10001 },
+    { order: [{ field: 'orders.total' }] },
+    { attributes: ['id'] },
+    { relations: { country: true }, aggregation: { fields: [{ fn: 'count', field: '*' }] } },
+  ];
+  for (const statement of bad) assert.ok(!validate(statement), JSON.stringify(statement));
+});
