@@ -45,7 +45,7 @@ impl Reader {
     /// Runs a statement.
     pub async fn run(&self, query: query::sql::Query, format: store::run::Format) -> Result<store::Answer, store::Error> {
         if let Some(replica) = &self.replica {
-            match replica.run(query.clone(), format).await {
+            match Box::pin(replica.run(query.clone(), format)).await {
                 Err(store::Error::Unavailable(reason)) => tracing::warn!(%reason, "the replica is out of reach; asking the primary"),
                 other => return other,
             }

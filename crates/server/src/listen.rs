@@ -1,10 +1,12 @@
 //! The accept loop: connections with time limits, and an end that finishes what is in flight.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::Body;
+use axum::http::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -13,7 +15,7 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
 use crate::client::Peer;
 
@@ -29,7 +31,11 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 /// Serves until `stop` resolves, then lets requests in flight finish. A client that takes nothing for as long as `patience`
 /// is cut off.
-pub async fn serve(listener: TcpListener, router: Router, patience: Duration, stop: impl Future<Output = ()>) {
+pub async fn serve<S>(listener: TcpListener, service: S, patience: Duration, stop: impl Future<Output = ()>)
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
     let graceful = GracefulShutdown::new();
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 * 1024);
@@ -48,7 +54,7 @@ pub async fn serve(listener: TcpListener, router: Router, patience: Duration, st
                 }
             },
         };
-        connection((patient(stream, patience), Peer(peer.ip())), &builder, &graceful, router.clone());
+        connection((patient(stream, patience), Peer(peer.ip())), &builder, &graceful, service.clone());
     }
     drop(listener);
     tracing::info!("stopping: no new connections; finishing what is in flight");
@@ -69,10 +75,15 @@ fn patient(stream: TcpStream, patience: Duration) -> Connection {
     Box::pin(stream)
 }
 
-fn connection((stream, peer): (Connection, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, router: Router) {
-    let service = service_fn(move |mut request: Request<Incoming>| {
+fn connection<S>((stream, peer): (Connection, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, service: S)
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
-        router.clone().oneshot(request)
+        service.clone().oneshot(request)
     });
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);

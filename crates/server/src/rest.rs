@@ -66,7 +66,7 @@ impl Asked {
                 if !viewer.holds(explain::PERMISSION) {
                     return Err(Problem::Forbidden);
                 }
-                explain::answer(service, entrance, &viewer, request).await
+                Box::pin(explain::answer(service, entrance, &viewer, request)).await
             }
             Asked::Rows(operation, id) => rows(service, entrance, &viewer, (operation, id), request).await,
         }
@@ -87,9 +87,8 @@ async fn rows(
     let format = answer::format(&head.headers, operation);
     let bytes = request::body(&head.headers, body).await?;
     let decoded = id.as_deref().map(|id| request::key_parts(id, entrance.resource().key.len()));
-    let body = parse::body(&bytes)?;
-    let answer = ask::ask(service, (entrance, viewer), (operation, decoded.as_deref()), (body, format)).await?;
-    Ok(answer::of(answer, format))
+    let query = ask::render(service, (entrance, viewer), (operation, decoded.as_deref()), parse::body(&bytes)?)?;
+    Ok(answer::of(service.reader.run(query, format).await?, format))
 }
 
 /// Whether the header holds this media type, parameters aside.

@@ -28,7 +28,11 @@ const WORTH_COMPRESSING: u64 = 8 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
-pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) -> Router {
+pub fn router(
+    service: boot::Service,
+    config: &Config,
+    metrics: Arc<Metrics>,
+) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let description = openapi::served(&service.catalog);
@@ -49,7 +53,7 @@ pub fn router(service: boot::Service, config: &Config, metrics: Arc<Metrics>) ->
         .layer(compression)
         .service(routes);
     let (metrics, proxies) = (metrics, Proxies::new(&config.trusted_proxies));
-    Router::new().fallback_service(service_fn(move |request| identified(metrics.clone(), proxies.clone(), served.clone(), request)))
+    service_fn(move |request| identified(metrics.clone(), proxies.clone(), served.clone(), request))
 }
 
 fn cors(config: &Config) -> CorsLayer {

@@ -78,7 +78,8 @@ impl managed::Manager for Manager {
     type Error = tokio_postgres::Error;
 
     async fn create(&self) -> Result<Connection, tokio_postgres::Error> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        // Boxed, as all that is rare and large: whoever waits for a connection would carry its size.
+        let (client, connection) = Box::pin(self.config.connect(self.tls.clone())).await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
@@ -86,7 +87,7 @@ impl managed::Manager for Manager {
         });
         // A pooler's connection is not ours to set up.
         if self.prepare == Prepare::On {
-            client.batch_execute(SESSION).await?;
+            Box::pin(client.batch_execute(SESSION)).await?;
         }
         Ok(Connection { client, statements: LruCache::new(STATEMENTS), prepare: self.prepare, tls: self.tls.clone() })
     }
@@ -106,7 +107,7 @@ impl Connection {
             return Ok(statement.clone());
         }
         let types: Vec<_> = sql.params.iter().map(bind::kind).collect();
-        let statement = self.client.prepare_typed(&sql.text, &types).await?;
+        let statement = Box::pin(self.client.prepare_typed(&sql.text, &types)).await?;
         // What falls out of the cache is closed on the server when it is dropped.
         self.statements.put(sql.text.as_str().into(), statement.clone());
         Ok(statement)

@@ -136,7 +136,7 @@ impl Database {
                 };
                 (batch, total)
             }
-            Database::Sqlite(handle) => sqlite::page(&handle.0, query).await?,
+            Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
         };
         Ok(whole_answer(operation, format, &batch, total))
     }

@@ -201,7 +201,8 @@ async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Prob
         Question::Get => (Operation::List, Format::Lines),
         Question::Find | Question::FindById => (Operation::Find, Format::Json),
     };
-    let answer = Box::pin(ask::ask(service, (entrance, viewer), (operation, key.as_deref()), (body, format))).await?;
+    let query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
+    let answer = Box::pin(service.reader.run(query, format)).await?;
     if question == Question::Paginate {
         return page(answer, &root.below(document, variables), budget).await;
     }

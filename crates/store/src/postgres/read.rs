@@ -102,7 +102,7 @@ pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame)
     match first(postgres, query, frame, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
         Err(Error::Refused(reason)) if ["0A000", "26000", "25P02"].iter().any(|code| reason.starts_with(code)) => {
-            first(postgres, query, frame, Statements::Forgotten).await
+            Box::pin(first(postgres, query, frame, Statements::Forgotten)).await
         }
         other => other,
     }
@@ -130,7 +130,7 @@ async fn first(postgres: &Postgres, query: &Query, frame: &mut Frame, statements
         lease.running = true;
         return Ok(Rest::Flowing(lease, rows, size));
     }
-    let mut lease = declared(postgres, &level.sql, statements).await?;
+    let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
     match fetched(postgres, &mut lease, level, &size).await {
         Ok(batch) => {
             frame.rows(&batch);
@@ -285,7 +285,7 @@ async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) ->
         Source::Query(sql) => open(connection, sql, None).await?,
         Source::Fetch(count) => {
             let none: [(&str, tokio_postgres::types::Type); 0] = [];
-            connection.client.query_typed_raw(&format!("FETCH {count} FROM batch"), none).await?
+            Box::pin(connection.client.query_typed_raw(&format!("FETCH {count} FROM batch"), none)).await?
         }
     };
     let mut stream = pin!(stream);
@@ -356,7 +356,7 @@ async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -
 async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off {
         let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-        return connection.client.query_typed_raw(&sql.text, params).await;
+        return Box::pin(connection.client.query_typed_raw(&sql.text, params)).await;
     }
     let statement = connection.statement(sql).await?;
     let bound = || sql.params.iter().map(|param| bind::Bound { param, keys });
@@ -365,7 +365,7 @@ async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Re
         Err(error) if is_stale(&error) => {
             connection.forget(&sql.text);
             let statement = connection.statement(sql).await?;
-            connection.client.query_raw(&statement, bound()).await
+            Box::pin(connection.client.query_raw(&statement, bound())).await
         }
         other => other,
     }
