@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+/// Room for a usual page, so that it is not moved while it grows.
+const ROOM: usize = 64;
 /// No key: one of its columns is NULL, so that nothing can be related.
 const NONE: u32 = u32::MAX;
 
@@ -51,7 +53,12 @@ struct Parts {
 
 impl Keys {
     pub(crate) fn new(width: usize) -> Self {
-        Keys { parts: Parts { width, ..Parts::default() }, ..Keys::default() }
+        Keys {
+            of_row: Vec::with_capacity(ROOM),
+            numbers: HashTable::with_capacity(ROOM),
+            hasher: DefaultHashBuilder::default(),
+            parts: Parts { bytes: Vec::with_capacity(ROOM * 8), ends: Vec::with_capacity(ROOM), width },
+        }
     }
 
     /// Adds the key of the next row; a part that is `None` is NULL.
@@ -59,6 +66,11 @@ impl Keys {
         if parts.clone().any(|part| part.is_none()) {
             self.of_row.push(NONE);
             return;
+        }
+        // Nearly all keys are one column.
+        if self.parts.width == 1 {
+            let mut parts = parts;
+            return self.add_one(parts.next().flatten().unwrap_or_default());
         }
         let key = parts.flatten();
         let hash = hash(&self.hasher, key.clone());
@@ -71,6 +83,20 @@ impl Keys {
             next
         };
         self.of_row.push(number);
+    }
+
+    fn add_one(&mut self, key: &[u8]) {
+        let Keys { of_row, numbers, hasher, parts } = self;
+        let hash = hasher.hash_one(key);
+        let number = if let Some(number) = numbers.find(hash, |number| parts.at(*number as usize) == key) {
+            *number
+        } else {
+            let next = numbers.len() as u32;
+            parts.push(std::iter::once(key));
+            numbers.insert_unique(hash, next, |number| hasher.hash_one(parts.at(*number as usize)));
+            next
+        };
+        of_row.push(number);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -113,9 +139,8 @@ fn hash<'a>(hasher: &DefaultHashBuilder, key: impl Iterator<Item = &'a [u8]>) ->
 }
 
 impl Batch {
-    /// Room for a usual page, so that it is not moved while it grows.
     pub(crate) fn roomy() -> Self {
-        Batch { bytes: Vec::with_capacity(8 * 1024), ends: Vec::with_capacity(64), ..Batch::default() }
+        Batch { bytes: Vec::with_capacity(ROOM * 128), ends: Vec::with_capacity(ROOM), ..Batch::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
