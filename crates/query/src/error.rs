@@ -149,3 +149,13 @@ impl Faults {
         if self.0.is_empty() { Ok(()) } else { Err(Error { faults: self.0 }) }
     }
 }
+
+/// A text of the client short enough for a message.
+pub(crate) fn shorten(text: &str) -> String {
+    if text.chars().count() <= 60 {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(57).collect();
+    short.push('…');
+    short
+}

@@ -154,7 +154,7 @@ impl Parser {
             return Some(number as u64);
         }
         let found = match value {
-            Json::Number(text) => shorten(text),
+            Json::Number(text) => crate::error::shorten(text),
             other => other.noun().to_owned(),
         };
         // A number that is whole but beyond any limit is a limit too large, not a number malformed.
@@ -213,14 +213,4 @@ pub(crate) fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>
         Some((distance, word)) if distance <= 2 && distance * 2 <= word.len().max(2) => format!(" (did you mean `{word}`?)"),
         _ => String::new(),
     }
-}
-
-/// A text of the client short enough for a message.
-pub(crate) fn shorten(text: &str) -> String {
-    if text.chars().count() <= 60 {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(57).collect();
-    short.push('…');
-    short
 }

@@ -262,7 +262,7 @@ impl<'c, 's> Planner<'c, 's> {
                 self.fault(
                     Code::UnknownField,
                     at,
-                    format!("`{}` has no field `{}`{hint}", resource.full_name, crate::parse::shorten(name)),
+                    format!("`{}` has no field `{}`{hint}", resource.full_name, crate::error::shorten(name)),
                 );
                 None
             }
@@ -287,7 +287,7 @@ impl<'c, 's> Planner<'c, 's> {
             .map(|relation| relation.name.as_str())
             .collect();
         let hint = near(name, &known);
-        self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, crate::parse::shorten(name)));
+        self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, crate::error::shorten(name)));
     }
 
     /// The predicate that picks one row by its key.

@@ -122,8 +122,8 @@ fn wanted(scalar: &Scalar, found: &Json) -> String {
         }
     };
     let found = match found {
-        Json::Number(text) => super::parse::shorten(text),
-        Json::Text(text) => format!("{:?}", super::parse::shorten(text)),
+        Json::Number(text) => crate::error::shorten(text),
+        Json::Text(text) => format!("{:?}", crate::error::shorten(text)),
         other => other.noun().to_owned(),
     };
     format!("this {} takes {accepted}; found {found}", scalar.name())

@@ -91,7 +91,7 @@ impl Parser {
 /// A word of the client for a message, cut short.
 pub(super) fn found(value: &Json) -> String {
     match value {
-        Json::Text(text) => format!("{:?}", super::shorten(text)),
+        Json::Text(text) => format!("{:?}", crate::error::shorten(text)),
         other => other.noun().to_owned(),
     }
 }

@@ -173,7 +173,7 @@ impl<'c> Planner<'c, '_> {
                 }
                 let message = format!(
                     "beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column",
-                    crate::parse::shorten(&entry.field)
+                    crate::error::shorten(&entry.field)
                 );
                 self.fault(Code::OrderGroup, entry.at, message);
                 continue;

@@ -120,7 +120,7 @@ impl<'c> Planner<'c, '_> {
             )
             .collect();
         let hint = crate::parse::near(name, &known);
-        let name = crate::parse::shorten(name);
+        let name = crate::error::shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
 

@@ -57,7 +57,7 @@ impl<'c> Planner<'c, '_> {
         self.fault(
             Code::UnknownOperator,
             at,
-            format!("no operator `{}`{hint}; `{}` takes {}", crate::parse::shorten(name), field.name, words(&field.kind.operators())),
+            format!("no operator `{}`{hint}; `{}` takes {}", crate::error::shorten(name), field.name, words(&field.kind.operators())),
         );
     }
 
