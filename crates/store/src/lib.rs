@@ -1,4 +1,4 @@
-//! Everything at rest: runs rendered statements on PostgreSQL or SQLite and turns rows into JSON bytes.
+//! Everything at rest: runs rendered statements on PostgreSQL or SQLite, turns rows into JSON bytes, and keeps our own records.
 
 mod assemble;
 pub mod check;
@@ -7,6 +7,7 @@ mod encode;
 pub mod error;
 pub mod introspect;
 mod postgres;
+pub mod records;
 pub mod run;
 pub mod schema;
 mod sqlite;
