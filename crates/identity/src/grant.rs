@@ -4,6 +4,7 @@ pub mod authorization_code;
 pub mod password;
 pub mod refresh_token;
 pub mod sealed;
+pub mod standing;
 
 use uuid::Uuid;
 

@@ -22,6 +22,7 @@ pub mod form;
 pub mod grant;
 mod json;
 pub mod keys;
+pub mod link;
 pub mod moment;
 pub mod opaque;
 pub mod origin;

@@ -137,3 +137,24 @@ pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     }
     out + "-----END " + label + "-----\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 7515, A.2.
+    const MODULUS: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+    const SIGNED: &str =
+        "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+    const SIGNATURE: &str = "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+
+    #[test]
+    fn the_rs256_example_of_rfc_7515_holds() {
+        let key = PublicKey::from_components(&base64url::decode(MODULUS).unwrap(), &[1, 0, 1]).unwrap();
+        let signature = base64url::decode(SIGNATURE).unwrap();
+        assert!(key.verifies(SIGNED.as_bytes(), &signature));
+        assert!(!key.verifies(&SIGNED.as_bytes()[1..], &signature));
+        assert!(!key.verifies(SIGNED.as_bytes(), &signature[1..]));
+        assert!(!key.verifies(SIGNED.as_bytes(), &[]));
+    }
+}
