@@ -23,6 +23,9 @@ pub const CODE_SECONDS: i64 = 60;
 pub const PATH: &str = "/authorize";
 const LONGEST_STATE: usize = 2_000;
 const LONGEST_NONCE: usize = 500;
+/// What the request after a sign-in repeats of the one before it: all that counts, but for `prompt` and `max_age`.
+const CONTINUED: [&str; 9] =
+    ["client_id", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method"];
 
 /// What `prompt` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +148,7 @@ fn printable(text: &str, longest: usize) -> Option<String> {
 }
 
 fn continuation(parameters: &Parameters) -> Continuation {
-    let kept = parameters.iter().filter(|(name, _)| !["prompt", "max_age"].contains(name));
+    let kept = CONTINUED.iter().filter_map(|name| Some((*name, parameters.get(name)?)));
     Continuation::to(PATH, &form::write(kept))
 }
 
@@ -258,6 +261,6 @@ pub struct CodeRecord {
     pub nonce: Option<String>,
     /// When it is over.
     pub expires_at: Moment,
-    /// The family it became, once it was redeemed.
+    /// The family it became, once it was redeemed. Such a row is kept as long as the family can live, to know a replay by.
     pub used_by: Option<Uuid>,
 }

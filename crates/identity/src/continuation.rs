@@ -1,6 +1,6 @@
 //! Where a browser goes after it signed in: a path of the hub itself, and `/` in place of anything else.
 
-const LONGEST: usize = 8 * 1024;
+const LONGEST: usize = 32 * 1024;
 
 /// A path of this hub with its query. It can be put into a `Location` as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,44 @@
 //! 2. [`authorize::Granted::issue`] gives the row of the code and the address to redirect to.
 //! 3. [`token_request::Credentials::read`] → [`client::authenticate`] → [`token_request::GrantRequest::read`].
 //! 4. [`grant::authorization_code::decide`] gives the rows to save and an [`grant::Issue`], whose claims [`token::sign`] signs.
+//!
+//! A satellite begins with [`login::begin`], trades the code after [`login::finish`], and on each request reads the token with
+//! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`], and the account's [`account::Rights`].
+//!
+//! What was not checked does not type-check:
+//!
+//! ```compile_fail
+//! // A token is verified by verification alone.
+//! fn forge(claims: identity::token::AccessClaims) -> identity::token::Verified<identity::token::AccessClaims> {
+//!     identity::token::Verified(claims)
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! // No client is authenticated for being known.
+//! fn wave_through(client: &identity::client::Client) -> identity::client::Authenticated<'_> {
+//!     identity::client::Authenticated(client)
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! // A refresh token is no code.
+//! fn confuse(token: identity::opaque::RefreshToken) -> identity::opaque::Code {
+//!     token
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! // No secret can be printed by accident.
+//! fn print(secret: &identity::opaque::ClientSecret) -> String {
+//!     secret.to_string()
+//! }
+//! ```
 
 pub mod account;
 pub mod authorize;
 mod base64url;
+pub mod bearer;
 pub mod client;
 pub mod continuation;
 pub mod error;
@@ -23,6 +57,7 @@ pub mod grant;
 mod json;
 pub mod keys;
 pub mod link;
+pub mod login;
 pub mod moment;
 pub mod opaque;
 pub mod origin;

@@ -29,7 +29,9 @@ pub mod purpose {
         /// A client's secret.
         Client,
         /// A satellite's `state`.
-        State
+        State,
+        /// What ties a satellite's login to a browser.
+        Binding
     );
 }
 
@@ -43,6 +45,8 @@ pub type LinkToken = Opaque<purpose::Link>;
 pub type ClientSecret = Opaque<purpose::Client>;
 /// The `state` of a satellite's login.
 pub type LoginState = Opaque<purpose::State>;
+/// The value of a satellite's login cookie.
+pub type LoginBinding = Opaque<purpose::Binding>;
 
 /// A token in the clear. It has no `Display`, its `Debug` tells nothing, and its memory is wiped.
 #[derive(Clone)]

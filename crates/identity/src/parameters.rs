@@ -34,9 +34,4 @@ impl Parameters {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())
     }
-
-    /// Every name with its value, in the order of the names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
 }

@@ -39,6 +39,8 @@ pub enum Counter<'a> {
     Address(&'a str),
     /// A name.
     Account(&'a str),
+    /// A client's id from an address: its secret is guessed like a password, and counted as [`Evidence::pair`].
+    Client(&'a str, &'a str),
 }
 
 impl Counter<'_> {
@@ -50,6 +52,7 @@ impl Counter<'_> {
                 let name = login_name(name);
                 format!("pair {} {name} {address}", name.len())
             }
+            Counter::Client(id, address) => format!("client {} {id} {address}", id.len()),
             Counter::Address(address) => format!("address {address}"),
             Counter::Account(name) => format!("account {}", login_name(name)),
         };

@@ -75,7 +75,7 @@ fn anything_else_becomes_the_root() {
         assert_eq!(Continuation::read(Some(foreign)).as_str(), "/", "{foreign:?}");
     }
     assert_eq!(Continuation::read(None).as_str(), "/");
-    assert_eq!(Continuation::read(Some(&format!("/{}", "x".repeat(10_000)))).as_str(), "/");
+    assert!(Continuation::read(Some(&format!("/{}", "x".repeat(40_000)))).as_str() == "/", "too long");
 }
 
 // attack 15 // contract I10.2

@@ -13,6 +13,7 @@ mod password_grant;
 mod pkce;
 mod properties;
 mod refresh_grant;
+mod satellite;
 mod session;
 mod support;
 mod throttle;
