@@ -86,6 +86,9 @@ impl GrantType {
     /// All of them.
     pub const ALL: [GrantType; 3] = [GrantType::AuthorizationCode, GrantType::RefreshToken, GrantType::Password];
 
+    /// Those of a client that names none.
+    pub const DEFAULT: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -2,10 +2,11 @@
 
 use uuid::Uuid;
 
+use crate::account::Account;
 use crate::client::{Client, ClientId, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::moment::Moment;
-use crate::token::{AccessClaims, Verified};
+use crate::token::{AccessClaims, HubSessionClaims, Verified};
 
 /// How long a sign-in lasts.
 pub const SESSION_SECONDS: i64 = 8 * 3_600;
@@ -32,15 +33,10 @@ impl Session {
     pub fn begin(id: Uuid, account: Uuid, now: Moment) -> Self {
         Session { id, account, authenticated_at: now, expires_at: now.plus(SESSION_SECONDS), ended_at: None }
     }
-
-    /// The session, if it still counts and is this account's.
-    pub fn live(&self, account: Uuid, now: Moment) -> Option<LiveSession> {
-        let counts = self.account == account && self.ended_at.is_none() && now < self.expires_at;
-        counts.then_some(LiveSession { id: self.id, account, authenticated_at: self.authenticated_at })
-    }
 }
 
-/// A session that counted a moment ago. Only [`Session::live`] makes one.
+/// A session that counted a moment ago: its cookie was verified, its row not ended, its account may sign in. Only [`LiveSession::of`]
+/// makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSession {
     id: Uuid,
@@ -49,6 +45,14 @@ pub struct LiveSession {
 }
 
 impl LiveSession {
+    /// The session that a cookie is of, given the row it names and the account that row names.
+    pub fn of(cookie: &Verified<HubSessionClaims>, row: Option<&Session>, account: Option<&Account>, now: Moment) -> Option<Self> {
+        let (claims, row, account) = (cookie.claims(), row?, account?);
+        let named = claims.session == row.id && claims.common.subject == row.account && account.id == row.account;
+        let counts = row.ended_at.is_none() && now < row.expires_at && account.may_sign_in();
+        (named && counts).then_some(LiveSession { id: row.id, account: row.account, authenticated_at: row.authenticated_at })
+    }
+
     /// Its id.
     pub fn id(self) -> Uuid {
         self.id

@@ -75,9 +75,11 @@ impl Failures {
         Failures { count: self.counted(now).saturating_add(1), last: Some(now) }
     }
 
-    /// After the failure that was recorded ahead turned out to be a success.
-    pub fn forgiven(self) -> Self {
-        Failures { count: self.count.saturating_sub(1), last: self.last }
+    /// After the failure that was recorded ahead turned out to be a success: as it was before, but for failures of others since. The
+    /// counter of the pair is simply removed then.
+    pub fn forgiven(self, attempt: Moment, before: Failures) -> Self {
+        let last = if self.last == Some(attempt) { before.last } else { self.last };
+        Failures { count: self.count.saturating_sub(1), last }
     }
 
     /// How many count now.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::account::Account;
 use crate::authorize::CodeRecord;
-use crate::client::Authenticated;
+use crate::client::{Authenticated, GrantType};
 use crate::error::Error;
 use crate::grant::{Beginning, Family, Fresh};
 use crate::moment::Moment;
@@ -58,7 +58,8 @@ pub struct Redemption {
 pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Option<&Account>, fresh: Fresh, now: Moment) -> Outcome {
     let Some(record) = record else { return Outcome::Refused(UNKNOWN) };
     let client = presented.client.client();
-    let matches = record.client == client.id
+    let matches = client.grants.contains(&GrantType::AuthorizationCode)
+        && record.client == client.id
         && record.redirect.is(presented.redirect_uri)
         && client.redirect.is(presented.redirect_uri)
         && record.challenge.admits(presented.verifier);

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::account::Account;
-use crate::client::Authenticated;
+use crate::client::{Authenticated, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::sealed::Sealed;
 use crate::grant::{Family, Issue, RefreshRecord, RefreshState};
@@ -85,7 +85,10 @@ pub struct Rotation {
 pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, now: Moment) -> Outcome {
     let Some(Found { record, family, account }) = found else { return Outcome::Refused(UNKNOWN) };
     let client = presented.client.client();
-    let belongs = family.client == client.id && record.family == family.id && record.digest == presented.token.digest();
+    let belongs = client.grants.contains(&GrantType::RefreshToken)
+        && family.client == client.id
+        && record.family == family.id
+        && record.digest == presented.token.digest();
     let open = family.ended_at.is_none() && account.is_some_and(|account| account.id == family.account && account.may_sign_in());
     if !belongs || !open {
         return Outcome::Refused(UNKNOWN);

@@ -41,6 +41,14 @@ pub enum KeySetFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySet(Vec<PublicKey>);
 
+impl PublicKey {
+    /// Reads one entry of a key set, as a hub's database keeps the public halves of its keys.
+    pub fn from_jwk(bytes: &[u8]) -> Result<Self, KeySetFault> {
+        let entry = json::object(bytes).ok_or(KeySetFault::Malformed)?;
+        read_key(&entry)?.ok_or(KeySetFault::Empty)
+    }
+}
+
 impl KeySet {
     /// A set of keys to publish.
     pub fn new(keys: Vec<PublicKey>) -> Result<Self, KeySetFault> {

@@ -133,6 +133,13 @@ impl KeyRing {
         Ok(self)
     }
 
+    /// Lets a key sign at once that was never announced, because the private half of the old one is lost or not to be trusted: verifiers
+    /// fetch the key set again when they meet an unknown name. An announced key that never signed is dropped.
+    pub fn replace(mut self, key: PublicKey, now: Moment, longest_token_seconds: i64) -> Result<Self, RotationFault> {
+        self.0.retain(|record| !matches!(record.state, KeyState::Announced { .. }));
+        self.announce(key, now)?.promote(now, 0, longest_token_seconds)
+    }
+
     /// Drops the retired keys of which no token can be alive; gives the names of those dropped.
     pub fn purge(&mut self, now: Moment) -> Vec<KeyId> {
         let over = |record: &KeyRecord| matches!(record.state, KeyState::Retired { until } if until < now);

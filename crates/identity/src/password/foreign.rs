@@ -48,6 +48,7 @@ impl Foreign {
         }
         // Django writes its name for the algorithm before the PHC string.
         let text = text.strip_prefix("argon2").filter(|rest| rest.starts_with("$argon2")).unwrap_or(text);
+        let text = text.strip_prefix("bcrypt$").filter(|rest| rest.starts_with("$2")).unwrap_or(text);
         let found = match text.split('$').nth(usize::from(text.starts_with('$')))? {
             "2a" | "2b" | "2y" => bcrypt(text),
             "scrypt" | "pbkdf2" | "pbkdf2-sha1" | "pbkdf2-sha256" | "pbkdf2-sha512" | "argon2id" | "argon2i" | "argon2d"

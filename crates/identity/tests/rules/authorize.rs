@@ -5,7 +5,7 @@ use identity::client::{Client, GrantType};
 use identity::error::ErrorCode;
 use identity::form;
 use identity::parameters::Parameters;
-use identity::session::{LiveSession, Session};
+use identity::session::LiveSession;
 
 use crate::support::*;
 
@@ -178,7 +178,7 @@ fn prompt_login_asks_again_once() {
 
 #[test]
 fn a_session_older_than_max_age_is_asked_again() {
-    let old = Session::begin(SESSION, ACCOUNT, seconds(-100)).live(ACCOUNT, NOW);
+    let old = Some(session_begun(seconds(-100)));
     assert!(matches!(decided(&with(&GOOD, "max_age", "99"), old), Outcome::AskAgain(_)));
     assert!(matches!(decided(&with(&GOOD, "max_age", "100"), old), Outcome::Grant(_)));
     assert!(matches!(decided(&with(&with(&GOOD, "max_age", "99"), "prompt", "none"), old), Outcome::LoginRequired(_)));
@@ -186,7 +186,7 @@ fn a_session_older_than_max_age_is_asked_again() {
 
 #[test]
 fn nonce_and_the_time_of_the_sign_in_are_bound_to_the_code() {
-    let old = Session::begin(SESSION, ACCOUNT, seconds(-100)).live(ACCOUNT, NOW);
+    let old = Some(session_begun(seconds(-100)));
     let Outcome::Grant(granted) = decided(&with(&GOOD, "nonce", "n-0S6_WzA2Mj"), old) else { panic!("a grant") };
     let (record, _) = granted.issue(&code(), NOW);
     assert_eq!((record.nonce.as_deref(), record.authenticated_at), (Some("n-0S6_WzA2Mj"), seconds(-100)));

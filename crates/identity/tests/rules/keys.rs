@@ -162,6 +162,23 @@ fn a_rotation_announces_then_signs_then_retires() {
 }
 
 #[test]
+fn a_lost_key_is_replaced_at_once_and_stays_published() {
+    let (old, new) = (KEY.public(), OTHER_KEY.public());
+    let ring = KeyRing::begin(old.clone(), NOW).replace(new.clone(), NOW, 3_600).unwrap();
+    assert_eq!((ring.signing(), ring.announced()), (Some(new), None));
+    assert_eq!(published(&ring, 0), [old.id().clone(), new.id().clone()]);
+    assert_eq!(ring.clone().replace(old.clone(), NOW, 3_600).unwrap_err(), RotationFault::Known);
+}
+
+#[test]
+fn a_public_key_is_kept_as_its_entry_and_read_back() {
+    let text = KEY.public().to_jwk().to_string();
+    assert_eq!(PublicKey::from_jwk(text.as_bytes()).as_ref(), Ok(KEY.public()));
+    assert_eq!(PublicKey::from_jwk(b"{}").unwrap_err(), KeySetFault::Malformed);
+    assert_eq!(PublicKey::from_jwk(key(&json!({"kid": null})).to_string().as_bytes()).unwrap_err(), KeySetFault::Empty);
+}
+
+#[test]
 fn a_step_out_of_turn_is_refused() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
     let ring = KeyRing::begin(old.clone(), NOW);

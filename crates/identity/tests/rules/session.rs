@@ -7,7 +7,7 @@ use identity::grant::{Family, standing};
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
 use identity::opaque::LinkToken;
-use identity::session::{Ended, Ending, Extent, Session, end, may_begin_by_token};
+use identity::session::{Ended, Ending, Extent, LiveSession, Session, end, may_begin_by_token};
 use identity::token::{self, AccessClaims, Common, Expectation, Unverified, Verified};
 use uuid::Uuid;
 
@@ -30,11 +30,18 @@ fn token(issued_at: Moment, now: Moment) -> Verified<AccessClaims> {
 // contract I9.1
 #[test]
 fn a_session_lasts_eight_hours_and_can_be_ended() {
-    let session = Session::begin(SESSION, ACCOUNT, NOW);
-    assert!(session.live(ACCOUNT, seconds(8 * 3_600 - 1)).is_some());
-    assert!(session.live(ACCOUNT, seconds(8 * 3_600)).is_none());
-    assert!(session.live(FAMILY, NOW).is_none(), "the cookie of another account");
-    assert!(Session { ended_at: Some(NOW), ..session }.live(ACCOUNT, NOW).is_none());
+    let row = Session::begin(SESSION, ACCOUNT, NOW);
+    let cookie = cookie(&row);
+    let live = |row: &Session, account: &Account, now: Moment| LiveSession::of(&cookie, Some(row), Some(account), now).is_some();
+    assert!(live(&row, &ana(), seconds(8 * 3_600 - 1)));
+    assert!(!live(&row, &ana(), seconds(8 * 3_600)));
+    assert!(!live(&Session { ended_at: Some(NOW), ..row.clone() }, &ana(), NOW));
+    assert!(!live(&row, &Account { is_active: false, ..ana() }, NOW), "a closed account");
+    assert!(!live(&row, &Account { id: FAMILY, ..ana() }, NOW), "another account");
+    assert!(!live(&Session { id: FAMILY, ..row.clone() }, &ana(), NOW), "another session");
+    assert!(!live(&Session { account: FAMILY, ..row.clone() }, &Account { id: FAMILY, ..ana() }, NOW), "the session of another account");
+    assert!(LiveSession::of(&cookie, None, Some(&ana()), NOW).is_none());
+    assert!(LiveSession::of(&cookie, Some(&row), None, NOW).is_none());
 }
 
 // attack 35 // contract I9.2

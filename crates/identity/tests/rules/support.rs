@@ -15,6 +15,7 @@ use identity::opaque::{ClientSecret, Code, RefreshToken};
 use identity::parameters::Parameters;
 use identity::pkce::Verifier;
 use identity::session::{LiveSession, Session};
+use identity::token::{self, Expectation, HubSessionClaims, Unverified, Verified};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
 use uuid::Uuid;
@@ -63,7 +64,21 @@ pub(crate) fn ana() -> Account {
 }
 
 pub(crate) fn session() -> LiveSession {
-    Session::begin(SESSION, ACCOUNT, NOW).live(ACCOUNT, NOW).expect("a live session")
+    session_begun(NOW)
+}
+
+/// A session that began then and counts now.
+pub(crate) fn session_begun(at: Moment) -> LiveSession {
+    let row = Session::begin(SESSION, ACCOUNT, at);
+    LiveSession::of(&cookie(&row), Some(&row), Some(&ana()), NOW).expect("a live session")
+}
+
+/// The verified cookie of a session.
+pub(crate) fn cookie(session: &Session) -> Verified<HubSessionClaims> {
+    let token = token::sign(&HubSessionClaims::of(session, ISSUER), &KEY).expect("a token");
+    let audience = HubSessionClaims::audience(ISSUER);
+    let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at };
+    Unverified::read(&token).expect("a token").verify(KEY.public(), &expected).expect("a good one")
 }
 
 pub(crate) fn verifier() -> Verifier {

@@ -40,8 +40,12 @@ fn an_hour_without_a_failure_is_forgotten() {
 
 #[test]
 fn a_failure_recorded_ahead_is_taken_back() {
-    assert_eq!(failures(4).failed(NOW).forgiven(), failures(4));
-    assert_eq!(Failures::default().forgiven().count, 0);
+    let before = failures(60);
+    let recorded = before.failed(seconds(20));
+    assert_eq!(recorded.forgiven(seconds(20), before), before, "a success makes nobody else wait longer");
+    let since = recorded.failed(seconds(21));
+    assert_eq!(since.forgiven(seconds(20), before), Failures { count: 61, last: Some(seconds(21)) });
+    assert_eq!(Failures::default().forgiven(NOW, before).count, 0);
 }
 
 // attack 32
