@@ -12,7 +12,8 @@
 //! 4. [`grant::authorization_code::decide`] gives the rows to save and an [`grant::Issue`], whose claims [`token::sign`] signs.
 //!
 //! A satellite begins with [`login::begin`], trades the code after [`login::finish`], and on each request reads the token with
-//! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`], and the account's [`account::Rights`].
+//! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`], the account's [`account::Rights`], and how long
+//! all that may be relied on with [`freshness`].
 //!
 //! What was not checked does not type-check:
 //!
@@ -53,6 +54,7 @@ pub mod continuation;
 pub mod error;
 pub mod event;
 pub mod form;
+pub mod freshness;
 pub mod grant;
 mod json;
 pub mod keys;

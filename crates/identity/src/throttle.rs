@@ -33,7 +33,7 @@ pub const FORGOTTEN_SECONDS: i64 = 3_600;
 /// What a counter is about. The name it is kept under is a digest: people type passwords into the wrong field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter<'a> {
-    /// A name from an address.
+    /// A name from an address; of IPv6 a caller gives the network, since one line has as many addresses as it likes.
     Pair(&'a str, &'a str),
     /// An address.
     Address(&'a str),

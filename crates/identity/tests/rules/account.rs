@@ -122,6 +122,8 @@ fn nobody_takes_over_an_account_that_holds_more() {
     assert_eq!(some.may_act_on(&rights(&["shop.customer.get", "shop.order.get"])), Err(RightsFault::NotHeld));
     assert_eq!(some.may_act_on(&administrator()), Err(RightsFault::NotHeld));
     assert_eq!(administrator().may_act_on(&administrator()), Ok(()));
+    let unspelled = Rights::from_json(&json!({"all": [], ADMINISTRATOR.to_string(): []})).unwrap();
+    assert_eq!(some.may_act_on(&unspelled), Err(RightsFault::NotHeld), "an administrator is one whatever is spelled out");
 }
 
 // contract I12.5

@@ -5,6 +5,7 @@ use identity::bearer;
 use identity::client::ClientId;
 use identity::error::ErrorCode;
 use identity::form;
+use identity::freshness::{self, Freshness};
 use identity::login::{Fresh, LoginFault, LoginRecord, Registration, Sender, begin, finish};
 use identity::opaque::{LoginBinding, LoginState};
 use identity::parameters::Parameters;
@@ -89,4 +90,23 @@ fn the_token_of_a_request_is_a_bearer_in_its_header() {
         assert_eq!(bearer::read(&[header]).unwrap_err().code(), ErrorCode::InvalidToken, "{header}");
     }
     assert_eq!(bearer::read(&["Bearer a", "Bearer a"]).unwrap_err().code(), ErrorCode::InvalidRequest);
+}
+
+// attack 24, attack 45 // contract I14.5
+#[test]
+fn an_account_is_current_for_two_minutes_and_bridges_fifteen() {
+    let at = |later: i64| freshness::account(NOW, seconds(3_600), seconds(later));
+    assert_eq!([at(0), at(119)], [Freshness::Current; 2]);
+    assert_eq!([at(120), at(899)], [Freshness::Bridging; 2]);
+    assert_eq!([at(900), at(3_600)], [Freshness::Over; 2]);
+    assert_eq!(freshness::account(NOW, seconds(60), seconds(60)), Freshness::Over, "no longer than its token");
+}
+
+// attack 22, attack 24 // contract I14.5
+#[test]
+fn keys_do_not_serve_for_ever_and_are_asked_for_every_thirty_seconds_at_most() {
+    let at = |later: i64| freshness::key_set(NOW, seconds(later));
+    assert_eq!([at(299), at(300), at(899), at(900)], [Freshness::Current, Freshness::Bridging, Freshness::Bridging, Freshness::Over]);
+    assert!(freshness::may_refetch(None, NOW));
+    assert!(!freshness::may_refetch(Some(NOW), seconds(29)) && freshness::may_refetch(Some(NOW), seconds(30)));
 }

@@ -95,7 +95,8 @@ fn a_token_stands_as_long_as_its_family_and_its_account_do() {
     let ended = Family { ended_at: Some(NOW), ..family() };
     let foreign = Family { id: SESSION, ..family() };
     let stolen = Family { account: SESSION, ..family() };
-    for family in [None, Some(&ended), Some(&foreign), Some(&stolen)] {
+    let other_clients = Family { client: ClientId::parse("other").unwrap(), ..family() };
+    for family in [None, Some(&ended), Some(&foreign), Some(&stolen), Some(&other_clients)] {
         assert_eq!(standing::account(&token, family, Some(&ana())).unwrap_err().code(), ErrorCode::InvalidToken);
     }
     let closed = Account { is_active: false, ..ana() };
