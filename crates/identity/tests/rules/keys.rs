@@ -108,6 +108,8 @@ fn a_poisoned_key_set_is_refused_as_a_whole() {
     assert_eq!(read(&json!({})).unwrap_err(), KeySetFault::Malformed);
     let many: Vec<Value> = (0..=MOST_KEYS).map(|number| key(&json!({"kid": number.to_string()}))).collect();
     assert_eq!(read(&json!(many)).unwrap_err(), KeySetFault::TooLarge);
+    let foreign: Vec<Value> = (0..=MOST_KEYS).map(|number| json!({"kty": "EC", "kid": number.to_string()})).collect();
+    assert_eq!(read(&json!(foreign)).unwrap_err(), KeySetFault::TooLarge);
     assert_eq!(KeySet::read(&vec![b' '; LONGEST_KEY_SET + 1]).unwrap_err(), KeySetFault::TooLarge);
     for text in ["", "<html>", "null", "[]", "{}", r#"{"keys":[],"keys":[]}"#, r#"{"keys":[]} x"#] {
         assert_eq!(KeySet::read(text.as_bytes()).unwrap_err(), KeySetFault::Malformed, "{text}");
@@ -190,4 +192,7 @@ fn a_step_out_of_turn_is_refused() {
     let signing = KeyState::Signing { since: NOW };
     assert_eq!(KeyRing::load(vec![]).unwrap_err(), RotationFault::Contradiction);
     assert_eq!(KeyRing::load(vec![record(old, signing), record(new, signing)]).unwrap_err(), RotationFault::Contradiction);
+    let waiting = KeyState::Announced { since: NOW };
+    let twice = vec![record(old, signing), record(new, waiting), record(new, waiting)];
+    assert_eq!(KeyRing::load(twice).unwrap_err(), RotationFault::Contradiction);
 }
