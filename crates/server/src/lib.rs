@@ -9,6 +9,7 @@ pub mod config;
 pub mod error;
 pub mod explain;
 pub mod graphql;
+pub mod hub;
 pub mod listen;
 pub mod metrics;
 pub mod openapi;

@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{graphql, openapi, pages, rest};
+use crate::{graphql, hub, openapi, pages, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -36,6 +36,7 @@ pub fn router(
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let description = openapi::served(&service.catalog);
+    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -43,6 +44,7 @@ pub fn router(
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
+        .merge(hub)
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
