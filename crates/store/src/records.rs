@@ -14,6 +14,7 @@ use query::sql::Dialect;
 use crate::Error;
 use crate::run::Database;
 
+pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};
 
 /// Where the process keeps its own records.
@@ -80,7 +81,41 @@ impl Records {
     }
 }
 
+/// What a single statement can run on: the records, where it counts by itself, or a transaction.
+pub trait Run: Send {
+    /// Runs a statement.
+    fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
+
+    /// The first row of a statement.
+    fn row(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Option<Row>, Error>> + Send
+    where
+        Self: Sized,
+    {
+        async move { Ok(self.rows(sql, binds).await?.into_iter().next()) }
+    }
+}
+
+impl Run for &Records {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+}
+
+impl Run for &mut Transaction {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+}
+
 impl Transaction {
+    /// Which SQL it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Open::Postgres(_) => Dialect::Postgres,
+            Open::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
     /// Runs a statement.
     pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &mut self.0 {

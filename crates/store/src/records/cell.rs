@@ -1,8 +1,13 @@
 //! Values on their way into and out of records, whichever database keeps them.
 
+use identity::moment::Moment;
+use identity::opaque::Digest;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::Error;
+
+const MICROS: i64 = 1_000_000;
 
 /// A value to bind.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +38,16 @@ impl<'a> Bind<'a> {
     /// NULL where there is nothing.
     pub fn maybe<T>(value: Option<T>, bind: impl FnOnce(T) -> Bind<'a>) -> Self {
         value.map_or(Bind::Null, bind)
+    }
+
+    /// A moment.
+    pub fn moment(moment: Moment) -> Self {
+        Bind::Instant(moment.unix().saturating_mul(MICROS))
+    }
+
+    /// What is kept of a token.
+    pub fn digest<Purpose>(digest: &'a Digest<Purpose>) -> Self {
+        Bind::Bytes(digest.as_bytes())
     }
 }
 
@@ -125,6 +140,27 @@ impl Row {
         self.maybe(column, Row::instant)
     }
 
+    /// A moment.
+    pub fn moment(&self, column: usize) -> Result<Moment, Error> {
+        Ok(Moment::from_unix(self.instant(column)?.div_euclid(MICROS)))
+    }
+
+    /// A moment, or nothing.
+    pub fn maybe_moment(&self, column: usize) -> Result<Option<Moment>, Error> {
+        self.maybe(column, Row::moment)
+    }
+
+    /// JSON, read.
+    pub fn json(&self, column: usize) -> Result<Value, Error> {
+        serde_json::from_str(self.text(column)?).map_err(|_| unexpected(column, "JSON"))
+    }
+
+    /// What is kept of a token.
+    pub fn digest<Purpose>(&self, column: usize) -> Result<Digest<Purpose>, Error> {
+        let bytes = self.bytes(column)?.try_into().map_err(|_| unexpected(column, "a digest"))?;
+        Ok(Digest::from_bytes(bytes))
+    }
+
     /// A list of texts.
     pub fn texts(&self, column: usize) -> Result<Vec<String>, Error> {
         match self.0.get(column) {
@@ -163,6 +199,7 @@ impl Row {
     }
 }
 
-fn unexpected(column: usize, wanted: &str) -> Error {
+/// A record that is not as this program keeps it.
+pub(crate) fn unexpected(column: usize, wanted: &str) -> Error {
     Error::Refused(format!("column {column} of a record is not {wanted}"))
 }

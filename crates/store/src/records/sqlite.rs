@@ -16,7 +16,9 @@ use super::cell::{Bind, Cell, Row};
 const SCHEMA: &str = "peristyle.";
 const PREFIX: &str = "peristyle_";
 /// SQLite has one writer at a time; it needs no row locks, and does not know the words.
-const ROW_LOCK: &str = " FOR UPDATE";
+const ROW_LOCKS: [&str; 2] = [" FOR UPDATE", " FOR SHARE"];
+/// A list that is bound as one value, as rows.
+const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 
 /// The one who writes. Others in this process wait for it here, those in other processes in SQLite.
 #[derive(Clone)]
@@ -106,7 +108,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
 }
 
 fn run(connection: &Connection, sql: &'static str, binds: &[Value]) -> Result<Vec<Row>, Error> {
-    let text = sql.replace(SCHEMA, PREFIX).replace(ROW_LOCK, "");
+    let mut text = sql.replace(SCHEMA, PREFIX).replace(LIST.0, LIST.1);
+    for lock in ROW_LOCKS {
+        text = text.replace(lock, "");
+    }
     let mut statement = connection.prepare_cached(&text)?;
     for (number, bind) in (1..).zip(binds) {
         // `$2` is a name to SQLite: its place is where it first stands.

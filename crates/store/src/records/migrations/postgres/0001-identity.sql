@@ -1,10 +1,13 @@
 -- Accounts, what they may do, and where they belong.
+-- The keys are the names as they are compared when somebody signs in.
 CREATE TABLE peristyle.account (
     id            uuid PRIMARY KEY,
     type          text NOT NULL CHECK (type IN ('USER', 'SERVICE')),
     code          text NOT NULL,
     email         text,
-    username      text NOT NULL,
+    email_key     text,
+    username      text,
+    username_key  text,
     is_active     boolean NOT NULL DEFAULT true,
     tags          text[] NOT NULL DEFAULT '{}',
     scopes        text[] NOT NULL DEFAULT '{}',
@@ -15,8 +18,8 @@ CREATE TABLE peristyle.account (
     updated_at    timestamptz NOT NULL,
     deleted_at    timestamptz
 );
-CREATE UNIQUE INDEX account_username ON peristyle.account (lower(username)) WHERE deleted_at IS NULL;
-CREATE UNIQUE INDEX account_email ON peristyle.account (lower(email)) WHERE deleted_at IS NULL AND email IS NOT NULL;
+CREATE UNIQUE INDEX account_username ON peristyle.account (username_key) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX account_email ON peristyle.account (email_key) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX account_code ON peristyle.account (code) WHERE deleted_at IS NULL;
 
 CREATE TABLE peristyle.credential (
@@ -34,19 +37,22 @@ CREATE TABLE peristyle.role (
     updated_at  timestamptz NOT NULL
 );
 
+-- Its id is the same in every database.
+INSERT INTO peristyle.role (id, name, description, is_built_in, created_at, updated_at)
+VALUES ('00000000-0000-4000-8000-000000000001', 'administrator', 'Holds every permission', true, now(), now());
+
 CREATE TABLE peristyle.permission (
-    id          uuid PRIMARY KEY,
-    name        text NOT NULL UNIQUE,
+    name        text PRIMARY KEY,
     description text,
     created_at  timestamptz NOT NULL
 );
 
 CREATE TABLE peristyle.role_permission (
-    role_id       uuid NOT NULL REFERENCES peristyle.role (id) ON DELETE CASCADE,
-    permission_id uuid NOT NULL REFERENCES peristyle.permission (id) ON DELETE CASCADE,
-    PRIMARY KEY (role_id, permission_id)
+    role_id    uuid NOT NULL REFERENCES peristyle.role (id) ON DELETE CASCADE,
+    permission text NOT NULL REFERENCES peristyle.permission (name) ON DELETE CASCADE,
+    PRIMARY KEY (role_id, permission)
 );
-CREATE INDEX role_permission_permission ON peristyle.role_permission (permission_id);
+CREATE INDEX role_permission_permission ON peristyle.role_permission (permission);
 
 CREATE TABLE peristyle.account_role (
     account_id uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
@@ -111,36 +117,31 @@ CREATE INDEX client_app ON peristyle.client (app_id);
 
 -- What was given: sessions of browsers, codes, and families of refresh tokens.
 CREATE TABLE peristyle.session (
-    id           uuid PRIMARY KEY,
-    account_id   uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
-    device       text,
-    address      text,
-    auth_time    timestamptz NOT NULL,
-    created_at   timestamptz NOT NULL,
-    last_used_at timestamptz NOT NULL,
-    expires_at   timestamptz NOT NULL,
-    revoked_at   timestamptz
+    id               uuid PRIMARY KEY,
+    account_id       uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
+    device           text,
+    address          text,
+    authenticated_at timestamptz NOT NULL,
+    last_used_at     timestamptz NOT NULL,
+    expires_at       timestamptz NOT NULL,
+    ended_at         timestamptz
 );
 CREATE INDEX session_account ON peristyle.session (account_id);
 CREATE INDEX session_expires ON peristyle.session (expires_at);
 
 CREATE TABLE peristyle.family (
-    id         uuid PRIMARY KEY,
-    client_id  text NOT NULL REFERENCES peristyle.client (id) ON DELETE CASCADE,
-    account_id uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
-    session_id uuid,
-    scope      text NOT NULL,
-    nonce      text,
-    auth_time  timestamptz NOT NULL,
-    created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    revoked_at timestamptz,
-    reason     text
+    id               uuid PRIMARY KEY,
+    client_id        text NOT NULL REFERENCES peristyle.client (id) ON DELETE CASCADE,
+    account_id       uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
+    session_id       uuid,
+    scope            text,
+    authenticated_at timestamptz NOT NULL,
+    created_at       timestamptz NOT NULL,
+    ended_at         timestamptz
 );
 CREATE INDEX family_account ON peristyle.family (account_id);
 CREATE INDEX family_client ON peristyle.family (client_id);
 CREATE INDEX family_session ON peristyle.family (session_id);
-CREATE INDEX family_expires ON peristyle.family (expires_at);
 
 CREATE TABLE peristyle.refresh_token (
     hash             bytea PRIMARY KEY,
@@ -154,21 +155,20 @@ CREATE INDEX refresh_token_family ON peristyle.refresh_token (family_id);
 CREATE INDEX refresh_token_expires ON peristyle.refresh_token (expires_at);
 
 CREATE TABLE peristyle.code (
-    hash       bytea PRIMARY KEY,
-    client_id  text NOT NULL REFERENCES peristyle.client (id) ON DELETE CASCADE,
-    account_id uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
-    session_id uuid,
-    redirect   text NOT NULL,
-    challenge  text NOT NULL,
-    scope      text NOT NULL,
-    nonce      text,
-    auth_time  timestamptz NOT NULL,
-    created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
-    used_at    timestamptz,
-    family_id  uuid
+    hash             bytea PRIMARY KEY,
+    client_id        text NOT NULL REFERENCES peristyle.client (id) ON DELETE CASCADE,
+    account_id       uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
+    session_id       uuid NOT NULL,
+    redirect         text NOT NULL,
+    challenge        text NOT NULL,
+    scope            text,
+    nonce            text,
+    authenticated_at timestamptz NOT NULL,
+    expires_at       timestamptz NOT NULL,
+    used_by          uuid
 );
 CREATE INDEX code_expires ON peristyle.code (expires_at);
+CREATE INDEX code_session ON peristyle.code (session_id);
 CREATE INDEX code_account ON peristyle.code (account_id);
 CREATE INDEX code_client ON peristyle.code (client_id);
 
@@ -176,7 +176,7 @@ CREATE INDEX code_client ON peristyle.code (client_id);
 CREATE TABLE peristyle.link (
     hash       bytea PRIMARY KEY,
     account_id uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
-    purpose    text NOT NULL CHECK (purpose IN ('invite', 'reset')),
+    purpose    text NOT NULL CHECK (purpose IN ('invitation', 'reset')),
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     used_at    timestamptz
@@ -186,23 +186,29 @@ CREATE INDEX link_expires ON peristyle.link (expires_at);
 
 -- Public halves of the keys that sign; the private ones are files.
 CREATE TABLE peristyle.signing_key (
-    kid          text PRIMARY KEY,
-    public_key   bytea NOT NULL,
-    state        text NOT NULL CHECK (state IN ('announced', 'signing', 'retired')),
-    announced_at timestamptz NOT NULL,
-    signing_at   timestamptz,
-    retired_at   timestamptz,
-    publish_until timestamptz
+    kid        text PRIMARY KEY,
+    public_key jsonb NOT NULL,
+    state      text NOT NULL CHECK (state IN ('announced', 'signing', 'retired')),
+    -- Since when it is announced or signs, or until when a retired one is published.
+    moment     timestamptz NOT NULL
 );
 
 -- Failed sign-ins, counted by what they are throttled by.
 CREATE TABLE peristyle.failure (
-    key        text PRIMARY KEY,
+    key        bytea PRIMARY KEY,
     count      integer NOT NULL,
-    last_at    timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL
+    last_at    timestamptz NOT NULL
 );
-CREATE INDEX failure_expires ON peristyle.failure (expires_at);
+CREATE INDEX failure_last ON peristyle.failure (last_at);
+
+-- From where an account signed in before, so that failures elsewhere do not shut it out.
+CREATE TABLE peristyle.familiar (
+    account_id   uuid NOT NULL REFERENCES peristyle.account (id) ON DELETE CASCADE,
+    address      text NOT NULL,
+    last_used_at timestamptz NOT NULL,
+    PRIMARY KEY (account_id, address)
+);
+CREATE INDEX familiar_last ON peristyle.familiar (last_used_at);
 
 -- What happened.
 CREATE TABLE peristyle.event (
