@@ -177,12 +177,9 @@ impl Problem {
                 face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
             }
             Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
-            Problem::Unauthenticated => face(
-                StatusCode::UNAUTHORIZED,
-                "UNAUTHENTICATED",
-                "Not signed in",
-                "this needs an access token: Authorization: Bearer …",
-            ),
+            Problem::Unauthenticated => {
+                face(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
+            }
             Problem::InvalidToken(detail) => face(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
             Problem::NotFound(detail) => face(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
             Problem::MethodNotAllowed(allowed) => {

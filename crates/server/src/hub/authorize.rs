@@ -50,8 +50,7 @@ async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
 
 async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -> Result<String, Fault> {
     if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
-        let event =
-            Event::GrantRefused { client: granted.client().clone(), grant: None, error: ErrorCode::AccessDenied };
+        let event = Event::GrantRefused { client: granted.client().clone(), grant: None, error: ErrorCode::AccessDenied };
         store::events::append(hub.records(), &event, sender.occasion()).await?;
         return Ok(granted.deny());
     }
