@@ -61,7 +61,8 @@ pub fn router(
 fn cors(config: &Config) -> CorsLayer {
     let origins: Vec<HeaderValue> = config.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
+        // A browser is led to authorize and never fetches it: an answer that a page could read would be a code that it could read.
+        .allow_origin(AllowOrigin::predicate(move |origin, head| origins.contains(origin) && !head.uri.path().ends_with("/authorize")))
         .allow_credentials(true)
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
         .allow_headers(AllowHeaders::list([CONTENT_TYPE, axum::http::header::AUTHORIZATION, axum::http::header::ACCEPT, REQUEST_ID]))

@@ -55,8 +55,6 @@ async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -
         return Ok(granted.deny());
     }
     let (row, address) = granted.issue(&Code::from_random(clock::random()?), clock::now());
-    match store::codes::insert(hub.records(), &row, sender.occasion()).await? {
-        true => Ok(address),
-        false => Err(ENDED.into()),
-    }
+    let kept = store::codes::insert(hub.records(), &row, sender.occasion()).await?;
+    if kept { Ok(address) } else { Err(ENDED.into()) }
 }
