@@ -46,27 +46,27 @@ async fn a_fault_is_told_and_never_sent_on() {
     // contract I16.2, I1.3, attack 14
     let stage = Stage::start(Place::Sqlite).await;
     let challenge = verifier().challenge();
-    let cases: Vec<(Vec<(&str, &str)>, u16, &str)> = vec![
+    let cases = [
         // attack 12
-        (vec![("client_id", "nobody")], 401, "invalid_client"),
-        (vec![("client_id", "<script>")], 401, "invalid_client"),
+        (("client_id", "nobody"), 401, "invalid_client"),
+        (("client_id", "<script>"), 401, "invalid_client"),
         // attack 2, attack 3
-        (vec![("code_challenge", "")], 400, "invalid_request"),
-        (vec![("code_challenge_method", "plain")], 400, "invalid_request"),
-        (vec![("code_challenge_method", "S512")], 400, "invalid_request"),
-        (vec![("code_challenge", &challenge.as_str()[1..])], 400, "invalid_request"),
-        (vec![("state", "")], 400, "invalid_request"),
-        (vec![("response_type", "token")], 400, "invalid_request"),
+        (("code_challenge", ""), 400, "invalid_request"),
+        (("code_challenge_method", "plain"), 400, "invalid_request"),
+        (("code_challenge_method", "S512"), 400, "invalid_request"),
+        (("code_challenge", &challenge.as_str()[1..]), 400, "invalid_request"),
+        (("state", ""), 400, "invalid_request"),
+        (("response_type", "token"), 400, "invalid_request"),
         // attack 11
-        (vec![("redirect_uri", "https://shop.test/callback/")], 400, "invalid_request"),
-        (vec![("redirect_uri", "https://shop.test/callback?x=1")], 400, "invalid_request"),
-        (vec![("redirect_uri", "https://SHOP.test/callback")], 400, "invalid_request"),
-        (vec![("redirect_uri", "https://shop.test@evil.test/callback")], 400, "invalid_request"),
-        (vec![("redirect_uri", "https://shop.test/a/../callback")], 400, "invalid_request"),
-        (vec![("redirect_uri", "")], 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test/callback/"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test/callback?x=1"), 400, "invalid_request"),
+        (("redirect_uri", "https://SHOP.test/callback"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test@evil.test/callback"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test/a/../callback"), 400, "invalid_request"),
+        (("redirect_uri", ""), 400, "invalid_request"),
     ];
     for (change, status, code) in cases {
-        let path = authorize(&verifier(), &change);
+        let path = authorize(&verifier(), &[change]);
         let answer = stage.send(&get(&path)).await;
         assert_eq!(error(&answer, status), code, "{path}");
         assert!(answer.header("location").is_none() && answer.header("access-control-allow-origin").is_none());
