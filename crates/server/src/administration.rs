@@ -125,5 +125,9 @@ impl Administration<'_> {
 /// A name that people read: something in it, not too long, nothing that cannot be seen.
 fn readable(what: &str, text: &str) -> Result<String, Fault> {
     let fits = !text.is_empty() && text.len() <= 200 && text.trim() == text && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err(Fault::Invalid(format!("{what} is 1 to 200 bytes without control characters and without spaces at its ends"))) }
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err(Fault::Invalid(format!("{what} is 1 to 200 bytes without control characters and without spaces at its ends")))
+    }
 }

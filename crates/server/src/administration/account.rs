@@ -102,10 +102,8 @@ impl Administration<'_> {
         rights::lock(&mut transaction).await?;
         let mut account = self.touchable(&mut transaction, id).await?;
         let before = accounts::active_administrators(&mut transaction).await?;
-        let names = Names::check(
-            change.username.as_deref().or(account.username.as_deref()),
-            change.email.as_deref().or(account.email.as_deref()),
-        );
+        let names =
+            Names::check(change.username.as_deref().or(account.username.as_deref()), change.email.as_deref().or(account.email.as_deref()));
         let names = names.map_err(Fault::invalid)?;
         if account.username != names.username && account.username.as_ref() == Some(&account.code) {
             account.code = names.username.clone().unwrap_or(account.code);

@@ -6,8 +6,8 @@ use identity::account::rights::may_change_role;
 use identity::account::{Holding, Permission};
 use identity::event::{Change, Record};
 use store::records::Transaction;
-use store::roles::{self, RoleRecord};
 use store::rights;
+use store::roles::{self, RoleRecord};
 
 use crate::chance;
 

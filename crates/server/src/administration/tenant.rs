@@ -1,8 +1,8 @@
 //! Tenants: made, changed, removed.
 
 use identity::event::{Change, Record};
-use store::tenants::{self, Tenant};
 use store::rights;
+use store::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::chance;

@@ -155,7 +155,11 @@ pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
     clients::update(&world.records, &world.client, NOW).await.expect("a client");
     world.family().await;
     world.family().await;
-    assert_eq!(apps::members(&world.records, app.id).await.expect("a list"), [(world.account.id, Some(NOW))], "one row, by the first grant");
+    assert_eq!(
+        apps::members(&world.records, app.id).await.expect("a list"),
+        [(world.account.id, Some(NOW))],
+        "one row, by the first grant"
+    );
 
     app.access = Access::Closed;
     apps::update(&world.records, &app, NOW).await.expect("closed");

@@ -23,11 +23,11 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     for task in tasks {
         tried += usize::from(task.await.expect("a task"));
     }
-    assert_eq!(tried, 4, "as many as one after the other");
+    assert_eq!(tried, 5, "as many as one after the other");
     let refused = failures::attempt(&world.records, &watch, NOW).await.expect("an answer");
     assert!(matches!(refused, Err(Verdict::Wait(seconds)) if seconds > 0));
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
-    assert_eq!((evidence.pair.count, evidence.address.count, evidence.account.count), (4, 4, 4));
+    assert_eq!((evidence.pair.count, evidence.address.count, evidence.account.count), (5, 5, 5));
     assert_eq!(evidence.address_is, Familiarity::Strange);
 
     let later = NOW.plus(10);
@@ -35,7 +35,7 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     failures::forgive(&world.records, &watch, attempt, later).await.expect("forgiven");
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
     assert_eq!(evidence.pair, Failures::default());
-    assert_eq!((evidence.address, evidence.account), (Failures { count: 4, last: Some(NOW) }, Failures { count: 4, last: Some(NOW) }));
+    assert_eq!((evidence.address, evidence.account), (Failures { count: 5, last: Some(NOW) }, Failures { count: 5, last: Some(NOW) }));
     assert_eq!(evidence.address_is, Familiarity::Familiar);
 
     let client = Watch::client("web", "203.0.113.7");

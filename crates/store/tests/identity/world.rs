@@ -133,8 +133,7 @@ impl World {
     /// What is decided about a code now.
     pub(crate) async fn decide(&self, code: &Code, verifier: &Verifier) -> authorization_code::Outcome {
         let found = codes::presented(&self.records, "web", &code.digest()).await.expect("a read").expect("a client");
-        let presented =
-            authorization_code::Presented { client: self.authenticated(&found.client), redirect_uri: REDIRECT, verifier };
+        let presented = authorization_code::Presented { client: self.authenticated(&found.client), redirect_uri: REDIRECT, verifier };
         let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
         let (record, account) = found.code.unzip();
         authorization_code::decide(presented, record.as_ref(), account.as_ref(), fresh, NOW)
