@@ -1,8 +1,10 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
+pub mod administration;
 mod ask;
 pub mod auth;
 pub mod boot;
+pub mod chance;
 pub mod cli;
 pub mod client;
 pub mod config;
