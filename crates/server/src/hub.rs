@@ -14,6 +14,7 @@ mod hasher;
 mod incoming;
 mod introspect;
 mod keys;
+mod link;
 mod logout;
 pub(crate) mod me;
 mod metadata;
@@ -187,6 +188,7 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
         .route("/.well-known/jwks.json", get(async move |headers: HeaderMap| keys.keys().current().document().answer(&headers)))
         .route("/userinfo", any(serve!(hub, userinfo::answer)))
         .route("/sign-in", any(serve!(hub, sign_in::answer)))
+        .route("/password", any(serve!(hub, link::answer)))
         .route("/", any(serve!(hub, account_page::answer)))
         .route("/api/iam/me", get(me::answer))
         .merge(crate::pages::hub::routes())

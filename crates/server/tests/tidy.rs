@@ -214,7 +214,13 @@ fn dynamic_sql_is_executed_in_the_store_alone() {
         "batch_execute(",
         "execute_batch(",
     ];
-    let places = ["crates/store/src/postgres", "crates/store/src/sqlite", "crates/store/src/run", "crates/store/src/schema", "crates/store/src/records/"];
+    let places = [
+        "crates/store/src/postgres",
+        "crates/store/src/sqlite",
+        "crates/store/src/run",
+        "crates/store/src/schema",
+        "crates/store/src/records/",
+    ];
     let executed = lines_with(&sources(), &words, |path, _| places.iter().any(|place| path.starts_with(place)));
     none("SQL is executed outside the store's readers", &executed);
 }

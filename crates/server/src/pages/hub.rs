@@ -83,6 +83,24 @@ pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
     response
 }
 
+/// The form behind a one-time link. Its address is the link itself, so nobody is told where this page was.
+pub(crate) fn set_password(link: &str, refusal: Option<&Fault>) -> Response<Body> {
+    let refused = refusal.map_or_else(String::new, |fault| refused(told(fault)));
+    let body = format!(
+        "<h1>Choose a password</h1><p>It has at least 8 characters; longer is better.</p>{refused}\
+         <form method=\"post\" action=\"/password\"><input type=\"hidden\" name=\"link\" value=\"{}\">\
+         <label for=\"password\">New password</label>\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required autofocus>\
+         <button type=\"submit\">Set password</button></form>",
+        escaped(link)
+    );
+    let mut response = document("Choose a password", "", &body);
+    if let Some(fault) = refusal {
+        fault.mark(&mut response);
+    }
+    response
+}
+
 /// Asks before signing out.
 pub(crate) fn confirm_logout(parameters: &Parameters) -> Response<Body> {
     let kept = ["id_token_hint", "client_id", "post_logout_redirect_uri", "state"];

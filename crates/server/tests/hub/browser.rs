@@ -118,6 +118,28 @@ async fn a_logout_ends_the_session_and_what_it_gave() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_sets_a_password_once() {
+    // contract I17.7, I9.5
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let token = identity::opaque::LinkToken::from_random([3; 32]);
+        let link = identity::link::LinkRecord::make(&token, stage.account, identity::link::LinkPurpose::Reset, crate::stage::now());
+        let mut transaction = stage.records.begin().await.unwrap();
+        store::links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
+        transaction.commit().await.unwrap();
+        let text = token.expose();
+        let page = stage.send(&get(&format!("/password?link={}", text.as_str()))).await;
+        assert!(page.status() == 200 && page.text().contains("new-password"), "{}", page.text());
+        let set = |password| posted("/password", &[("link", text.as_str()), ("password", password)]);
+        assert_eq!(stage.send(&set("short")).await.status(), 400);
+        assert_eq!(stage.send(&set("a brand new one")).await.status(), 303);
+        assert_eq!(stage.send(&set("a third one, too")).await.status(), 400);
+        let signed = stage.send(&posted("/sign-in", &[("username", "ada"), ("password", "a brand new one")])).await;
+        assert_eq!(signed.status(), 303);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_ends_everything_but_this_session() {
     // contract I17.6
     for place in PLACES {
