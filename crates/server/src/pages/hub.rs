@@ -3,7 +3,9 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_FRAME_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, WWW_AUTHENTICATE, X_FRAME_OPTIONS,
+};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 use identity::parameters::Parameters;
@@ -62,7 +64,6 @@ pub(crate) fn sign_in(page: &SignIn<'_>) -> Response<Body> {
     let mut response = document(&title, "", &body);
     if let Some(fault) = page.refusal {
         fault.mark(&mut response);
-        response.headers_mut().remove(axum::http::header::WWW_AUTHENTICATE);
     }
     response
 }
@@ -79,6 +80,8 @@ pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
     );
     let mut response = document("This did not work", "", &body);
     fault.mark(&mut response);
+    // A browser would ask for a password of its own, over our page.
+    response.headers_mut().remove(WWW_AUTHENTICATE);
     set(&mut response, REFERRER_POLICY, "no-referrer");
     response
 }

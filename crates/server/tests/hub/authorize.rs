@@ -72,6 +72,7 @@ async fn a_fault_is_told_and_never_sent_on() {
         assert!(answer.header("location").is_none() && answer.header("access-control-allow-origin").is_none());
         let page = stage.send(&get(&path).header("accept", "text/html,*/*;q=0.8")).await;
         assert_eq!(page.status(), status);
+        assert!(page.header("www-authenticate").is_none(), "a browser would show a dialog of its own");
         // attack 40, attack 41
         assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
         assert_eq!(page.header("x-frame-options"), Some("DENY"));
@@ -79,6 +80,21 @@ async fn a_fault_is_told_and_never_sent_on() {
     }
     let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
     assert_eq!(error(&stage.send(&get(&twice)).await, 400), "invalid_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_can_read_what_authorize_answers() {
+    // contract I16.2, attack 48
+    let mut setup = crate::stage::setup();
+    setup.cors = vec!["https://app.test".to_owned()];
+    let stage = Stage::with(Place::Sqlite, &setup).await;
+    for (path, allowed) in [("/authorize?x=1", None), ("/api/o-auth/authorize", None), ("/.well-known/jwks.json", Some("https://app.test"))]
+    {
+        let answer = stage.send(&get(path).header("origin", "https://app.test")).await;
+        assert_eq!(answer.header("access-control-allow-origin"), allowed, "{path}");
+        let strange = stage.send(&get(path).header("origin", "https://evil.test")).await;
+        assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,6 +45,21 @@ async fn a_code_becomes_tokens_once_and_a_replay_revokes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_code_is_for_its_client_and_its_minute() {
+    // contract I3.2, attack 8
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let code = stage.code(&verifier(), "openid").await;
+        let secret = stage.add_client("other", &GrantType::ALL, None).await;
+        let stolen = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("other", &secret));
+        assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
+        let old = "UPDATE peristyle.code SET expires_at = $1";
+        stage.records.run(old, &[store::records::Bind::Instant(1_000_000)]).await.unwrap();
+        assert_eq!(error(&stage.redeem(&code, &verifier()).await, 400), "invalid_grant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_many_parallel_redemptions_one_wins() {
     // contract I15.2, attack 7
     for place in PLACES {

@@ -9,6 +9,9 @@ async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
     let stage = Stage::start(Place::Sqlite).await;
     let found = stage.send(&get("/.well-known/openid-configuration")).await.good();
     assert_eq!(found, stage.send(&get("/.well-known/oauth-authorization-server")).await.good());
+    // attack 46: the issuer is configured and never taken from a request
+    let spoofed = get("/.well-known/openid-configuration").header("x-forwarded-host", "evil.test").header("x-forwarded-proto", "https");
+    assert_eq!(found, stage.send(&spoofed).await.good());
     assert_eq!(found["issuer"], ISSUER);
     assert_eq!(found["jwks_uri"], format!("{ISSUER}/.well-known/jwks.json"));
     assert_eq!(found["code_challenge_methods_supported"], serde_json::json!(["S256"]));

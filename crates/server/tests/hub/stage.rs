@@ -59,8 +59,12 @@ pub fn now() -> Moment {
 
 impl Stage {
     pub async fn start(place: Place) -> Self {
+        Stage::with(place, &setup()).await
+    }
+
+    pub async fn with(place: Place, setup: &Setup) -> Self {
         let database = Database::with(place, SCRIPT).await;
-        let server = setup().serve(&database).await;
+        let server = setup.serve(&database).await;
         let settings = DatabaseSettings { pool: 4, ..DatabaseSettings::default() };
         let records = Records::of(&store::Database::open(&database.url, &settings).unwrap()).unwrap();
         let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), _database: database };
