@@ -9,7 +9,7 @@ use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
-    // contract I16.1, I1.1, I1.2
+    // contract I21.1, I1.1, I1.2
     for place in PLACES {
         let stage = Stage::start(place).await;
         let answer = stage.send(&get(&authorize(&verifier(), &[]))).await;
@@ -43,7 +43,7 @@ async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_is_told_and_never_sent_on() {
-    // contract I16.2, I1.3, attack 14
+    // contract I21.2, I1.3, attack 14
     let stage = Stage::start(Place::Sqlite).await;
     let challenge = verifier().challenge();
     let cases = [
@@ -84,7 +84,7 @@ async fn a_fault_is_told_and_never_sent_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_can_read_what_authorize_answers() {
-    // contract I16.2, attack 48
+    // contract I21.2, attack 48
     let mut setup = crate::stage::setup();
     setup.cors = vec!["https://app.test".to_owned()];
     let stage = Stage::with(Place::Sqlite, &setup).await;
@@ -99,7 +99,7 @@ async fn no_page_can_read_what_authorize_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_app_admits_the_listed_alone() {
-    // contract I16.3
+    // contract I21.3
     for place in PLACES {
         let stage = Stage::start(place).await;
         let app = App { id: Uuid::new_v4(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };

@@ -5,7 +5,7 @@ use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
-    // contract I17.1
+    // contract I22.1
     let stage = Stage::start(Place::Sqlite).await;
     let page = stage.send(&get("/sign-in")).await;
     let text = page.text();
@@ -28,7 +28,7 @@ async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_post_of_another_origin_is_refused() {
-    // contract I17.2, I10.2, attack 15
+    // contract I22.2, I10.2, attack 15
     let stage = Stage::start(Place::Sqlite).await;
     let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
     for (name, value) in
@@ -57,7 +57,7 @@ async fn a_continuation_that_leaves_the_hub_is_dropped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cookie_is_guarded_and_never_a_bearer() {
-    // contract I17.3, I5.7, attack 17, attack 25, attack 42
+    // contract I22.3, I5.7, attack 17, attack 25, attack 42
     for place in PLACES {
         let stage = Stage::start(place).await;
         let answer = stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await;
@@ -79,7 +79,7 @@ async fn the_cookie_is_guarded_and_never_a_bearer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
-    // contract I17.4, I9.3
+    // contract I22.4, I9.3
     let stage = Stage::start(Place::Sqlite).await;
     let tokens = stage.tokens().await;
     let answer = stage.send(&posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())])).await;
@@ -91,7 +91,7 @@ async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_ends_the_session_and_what_it_gave() {
-    // contract I17.5, I9.2, attack 35
+    // contract I22.5, I9.2, attack 35
     for place in PLACES {
         let stage = Stage::start(place).await;
         let code = stage.code(&verifier(), "openid").await;
@@ -119,7 +119,7 @@ async fn a_logout_ends_the_session_and_what_it_gave() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_sets_a_password_once() {
-    // contract I17.7, I9.5
+    // contract I22.7, I9.5
     for place in PLACES {
         let stage = Stage::start(place).await;
         let token = identity::opaque::LinkToken::from_random([3; 32]);
@@ -141,7 +141,7 @@ async fn a_link_sets_a_password_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_ends_everything_but_this_session() {
-    // contract I17.6
+    // contract I22.6
     for place in PLACES {
         let stage = Stage::start(place).await;
         let tokens = stage.tokens().await;

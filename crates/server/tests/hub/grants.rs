@@ -9,7 +9,7 @@ use crate::support::{PLACES, Request, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_code_becomes_tokens_once_and_a_replay_revokes_them() {
-    // contract I15.1, I3.1, I3.3
+    // contract I20.1, I3.1, I3.3
     for place in PLACES {
         let stage = Stage::start(place).await;
         let code = stage.code(&verifier(), "openid email").await;
@@ -61,7 +61,7 @@ async fn a_code_is_for_its_client_and_its_minute() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_parallel_redemptions_one_wins() {
-    // contract I15.2, attack 7
+    // contract I20.2, attack 7
     for place in PLACES {
         let stage = Stage::start(place).await;
         let code = stage.code(&verifier(), "openid").await;
@@ -87,7 +87,7 @@ async fn of_many_parallel_redemptions_one_wins() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refresh_token_has_one_successor_and_a_retry_gets_the_same() {
-    // contract I15.3, I4.2, attack 34, attack 35, attack 36
+    // contract I20.3, I4.2, attack 34, attack 35, attack 36
     for place in PLACES {
         let stage = Stage::start(place).await;
         let first = stage.tokens().await;
@@ -112,7 +112,7 @@ async fn a_refresh_token_has_one_successor_and_a_retry_gets_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_password_becomes_tokens_and_never_a_session() {
-    // contract I15.4, attack 31
+    // contract I20.4, attack 31
     for place in PLACES {
         let stage = Stage::start(place).await;
         let ask = |name: &'static str, password: &'static str| [("grant_type", "password"), ("username", name), ("password", password)];
@@ -134,7 +134,7 @@ async fn a_password_becomes_tokens_and_never_a_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_error_of_the_token_endpoint_is_told_in_its_own_words() {
-    // contract I15.5, I8.2
+    // contract I20.5, I8.2
     let stage = Stage::start(crate::support::Place::Sqlite).await;
     let password = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
     // attack 28, attack 29
@@ -174,7 +174,7 @@ async fn every_error_of_the_token_endpoint_is_told_in_its_own_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_delay_page_and_grant_alike() {
-    // contract I15.6, attack 32
+    // contract I20.6, attack 32
     for place in PLACES {
         let stage = Stage::start(place).await;
         let wrong = [("grant_type", "password"), ("username", "ada"), ("password", "not it, sorry")];

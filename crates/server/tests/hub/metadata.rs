@@ -5,7 +5,7 @@ use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
-    // contract I18.1, I6.1
+    // contract I23.1, I6.1
     let stage = Stage::start(Place::Sqlite).await;
     let found = stage.send(&get("/.well-known/openid-configuration")).await.good();
     assert_eq!(found, stage.send(&get("/.well-known/oauth-authorization-server")).await.good());
@@ -25,7 +25,7 @@ async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_introspected_until_it_is_revoked() {
-    // contract I18.2, I18.3, I18.4
+    // contract I23.2, I23.3, I23.4
     for place in PLACES {
         let stage = Stage::start(place).await;
         let tokens = stage.tokens().await;

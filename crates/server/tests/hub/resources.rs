@@ -13,7 +13,7 @@ async fn token_of(stage: &Stage, name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
-    // contract I19.1
+    // contract I24.1
     for place in PLACES {
         let stage = Stage::start(place).await;
         stage.add_account("bob", &[]).await;
@@ -45,7 +45,7 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_records_are_resources_and_their_secrets_have_no_name() {
-    // contract I19.2, I19.3
+    // contract I24.2, I24.3
     for place in PLACES {
         let stage = Stage::start(place).await;
         let names = [
