@@ -1,9 +1,20 @@
-//! The private key a process signs with: PEM, PKCS#8 or PKCS#1, RSA of at least 2048 bits.
+//! The RSA keys that tokens are signed with: the private half (PEM, PKCS#8 or PKCS#1, at least 2048 bits), the public half, the key set
+//! that a hub publishes and a satellite reads, and the rotation from one key to the next.
 
+pub mod key_set;
+pub mod public;
+pub mod rotation;
+
+use aws_lc_rs::encoding::AsDer;
+use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
-use aws_lc_rs::signature::{KeyPair, RsaKeyPair};
+use aws_lc_rs::signature::{KeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject;
+use zeroize::Zeroizing;
+
+pub use key_set::{KeySet, KeySetFault};
+pub use public::{KeyId, PublicKey};
 
 /// Why a key cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,14 +31,31 @@ pub enum KeyError {
     /// Fewer than 2048 bits.
     #[error("is too short: RSA of at least 2048 bits is needed")]
     Short,
+    /// The library refused to make, write or use a key.
+    #[error("could not be made, written or used")]
+    Unusable,
 }
 
-/// A key that can sign. It has no `Display`, and its `Debug` tells nothing.
-pub struct PrivateKey(RsaKeyPair);
+/// How long a new key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyLength {
+    /// 2048 bits.
+    Bits2048,
+    /// 3072 bits.
+    Bits3072,
+    /// 4096 bits.
+    Bits4096,
+}
+
+/// A key that can sign. It has no `Display`, and its `Debug` tells nothing but the public id.
+pub struct PrivateKey {
+    pair: RsaKeyPair,
+    public: PublicKey,
+}
 
 impl std::fmt::Debug for PrivateKey {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("PrivateKey(…)")
+        write!(out, "PrivateKey({}, …)", self.public.id())
     }
 }
 
@@ -43,7 +71,7 @@ impl PrivateKey {
             _ => return Err(KeyError::Malformed),
         };
         match pair {
-            Ok(pair) if pair.public_modulus_len() >= KeySize::Rsa2048.len() => Ok(PrivateKey(pair)),
+            Ok(pair) if pair.public_modulus_len() >= KeySize::Rsa2048.len() => PrivateKey::from_pair(pair),
             Ok(_) => Err(KeyError::Short),
             // The library tells a short key from a broken one by this word alone.
             Err(refused) if refused.to_string().contains("TooSmall") => Err(KeyError::Short),
@@ -51,8 +79,43 @@ impl PrivateKey {
         }
     }
 
-    /// The public half, as DER.
+    /// Makes a key. The one place of this crate where randomness is not an argument: the search for primes takes an unbounded amount
+    /// of it, and the library has no way to be given it.
+    pub fn generate(length: KeyLength) -> Result<Self, KeyError> {
+        let size = match length {
+            KeyLength::Bits2048 => KeySize::Rsa2048,
+            KeyLength::Bits3072 => KeySize::Rsa3072,
+            KeyLength::Bits4096 => KeySize::Rsa4096,
+        };
+        PrivateKey::from_pair(RsaKeyPair::generate(size).map_err(|_| KeyError::Unusable)?)
+    }
+
+    fn from_pair(pair: RsaKeyPair) -> Result<Self, KeyError> {
+        let components = aws_lc_rs::rsa::PublicKeyComponents::from(pair.public_key());
+        let public = PublicKey::from_components(&components.n, &components.e).ok_or(KeyError::Malformed)?;
+        Ok(PrivateKey { pair, public })
+    }
+
+    /// The public half, as DER (RFC 8017).
     pub fn public_key(&self) -> &[u8] {
-        self.0.public_key().as_ref()
+        self.pair.public_key().as_ref()
+    }
+
+    /// The public half, to verify with and to publish.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The key as PKCS#8 PEM, for the key file.
+    pub fn to_pem(&self) -> Result<Zeroizing<String>, KeyError> {
+        let der = self.pair.as_der().map_err(|_| KeyError::Unusable)?;
+        Ok(Zeroizing::new(public::pem("PRIVATE KEY", der.as_ref())))
+    }
+
+    /// An RS256 signature. PKCS#1 v1.5 uses no randomness; the library takes a generator and ignores it.
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        let mut signature = vec![0; self.pair.public_modulus_len()];
+        self.pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature).map_err(|_| KeyError::Unusable)?;
+        Ok(signature)
     }
 }

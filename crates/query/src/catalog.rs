@@ -245,6 +245,11 @@ impl Resource {
         self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
     }
 
+    /// Whether the program itself declares it: a record of the identity half.
+    pub fn is_own(&self) -> bool {
+        resolve::OWN_CONTEXTS.contains(&self.context.as_str())
+    }
+
     /// The relation of this name.
     pub fn relation(&self, name: &str) -> Option<&Relation> {
         self.relation_index.get(name).map(|index| &self.relations[*index])
@@ -259,7 +264,12 @@ impl Resource {
 impl Catalog {
     /// Resolves a manifest; all its faults are reported.
     pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
-        resolve::resolve(manifest)
+        resolve::resolve(&Manifest::default(), manifest)
+    }
+
+    /// Resolves a manifest together with the program's own, which alone may declare the contexts of the identity half.
+    pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
+        resolve::resolve(own, manifest)
     }
 
     /// Every resource, in the order of the manifest.

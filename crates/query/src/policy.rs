@@ -35,6 +35,11 @@ impl Viewer {
         Viewer { permissions: Holding::These(permissions.into_iter().collect()), account }
     }
 
+    /// An account that holds every permission, also those that only this process knows.
+    pub fn administrator(account: serde_json::Value) -> Self {
+        Viewer { permissions: Holding::Every, account }
+    }
+
     /// The person at the command line, who could read the database without us. Never made from a request.
     pub fn operator() -> Self {
         Viewer { permissions: Holding::Every, account: serde_json::json!({}) }

@@ -7,12 +7,13 @@ use query::plan::{self, Operation};
 use query::policy::{self, Entrance, Viewer};
 use query::sql::{self, Query};
 
+use crate::auth::Caller;
 use crate::boot::Service;
 use crate::error::Problem;
 
 /// Permission is decided before the statement is looked at.
-pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, viewer: &Viewer) -> Result<Entrance<'s>, Problem> {
-    policy::enter(&service.catalog, resource, viewer).map_err(|policy::Denied| Problem::Forbidden)
+pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, caller: &Caller) -> Result<Entrance<'s>, Problem> {
+    policy::enter(&service.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
 }
 
 /// Validates what a parsed `{query?, constraint?}` asks, for the row with this key where one is named, and writes its SQL.

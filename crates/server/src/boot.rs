@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use identity::keys::PrivateKey;
+use identity::account::Permission;
 use identity::strategy::Strategy;
 use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::sql::Dialect;
 use store::check::{Report, Severity};
+use store::records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::auth::Gate;
 use crate::config::{Config, ManifestPath};
 use crate::graphql::Engine;
+use crate::hub::{self, Hub, KeyFiles};
 
 /// Why a process cannot start: one message, for the person who starts it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,59 +58,90 @@ impl Reader {
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
-    authority(config)?;
-    let mut catalog = catalog(&config.manifest)?;
+    let files = authority(config)?;
+    let declared = manifest(&config.manifest)?;
+    let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
+    let own = match config.strategy {
+        Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
+        Strategy::None | Strategy::PlatformHub => Manifest::default(),
+    };
+    let name = config.manifest.path().display().to_string();
+    let mut catalog = Catalog::resolve_beside(&own, &declared).map_err(|error| BootError(error.in_file(&name)))?;
     let primary = open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let replica =
         config.database_read_url.as_deref().map(|url| open(("DATABASE_READ_URL", url), &config.database, &catalog)).transpose()?;
-    if !catalog.resources().is_empty() {
+    if !declared.resources.is_empty() {
         let report = bind(&mut catalog, &primary).await?;
-        refuse_errors(&report, config.manifest.path().display().to_string().as_str())?;
+        refuse_errors(&report, &name)?;
     }
+    let gate = match files {
+        Some(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
+        None => Gate::open(),
+    };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate: Gate::open(), graphql })
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql })
 }
 
 /// The identity role: a warning under `none`, a usable key under every other.
-fn authority(config: &Config) -> Result<(), BootError> {
+fn authority(config: &Config) -> Result<Option<KeyFiles>, BootError> {
     if config.strategy == Strategy::None {
         tracing::warn!(
             "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
         );
-        return Ok(());
+        return Ok(None);
     }
-    let path = config.private_key_path.display();
-    let text = std::fs::read_to_string(&config.private_key_path).map_err(|error| {
-        BootError(format!(
-            "OAUTH_PRIVATE_KEY_PATH: the private key {path} cannot be read: {error}; OAUTH_STRATEGY={} needs one",
-            config.strategy.as_str()
-        ))
-    })?;
-    PrivateKey::from_pem(&text).map_err(|error| BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {path} {error}")))?;
-    Err(BootError(format!("OAUTH_STRATEGY={} is not built yet in this version; use none", config.strategy.as_str())))
+    let files = KeyFiles::read(config)?;
+    if config.strategy == Strategy::PlatformHub {
+        return Err(BootError(format!("OAUTH_STRATEGY={} is not built yet in this version; use none", config.strategy.as_str())));
+    }
+    Ok(Some(files))
 }
 
-/// Reads and resolves the manifest.
+/// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
+async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
+    let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
+    let records = Records::of(database).map_err(failed)?;
+    for step in records.migrate().await.map_err(failed)? {
+        tracing::info!(step, "the tables of the hub were brought up to date");
+    }
+    let named = catalog.resources().iter().filter_map(|resource| resource.permission.as_deref());
+    let permissions = named.filter_map(|name| Permission::parse(name).ok());
+    store::rights::declare(&records, permissions, hub::now()).await.map_err(failed)?;
+    if store::accounts::count(&records).await.map_err(failed)? == 0 {
+        tracing::warn!(
+            "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
+        );
+    }
+    let hub = Hub::open(config, records, files).await?;
+    tokio::spawn(hub::keep(hub.clone()));
+    Ok(hub)
+}
+
+/// Reads and resolves the manifest by itself.
 pub fn catalog(manifest: &ManifestPath) -> Result<Catalog, BootError> {
+    let name = manifest.path().display().to_string();
+    Catalog::resolve(&self::manifest(manifest)?).map_err(|error| BootError(error.in_file(&name)))
+}
+
+fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {
     let path = manifest.path();
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
             tracing::warn!("no manifest at {name}: no resource is declared, so nothing can be asked; `peristyle introspect` writes one");
-            return Ok(Catalog::default());
+            return Ok(Manifest::default());
         }
         Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}"))),
     };
-    let manifest = Manifest::read(&text).map_err(|error| BootError(error.in_file(&name)))?;
-    Catalog::resolve(&manifest).map_err(|error| BootError(error.in_file(&name)))
+    Manifest::read(&text).map_err(|error| BootError(error.in_file(&name)))
 }
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
 pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
     if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
         let missing = !std::path::Path::new(path).exists();
-        if missing && !catalog.resources().is_empty() {
+        if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
             return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
         }
         if missing {

@@ -1,10 +1,20 @@
 //! The command line. Every command says in one line what to fix and exits non-zero, or does its work and exits zero.
 
+mod account;
+mod app;
 mod check;
+mod client;
+mod desk;
+mod event;
 mod explain;
 mod introspect;
+mod keys;
+mod migrate;
+mod role;
 mod schema;
 mod serve;
+mod session;
+mod tenant;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -51,6 +61,39 @@ enum Command {
     /// Print a description that machines can read: OpenAPI, GraphQL, JSON Schema or TypeScript
     #[command(after_help = "Examples:\n  peristyle schema openapi > openapi.json\n  peristyle schema typescript > peristyle.ts")]
     Schema(schema::Arguments),
+    /// Make and rotate the keys that tokens are signed with
+    #[command(after_help = "Example:\n  peristyle keys generate")]
+    Keys(keys::Arguments),
+    /// Roles and what they hold
+    #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get")]
+    Role(role::Arguments),
+    /// Accounts and their passwords
+    #[command(
+        after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
+    )]
+    Account(account::Arguments),
+    /// OAuth clients and their secrets
+    #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
+    Client(client::Arguments),
+    /// Tenants
+    #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
+    Tenant(tenant::Arguments),
+    /// Apps and who may sign in to them
+    #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop")]
+    App(app::Arguments),
+    /// Sessions: list them, end them
+    #[command(after_help = "Example:\n  peristyle session list")]
+    Session(session::Arguments),
+    /// The audit log
+    #[command(after_help = "Example:\n  peristyle event follow")]
+    Event(event::Arguments),
+    /// Bring the hub's own tables to the shape this version needs
+    #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/hub peristyle migrate")]
+    Migrate {
+        /// Print one JSON object for programs
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// A command that could not do its work: one message, for the person who typed it.
@@ -86,6 +129,15 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             Command::Introspect(arguments) => introspect::run(&config, arguments).await,
             Command::Explain(arguments) => explain::run(&config, arguments).await,
             Command::Schema(arguments) => schema::run(&config, &arguments),
+            Command::Keys(arguments) => keys::run(&config, arguments).await,
+            Command::Role(arguments) => role::run(&config, arguments).await,
+            Command::Account(arguments) => account::run(&config, arguments).await,
+            Command::Client(arguments) => client::run(&config, arguments).await,
+            Command::Tenant(arguments) => tenant::run(&config, arguments).await,
+            Command::App(arguments) => app::run(&config, arguments).await,
+            Command::Session(arguments) => session::run(&config, arguments).await,
+            Command::Event(arguments) => event::run(&config, arguments).await,
+            Command::Migrate { json } => migrate::run(&config, if json { Output::Json } else { Output::Text }).await,
         }
     })
 }

@@ -23,6 +23,8 @@ pub struct Config {
     pub strategy: Strategy,
     /// The private key, needed in every role but `none`.
     pub private_key_path: PathBuf,
+    /// What is done about a key file that others can read.
+    pub key_mode: KeyMode,
     /// The database.
     pub database_url: String,
     /// A replica that reads may use.
@@ -47,6 +49,15 @@ pub struct Config {
     pub log: String,
     /// How logs look.
     pub log_format: LogFormat,
+}
+
+/// What is done about a key file that others can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyMode {
+    /// A warning: secrets of containers are mounted so.
+    Warn,
+    /// The process does not start.
+    Strict,
 }
 
 /// Where the manifest is, and whether somebody said so.
@@ -124,6 +135,10 @@ impl Config {
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
+            key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
+                "strict" => KeyMode::Strict,
+                _ => KeyMode::Warn,
+            },
             database_url: database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?,
             database_read_url: read_url(&read("DATABASE_READ_URL"))?,
             database: DatabaseSettings {
@@ -163,9 +178,10 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 16] = [
+const VARIABLES: [&str; 17] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
+    "OAUTH_KEY_MODE",
     "DATABASE_URL",
     "DATABASE_READ_URL",
     "DATABASE_POOL",
@@ -315,6 +331,7 @@ mod tests {
             ("APP_CORS_ORIGIN", "https://a.example,*", "without a path"),
             ("TRUSTED_PROXIES", "10.0.0.1,proxy", "IP addresses"),
             ("GRAPHQL_INTROSPECTION", "yes", "on or off"),
+            ("OAUTH_KEY_MODE", "lax", "warn or strict"),
             ("LOG_FORMAT", "xml", "text or json"),
             ("LOG", "peristyle=loud", "info"),
         ] {

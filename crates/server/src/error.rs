@@ -1,7 +1,9 @@
 //! Problems as clients see them: the only file that chooses statuses.
 
+pub(crate) mod oauth;
+
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use query::error::Fault;
 use serde::Serialize;
@@ -13,6 +15,10 @@ pub enum Problem {
     Statement(query::error::Error),
     /// The caller may not.
     Forbidden,
+    /// The caller has not said who they are.
+    Unauthenticated,
+    /// The caller's token is not good.
+    InvalidToken(&'static str),
     /// No such path, or no such row.
     NotFound(&'static str),
     /// Another method is meant.
@@ -58,6 +64,9 @@ pub enum Refusal {
     Total,
 }
 
+/// RFC 6750's word for a token that is not good.
+const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+
 /// The problem of an address that leads nowhere.
 pub(crate) const NOWHERE: Problem = Problem::NotFound("there is nothing at this address");
 
@@ -89,6 +98,8 @@ pub(crate) fn told() -> Vec<Told> {
     let every = [
         Problem::Statement(fault),
         Problem::BrokenBody,
+        Problem::Unauthenticated,
+        Problem::InvalidToken(""),
         Problem::Forbidden,
         NOWHERE,
         Problem::MethodNotAllowed("GET"),
@@ -104,6 +115,7 @@ pub(crate) fn told() -> Vec<Told> {
         let Face { status, code, title, .. } = problem.face();
         let header = problem.header(status).map(|(name, _)| match name {
             ALLOW => ("Allow", "The method that is meant"),
+            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
             _ => ("Retry-After", "Seconds to wait before trying again"),
         });
         Told { status: status.as_u16(), code, title, header }
@@ -165,6 +177,10 @@ impl Problem {
                 face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
             }
             Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
+            Problem::Unauthenticated => {
+                face(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
+            }
+            Problem::InvalidToken(detail) => face(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
             Problem::NotFound(detail) => face(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
             Problem::MethodNotAllowed(allowed) => {
                 face(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this address takes {allowed}"))
@@ -260,14 +276,16 @@ impl Problem {
 
     fn mark(&self, response: &mut Response<Body>) {
         if let Some((name, value)) = self.header(self.face().status) {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            response.headers_mut().insert(name, value);
         }
     }
 
-    fn header(&self, status: StatusCode) -> Option<(HeaderName, &'static str)> {
+    fn header(&self, status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Problem::MethodNotAllowed(allowed) => Some((ALLOW, allowed)),
-            _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, "2")),
+            Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
+            Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }
     }

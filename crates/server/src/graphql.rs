@@ -24,6 +24,7 @@ use crate::boot::BootError;
 use crate::config::Introspection;
 
 pub(crate) use http::routes;
+pub(crate) use schema::ACCOUNT;
 
 use document::Documents;
 use schema::Question;

@@ -1,6 +1,7 @@
 //! Pages for people, served by the binary itself: nothing on them comes from elsewhere.
 
 mod docs;
+pub(crate) mod hub;
 mod resources;
 
 use axum::Router;

@@ -20,7 +20,7 @@ use crate::error::{NOWHERE, Problem};
 use crate::explain;
 
 pub(crate) use answer::json as json_answer;
-pub(crate) use request::{body as read_body, key_parts};
+pub(crate) use request::{body as read_body, bytes as read_bytes, key_parts};
 
 /// The addresses of the declared resources.
 pub(crate) fn routes() -> Router<Service> {
@@ -58,17 +58,18 @@ impl Asked {
         if request.method() != Method::POST {
             return Err(Problem::MethodNotAllowed("POST"));
         }
-        let viewer = service.gate.viewer();
+        let caller = service.gate.caller(request.headers()).await?;
+        let viewer = caller.viewer();
         // Permission is decided before the statement is looked at.
-        let entrance = ask::enter(service, resource, &viewer)?;
+        let entrance = ask::enter(service, resource, &caller)?;
         match self {
             Asked::Explain => {
                 if !viewer.holds(explain::PERMISSION) {
-                    return Err(Problem::Forbidden);
+                    return Err(caller.refusal());
                 }
-                Box::pin(explain::answer(service, entrance, &viewer, request)).await
+                Box::pin(explain::answer(service, entrance, viewer, request)).await
             }
-            Asked::Rows(operation, id) => rows(service, entrance, &viewer, (operation, id), request).await,
+            Asked::Rows(operation, id) => rows(service, entrance, viewer, (operation, id), request).await,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{graphql, openapi, pages, rest};
+use crate::{graphql, hub, openapi, pages, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -36,6 +36,7 @@ pub fn router(
     let compression =
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let description = openapi::served(&service.catalog);
+    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -43,6 +44,7 @@ pub fn router(
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
+        .merge(hub)
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
@@ -59,7 +61,8 @@ pub fn router(
 fn cors(config: &Config) -> CorsLayer {
     let origins: Vec<HeaderValue> = config.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
+        // A browser is led to authorize and never fetches it: an answer that a page could read would be a code that it could read.
+        .allow_origin(AllowOrigin::predicate(move |origin, head| origins.contains(origin) && !head.uri.path().ends_with("/authorize")))
         .allow_credentials(true)
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
         .allow_headers(AllowHeaders::list([CONTENT_TYPE, axum::http::header::AUTHORIZATION, axum::http::header::ACCEPT, REQUEST_ID]))

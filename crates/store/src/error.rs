@@ -18,6 +18,12 @@ pub enum Error {
     /// The reader took nothing for too long.
     #[error("the reader stalled")]
     Stalled,
+    /// Something with this name or id is there already.
+    #[error("it exists already")]
+    Exists,
+    /// Something that a record names is not there.
+    #[error("it names something that does not exist")]
+    Missing,
     /// The database refused a statement that should have worked: a fault of ours or of the schema.
     #[error("the database refused a statement: {0}")]
     Refused(String),
@@ -34,6 +40,8 @@ impl From<tokio_postgres::Error> for Error {
         let code = refusal.code().code();
         match code {
             "57014" => Error::Timeout,
+            "23505" => Error::Exists,
+            "23503" => Error::Missing,
             "57P01" | "57P02" | "57P03" | "57P05" => Error::Unavailable(chain(&error)),
             _ if code.starts_with("08") => Error::Unavailable(chain(&error)),
             _ if code.starts_with("53") => Error::Unavailable(chain(&error)),
@@ -44,6 +52,11 @@ impl From<tokio_postgres::Error> for Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error().map(|error| error.extended_code) {
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => return Error::Exists,
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => return Error::Missing,
+            _ => {}
+        }
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Timeout,
             Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::SystemIoFailure) => {

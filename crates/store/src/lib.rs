@@ -1,15 +1,31 @@
-//! Everything at rest: runs rendered statements on PostgreSQL or SQLite and turns rows into JSON bytes.
+//! Everything at rest: runs rendered statements on PostgreSQL or SQLite, turns rows into JSON bytes, and keeps our own records.
 
+pub mod accounts;
+pub mod apps;
 mod assemble;
 pub mod check;
+pub mod clients;
+pub mod codes;
 mod decimal;
 mod encode;
+pub mod endings;
 pub mod error;
+pub mod events;
+pub mod failures;
+pub mod families;
 pub mod introspect;
+pub mod links;
 mod postgres;
+pub mod purge;
+pub mod records;
+pub mod rights;
+pub mod roles;
 pub mod run;
 pub mod schema;
+pub mod sessions;
+pub mod signing_keys;
 mod sqlite;
+pub mod tenants;
 
 pub use error::Error;
 pub use run::{Answer, Chunks, Database, DatabaseSettings};

@@ -16,6 +16,7 @@ use lru::LruCache;
 use percent_encoding::percent_decode_str;
 use query::sql::Sql;
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -31,14 +32,19 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Said once to every new connection: a page is never worth compiling, we never write here, and a reader that stalls is
-/// our own affair.
-const SESSION: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
+/// Said once to every new connection that reads: a page is never worth compiling, we never write here, and a reader that
+/// stalls is our own affair.
+const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
+
+/// Said once to every new connection that keeps records.
+const WRITING: &str = "SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = '30s'";
 
 /// A pool of connections.
 #[derive(Clone)]
 pub(crate) struct Postgres {
     pool: managed::Pool<Manager>,
+    size: usize,
+    wait: Duration,
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
 }
@@ -59,10 +65,11 @@ pub enum Prepare {
     Off,
 }
 
-struct Manager {
+pub(crate) struct Manager {
     config: Config,
     tls: MakeRustlsConnect,
     prepare: Prepare,
+    session: &'static str,
 }
 
 /// A connection with its prepared statements.
@@ -87,7 +94,7 @@ impl managed::Manager for Manager {
         });
         // A pooler's connection is not ours to set up.
         if self.prepare == Prepare::On {
-            Box::pin(client.batch_execute(SESSION)).await?;
+            Box::pin(client.batch_execute(self.session)).await?;
         }
         Ok(Connection { client, statements: LruCache::new(STATEMENTS), prepare: self.prepare, tls: self.tls.clone() })
     }
@@ -111,6 +118,19 @@ impl Connection {
         // What falls out of the cache is closed on the server when it is dropped.
         self.statements.put(sql.text.as_str().into(), statement.clone());
         Ok(statement)
+    }
+
+    /// The statement of a fixed text, where statements may be kept.
+    pub(crate) async fn named(&mut self, text: &'static str, types: &[Type]) -> Result<Option<Statement>, tokio_postgres::Error> {
+        if self.prepare == Prepare::Off {
+            return Ok(None);
+        }
+        if let Some(statement) = self.statements.get(text) {
+            return Ok(Some(statement.clone()));
+        }
+        let statement = self.client.prepare_typed(text, types).await?;
+        self.statements.put(text.into(), statement.clone());
+        Ok(Some(statement))
     }
 
     fn forget(&mut self, text: &str) {
@@ -185,28 +205,19 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("peristyle");
         }
-        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare };
-        let pool = managed::Pool::builder(manager)
-            .max_size(settings.pool)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(WAIT.min(settings.timeout)))
-            .create_timeout(Some(CONNECT))
-            .build()
-            .map_err(|error| Error::Setting(error.to_string()))?;
-        Ok(Postgres { pool, timeout: settings.timeout, patience: settings.patience })
+        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare, session: READING };
+        let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
+        Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout: settings.timeout, patience: settings.patience })
+    }
+
+    /// A second pool, of connections that may write.
+    pub(crate) fn writers(&self) -> Result<managed::Pool<Manager>, Error> {
+        let Manager { config, tls, prepare, .. } = self.pool.manager();
+        pool(Manager { config: config.clone(), tls: tls.clone(), prepare: *prepare, session: WRITING }, self.size, self.wait)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {
-        match self.pool.get().await {
-            Ok(connection) => Ok(Lease { connection: Some(connection), running: false }),
-            Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
-            Err(PoolError::Backend(error)) => match Error::from(error) {
-                // Whatever it says, we have no connection.
-                Error::Refused(message) => Err(Error::Unavailable(message)),
-                other => Err(other),
-            },
-            Err(other) => Err(Error::Unavailable(other.to_string())),
-        }
+        Ok(Lease { connection: Some(acquire(&self.pool).await?), running: false })
     }
 
     /// A connection for reading the schema at boot.
@@ -222,6 +233,30 @@ impl Postgres {
             Err(Error::Timeout) => Err(Error::Unavailable("no answer within two seconds".to_owned())),
             other => other,
         }
+    }
+}
+
+fn pool(manager: Manager, size: usize, wait: Duration) -> Result<managed::Pool<Manager>, Error> {
+    managed::Pool::builder(manager)
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(wait))
+        .create_timeout(Some(CONNECT))
+        .build()
+        .map_err(|error| Error::Setting(error.to_string()))
+}
+
+/// A connection of a pool, in time.
+pub(crate) async fn acquire(pool: &managed::Pool<Manager>) -> Result<Object<Manager>, Error> {
+    match pool.get().await {
+        Ok(connection) => Ok(connection),
+        Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
+        Err(PoolError::Backend(error)) => match Error::from(error) {
+            // Whatever it says, we have no connection.
+            Error::Refused(message) => Err(Error::Unavailable(message)),
+            other => Err(other),
+        },
+        Err(other) => Err(Error::Unavailable(other.to_string())),
     }
 }
 

@@ -57,11 +57,11 @@ pub enum Database {
 
 /// A pool of PostgreSQL connections.
 #[derive(Clone, Debug)]
-pub struct PostgresHandle(Postgres);
+pub struct PostgresHandle(pub(crate) Postgres);
 
 /// An embedded SQLite database.
 #[derive(Clone, Debug)]
-pub struct SqliteHandle(Sqlite);
+pub struct SqliteHandle(pub(crate) Sqlite);
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

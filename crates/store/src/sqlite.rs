@@ -90,6 +90,11 @@ impl Sqlite {
         Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience })
     }
 
+    /// One more connection to the same database.
+    pub(crate) fn connection(&self) -> Result<Connection, Error> {
+        connect(&self.shared.place)
+    }
+
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         match tokio::time::timeout(WAIT.min(self.timeout), self.shared.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),

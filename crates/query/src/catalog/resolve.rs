@@ -12,15 +12,22 @@ use crate::types::{Scalar, TYPE_NAMES, Type};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
 
-const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
+/// The contexts of the identity half, which only the program itself declares.
+pub(super) const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
 const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 const MASKS: [&str; 3] = ["email", "last4", "redact"];
 
-pub(super) fn resolve(manifest: &Manifest) -> Result<Catalog, ManifestError> {
+pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
     let mut resolver = Resolver { faults: Vec::new() };
     let mut catalog = Catalog::default();
-    for declaration in &manifest.resources {
+    for ResourceDeclaration { line, context, .. } in &manifest.resources {
+        if OWN_CONTEXTS.contains(&context.as_str()) {
+            resolver.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
+        }
+    }
+    let declarations: Vec<&ResourceDeclaration> = own.resources.iter().chain(&manifest.resources).collect();
+    for declaration in &declarations {
         let resource = resolver.resource(declaration);
         let id = catalog.resources.len();
         let path = (kebab(&resource.context), kebab(&resource.plural));
@@ -33,14 +40,14 @@ pub(super) fn resolve(manifest: &Manifest) -> Result<Catalog, ManifestError> {
         }
         catalog.resources.push(resource);
     }
-    for (id, declaration) in manifest.resources.iter().enumerate() {
+    for (id, declaration) in declarations.iter().enumerate() {
         resolver.relations(&mut catalog, id, declaration);
     }
     if !resolver.faults.is_empty() {
         return Err(ManifestError(resolver.faults));
     }
     // Constraints come last: they may name any field or relation.
-    for (id, declaration) in manifest.resources.iter().enumerate() {
+    for (id, declaration) in declarations.iter().enumerate() {
         resolver.constraint(&mut catalog, id, declaration);
     }
     if resolver.faults.is_empty() {
@@ -60,9 +67,6 @@ impl Resolver {
 
     fn resource(&mut self, declaration: &ResourceDeclaration) -> Resource {
         let ResourceDeclaration { line, context, name, .. } = declaration;
-        if OWN_CONTEXTS.contains(&context.as_str()) {
-            self.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
-        }
         let plural = declaration.plural.clone().unwrap_or_else(|| format!("{name}s"));
         let mut fields: Vec<Field> = Vec::new();
         let mut field_index = HashMap::new();

@@ -13,14 +13,15 @@ use futures_util::{StreamExt, stream};
 use query::json::Json;
 use query::parse;
 use query::plan::Operation;
-use query::policy::Viewer;
 use store::Answer;
 use store::run::{Format, Page};
 
 use crate::ask;
+use crate::auth::Caller;
 use crate::boot::Service;
 use crate::config::Introspection;
 use crate::error::{Problem, Refusal};
+use crate::hub;
 use crate::rest::key_parts;
 
 use super::arguments::{self, Variables, argument};
@@ -65,16 +66,24 @@ impl Budget {
     }
 }
 
+/// Who asks whom, and how much may be answered.
+pub(super) struct Asker<'a> {
+    pub(super) service: &'a Service,
+    pub(super) caller: &'a Caller,
+    pub(super) budget: &'a Budget,
+}
+
 struct Context<'a> {
     service: &'a Service,
-    viewer: &'a Viewer,
+    caller: &'a Caller,
     document: &'a ExecutableDocument,
     variables: &'a Variables,
     budget: &'a Budget,
 }
 
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
-pub(super) async fn execute(service: &Service, request: Request, came: Came, budget: &Budget) -> Result<Vec<u8>, Vec<Failure>> {
+pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Vec<u8>, Vec<Failure>> {
+    let Asker { service, caller, budget } = *asker;
     let engine = &service.graphql;
     let document = engine.documents.read(&engine.schema, (&request.document, request.operation.as_deref()), came)?;
     let operation = document
@@ -85,8 +94,7 @@ pub(super) async fn execute(service: &Service, request: Request, came: Came, bud
         arguments::coerce(&engine.schema, &operation.variables, request.variables).map_err(|problem| vec![Failure::from(problem)])?;
     let roots = pick(&document, [&operation.selection_set], &variables);
     let shown = introspect(service, (&document, operation), &variables, &roots)?;
-    let viewer = service.gate.viewer();
-    let context = Context { service, viewer: &viewer, document: &document, variables: &variables, budget };
+    let context = Context { service, caller, document: &document, variables: &variables, budget };
     let questions: Vec<_> = roots.iter().map(|root| answer(&context, root, shown.as_ref())).collect();
     let answers: Vec<Result<Vec<u8>, Failure>> = stream::iter(questions).buffered(AT_A_TIME).collect().await;
 
@@ -179,11 +187,16 @@ fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Vec<u8>
 }
 
 async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
-    let Context { service, viewer, document, variables, budget } = *context;
+    let Context { service, caller, document, variables, budget } = *context;
     let field = root.field();
     let (resource, question) = *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal)?;
+    if question == Question::Me {
+        let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        return rows(Answer::Whole(row), (&Shape::of(document, root, variables), Kind::Row), question, budget).await;
+    }
     // Permission is decided before the statement is looked at.
-    let entrance = ask::enter(service, resource, viewer)?;
+    let entrance = ask::enter(service, resource, caller)?;
+    let viewer = caller.viewer();
     let key = match question {
         Question::FindById => {
             if !entrance.resource().can_find_by_id(viewer) {
@@ -199,7 +212,7 @@ async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Prob
     let (operation, format) = match question {
         Question::Paginate => (Operation::Paginate, Format::Json),
         Question::Get => (Operation::List, Format::Lines),
-        Question::Find | Question::FindById => (Operation::Find, Format::Json),
+        Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
     };
     let query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
     let answer = Box::pin(service.reader.run(query, format)).await?;

@@ -14,7 +14,7 @@ use crate::error::{Dialect, Problem, Refusal};
 use crate::rest::read_body;
 
 use super::document::Came;
-use super::execute::{Budget, Request, execute};
+use super::execute::{Asker, Budget, Request, execute};
 use super::failure::{self, Failure};
 use super::limits::MOST_REQUESTS;
 
@@ -36,16 +36,18 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
 
 async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<Failure>> {
     let budget = Budget::new();
+    let caller = service.gate.caller(request.headers()).await.map_err(|problem| vec![problem.into()])?;
+    let asker = Asker { service, caller: &caller, budget: &budget };
     let asked = match *request.method() {
         Method::GET => {
             let asked = of_address(request.uri().query().unwrap_or_default()).map_err(|problem| vec![problem.into()])?;
-            return execute(service, asked, Came::ByGet, &budget).await;
+            return execute(&asker, asked, Came::ByGet).await;
         }
         Method::POST => of_body(request).await.map_err(|problem| vec![problem.into()])?,
         _ => return Err(vec![Problem::MethodNotAllowed("GET, POST").into()]),
     };
     let requests = match asked {
-        Asked::One(request) => return execute(service, request, Came::ByPost, &budget).await,
+        Asked::One(request) => return execute(&asker, request, Came::ByPost).await,
         Asked::Several(requests) => requests,
     };
     let mut out = vec![b'['];
@@ -53,7 +55,7 @@ async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<
         if index > 0 {
             out.push(b',');
         }
-        match execute(service, request, Came::ByPost, &budget).await {
+        match execute(&asker, request, Came::ByPost).await {
             Ok(bytes) => out.extend_from_slice(&bytes),
             Err(failures) => write_refusal(&failures, &mut out),
         }

@@ -74,6 +74,9 @@ const TAKEN: [&str; 15] = [
 
 const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementInput";
 
+/// The resource whose rows are who asks.
+pub(crate) const ACCOUNT: &str = "iam.account";
+
 /// The field that holds a group.
 pub(super) const AGGREGATION: &str = "_aggregation";
 
@@ -84,6 +87,8 @@ pub(super) enum Question {
     Get,
     Find,
     FindById,
+    /// The caller's own account.
+    Me,
 }
 
 /// A schema, and what its root fields stand for.
@@ -179,6 +184,10 @@ impl Writer<'_> {
                 format!("(id: ID!, {ARGUMENTS}): {kind}"),
                 format!("The row of `{full_name}` with this key, or null.{end}"),
             ));
+        }
+        if full_name == ACCOUNT {
+            let description = "The account of the token that asks, with its roles and tenants.".to_owned();
+            fields.push(("iamMeAccount".to_owned(), Question::Me, format!(": {kind}"), description));
         }
         for (field, question, signature, description) in fields {
             self.claim(&field, id, question)?;

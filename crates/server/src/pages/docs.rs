@@ -72,9 +72,12 @@ pub(super) fn routes() -> Router<Service> {
 }
 
 /// What the caller may see; never kept, since it is the caller's own.
-async fn described(State(service): State<Service>) -> Response<Body> {
-    let viewer = service.gate.viewer();
-    let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, &viewer)) else {
+async fn described(State(service): State<Service>, headers: HeaderMap) -> Response<Body> {
+    let caller = match service.gate.caller(&headers).await {
+        Ok(caller) => caller,
+        Err(problem) => return guarded(problem.response()),
+    };
+    let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, caller.viewer())) else {
         return Problem::Internal.response();
     };
     let mut response = Response::new(Body::from(text));

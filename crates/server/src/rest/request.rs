@@ -38,6 +38,11 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
+/// Reads a body of whatever type.
+pub(crate) async fn bytes(body: Body) -> Result<Bytes, Problem> {
+    tokio::time::timeout(PATIENCE, read(body)).await.map_err(|_| Problem::SlowBody)?
+}
+
 async fn read(mut body: Body) -> Result<Bytes, Problem> {
     let mut whole = Vec::new();
     let mut size = 0;

@@ -46,7 +46,7 @@ fn a_key_that_is_missing_or_unusable_ends_the_process_and_names_its_path() {
 
 // contract B2.4
 #[test]
-fn with_a_good_key_they_say_that_they_are_not_built_yet() {
+fn with_a_good_key_a_satellite_says_that_it_is_not_built_yet() {
     let folder = Folder::shop();
     openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "good.key");
     let status = Command::new("openssl")
@@ -60,10 +60,20 @@ fn with_a_good_key_they_say_that_they_are_not_built_yet() {
     assert!(folder.read("old.key").contains("BEGIN RSA PRIVATE KEY"));
     std::fs::create_dir(folder.path(".keys")).expect("a folder");
     std::fs::copy(folder.path("good.key"), folder.path(".keys/oauth-private.key")).expect("a copy");
-    for strategy in ["local-provider", "platform-hub"] {
-        for path in [None, Some("good.key"), Some("old.key")] {
-            let message = refused(&folder, strategy, path);
-            assert!(message.contains(strategy) && message.contains("not built yet"), "{message}");
-        }
+    for path in [None, Some("good.key"), Some("old.key")] {
+        let message = refused(&folder, "platform-hub", path);
+        assert!(message.contains("platform-hub") && message.contains("not built yet"), "{message}");
     }
+}
+
+// contract B2.5, attack 49
+#[test]
+fn a_key_that_others_can_read_is_refused_where_that_was_asked() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::shop();
+    openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "open.key");
+    std::fs::set_permissions(folder.path("open.key"), std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "open.key"), ("OAUTH_KEY_MODE", "strict")];
+    let message = folder.run(&["serve"], &variables).refused();
+    assert!(message.contains("OAUTH_KEY_MODE") && message.contains("open.key"), "{message}");
 }

@@ -4,6 +4,7 @@
 mod boot;
 mod check;
 mod explain;
+mod hub;
 mod introspect;
 mod keys;
 mod logs;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot::{self, BootError, Service};
-use peristyle::config::{Config, Introspection, LogFormat, ManifestPath};
+use peristyle::config::{Config, Introspection, KeyMode, LogFormat, ManifestPath};
 use peristyle::metrics::Metrics;
 use peristyle::{listen, router};
 use query::policy::Viewer;
@@ -25,6 +25,9 @@ pub struct Setup {
     pub read_url: Option<String>,
     pub cors: Vec<String>,
     pub introspection: Introspection,
+    /// The key file of a hub; there is no authority without one.
+    pub hub: Option<std::path::PathBuf>,
+    pub app_url: Option<String>,
 }
 
 impl Setup {
@@ -36,6 +39,8 @@ impl Setup {
             read_url: None,
             cors: Vec::new(),
             introspection: Introspection::On,
+            hub: None,
+            app_url: None,
         }
     }
 
@@ -54,14 +59,15 @@ impl Setup {
     fn config(&self, url: &str, manifest: ManifestPath) -> Config {
         let listen = "127.0.0.1:0".parse().expect("an address");
         Config {
-            strategy: Strategy::None,
-            private_key_path: ".keys/oauth-private.key".into(),
+            strategy: if self.hub.is_some() { Strategy::LocalProvider } else { Strategy::None },
+            private_key_path: self.hub.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
+            key_mode: KeyMode::Warn,
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
             database: self.database,
             manifest,
             listen,
-            app_url: format!("http://{listen}"),
+            app_url: self.app_url.clone().unwrap_or_else(|| format!("http://{listen}")),
             cors_origins: self.cors.clone(),
             trusted_proxies: Vec::new(),
             metrics_listen: None,

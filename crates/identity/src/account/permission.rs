@@ -1,0 +1,72 @@
+//! The names of permissions, `context.resource.action`, and the list of those that are known.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+const LONGEST: usize = 128;
+
+/// The permissions of the hub's own records.
+const BUILT_IN: [(&str, &[&str]); 7] = [
+    ("iam.account", &["get", "create", "update", "delete"]),
+    ("iam.role", &["get", "create", "update", "delete"]),
+    ("iam.permission", &["get"]),
+    ("iam.tenant", &["get", "create", "update", "delete"]),
+    ("oAuth.client", &["get", "create", "update", "delete"]),
+    ("hub.app", &["get", "create", "update", "delete"]),
+    ("hub.appAccount", &["get", "create", "update", "delete"]),
+];
+
+/// A permission's name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Permission(String);
+
+/// A text that names no permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a permission is context.resource.action: three words of letters, digits, - and _, each beginning with a letter")]
+pub struct PermissionFault;
+
+impl Permission {
+    /// Reads a name.
+    pub fn parse(text: &str) -> Result<Self, PermissionFault> {
+        let is_word = |word: &str| {
+            word.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
+                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        };
+        let fits = text.len() <= LONGEST && text.split('.').count() == 3 && text.split('.').all(is_word);
+        fits.then(|| Permission(text.to_owned())).ok_or(PermissionFault)
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Permission {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Every permission the hub knows of: its own, those of its manifest, and those that some role lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalogue(BTreeSet<Permission>);
+
+impl Catalogue {
+    /// The hub's own permissions and these.
+    pub fn new(others: impl IntoIterator<Item = Permission>) -> Self {
+        let own = BUILT_IN.iter().flat_map(|(resource, actions)| actions.iter().map(move |action| format!("{resource}.{action}")));
+        Catalogue(own.map(Permission).chain(others).collect())
+    }
+
+    /// All of them.
+    pub fn permissions(&self) -> &BTreeSet<Permission> {
+        &self.0
+    }
+}

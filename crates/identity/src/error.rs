@@ -1,0 +1,99 @@
+//! What OAuth calls an error: a code of the RFCs and a fixed English sentence. Nothing that a caller sent is ever part of one.
+
+/// The codes of RFC 6749, RFC 6750 and OpenID Connect that this service answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// The request itself is malformed.
+    InvalidRequest,
+    /// Client authentication failed, or the client is unknown or inactive.
+    InvalidClient,
+    /// The code, refresh token or password is not good (any more).
+    InvalidGrant,
+    /// The client is known and may not use this grant.
+    UnauthorizedClient,
+    /// No such grant.
+    UnsupportedGrantType,
+    /// More scope than was granted.
+    InvalidScope,
+    /// The access token is not good (RFC 6750).
+    InvalidToken,
+    /// The account may not use this app.
+    AccessDenied,
+    /// `prompt=none`, and nobody is signed in (OpenID Connect).
+    LoginRequired,
+    /// Our own fault.
+    ServerError,
+    /// Not now.
+    TemporarilyUnavailable,
+}
+
+impl ErrorCode {
+    /// All of them.
+    pub const ALL: [ErrorCode; 11] = [
+        ErrorCode::InvalidRequest,
+        ErrorCode::InvalidClient,
+        ErrorCode::InvalidGrant,
+        ErrorCode::UnauthorizedClient,
+        ErrorCode::UnsupportedGrantType,
+        ErrorCode::InvalidScope,
+        ErrorCode::InvalidToken,
+        ErrorCode::AccessDenied,
+        ErrorCode::LoginRequired,
+        ErrorCode::ServerError,
+        ErrorCode::TemporarilyUnavailable,
+    ];
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::InvalidRequest => "invalid_request",
+            ErrorCode::InvalidClient => "invalid_client",
+            ErrorCode::InvalidGrant => "invalid_grant",
+            ErrorCode::UnauthorizedClient => "unauthorized_client",
+            ErrorCode::UnsupportedGrantType => "unsupported_grant_type",
+            ErrorCode::InvalidScope => "invalid_scope",
+            ErrorCode::InvalidToken => "invalid_token",
+            ErrorCode::AccessDenied => "access_denied",
+            ErrorCode::LoginRequired => "login_required",
+            ErrorCode::ServerError => "server_error",
+            ErrorCode::TemporarilyUnavailable => "temporarily_unavailable",
+        }
+    }
+}
+
+/// A code and why, for people. The description is a constant of the program, so that no input and no secret can be echoed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {description}", code.as_str())]
+pub struct Error {
+    code: ErrorCode,
+    description: &'static str,
+}
+
+impl Error {
+    /// An error of this code.
+    pub const fn new(code: ErrorCode, description: &'static str) -> Self {
+        Error { code, description }
+    }
+
+    /// The code.
+    pub const fn code(self) -> ErrorCode {
+        self.code
+    }
+
+    /// The sentence: printable ASCII without quotes and backslashes, as RFC 6749 wants `error_description`.
+    pub const fn description(self) -> &'static str {
+        self.description
+    }
+
+    pub(crate) const fn request(description: &'static str) -> Self {
+        Error::new(ErrorCode::InvalidRequest, description)
+    }
+
+    pub(crate) const fn client(description: &'static str) -> Self {
+        Error::new(ErrorCode::InvalidClient, description)
+    }
+
+    pub(crate) const fn grant(description: &'static str) -> Self {
+        Error::new(ErrorCode::InvalidGrant, description)
+    }
+}

@@ -1,0 +1,69 @@
+//! `application/x-www-form-urlencoded`, read strictly and written for redirects; also how HTTP Basic spells a client's id and secret.
+
+use crate::error::Error;
+
+/// The most names a request may carry.
+pub const MOST_PARAMETERS: usize = 64;
+
+const MALFORMED: Error = Error::request("the parameters are not well-formed: percent-encoded UTF-8 is expected");
+
+/// The pairs of a query string or a form body, in their order, repeated names included.
+pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut found = Vec::new();
+    for piece in text.split('&').filter(|piece| !piece.is_empty()) {
+        if found.len() == MOST_PARAMETERS {
+            return Err(Error::request("there are too many parameters"));
+        }
+        let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+        found.push((decode(name).ok_or(MALFORMED)?, decode(value).ok_or(MALFORMED)?));
+    }
+    Ok(found)
+}
+
+/// One decoded component: `+` is a space, `%` must be followed by two hexadecimal digits, and the bytes must be UTF-8.
+pub fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => hexadecimal(rest.next()?)? << 4 | hexadecimal(rest.next()?)?,
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// One encoded component; everything but letters, digits and `-._~` is escaped, so that it is safe in any part of an address.
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                out.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
+            }
+        }
+    }
+    out
+}
+
+/// Pairs as one query string.
+pub fn write<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut out = String::new();
+    for (name, value) in pairs {
+        if !out.is_empty() {
+            out.push('&');
+        }
+        out.push_str(&encode(name));
+        out.push('=');
+        out.push_str(&encode(value));
+    }
+    out
+}
+
+fn hexadecimal(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}

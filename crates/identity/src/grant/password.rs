@@ -1,0 +1,47 @@
+//! Name and password are traded for tokens, by clients that hold this grant. It begins a family and never a session.
+
+use crate::account::Account;
+use crate::client::{Authenticated, GrantType};
+use crate::error::Error;
+use crate::grant::{Beginning, Family, Fresh};
+use crate::moment::Moment;
+use crate::password::Verdict;
+use crate::scope::Scope;
+
+/// The one answer to an unknown name, a wrong password and a closed account.
+pub const REFUSED: Error = Error::grant("the username or the password is wrong");
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Save in one transaction and answer.
+    Grant(Box<Beginning>),
+    /// Record nothing beyond the failure and answer the error.
+    Refused(Error),
+}
+
+/// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::verify`], which does the same
+/// work when there is no account).
+pub fn decide(
+    client: Authenticated<'_>,
+    signed_in: (Option<&Account>, Verdict),
+    scope: Option<&Scope>,
+    fresh: Fresh,
+    now: Moment,
+) -> Outcome {
+    let client = client.client();
+    let (Some(account), Verdict::Matches { .. }) = signed_in else { return Outcome::Refused(REFUSED) };
+    if !account.may_sign_in() || !client.grants.contains(&GrantType::Password) {
+        return Outcome::Refused(REFUSED);
+    }
+    let family = Family {
+        id: fresh.family,
+        client: client.id.clone(),
+        account: account.id,
+        session: None,
+        scope: scope.cloned(),
+        authenticated_at: now,
+        ended_at: None,
+    };
+    Outcome::Grant(Box::new(Beginning::of(family, fresh.refresh, client, None, now)))
+}

@@ -1,0 +1,128 @@
+//! A refresh token is traded for its one successor. A repeat within ten seconds by the same client gets the same successor (a retry, two
+//! tabs); a later one means that two parties hold the token, and ends the family.
+
+use uuid::Uuid;
+
+use crate::account::Account;
+use crate::client::{Authenticated, GrantType};
+use crate::error::{Error, ErrorCode};
+use crate::grant::sealed::Sealed;
+use crate::grant::{Family, Issue, RefreshRecord, RefreshState};
+use crate::moment::Moment;
+use crate::opaque::{Digest, RefreshToken, purpose};
+use crate::scope::Scope;
+
+/// How long a repeat is taken for a retry.
+pub const REPEAT_SECONDS: i64 = 10;
+
+const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
+const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
+
+/// What is presented.
+#[derive(Clone, Copy, Debug)]
+pub struct Presented<'a> {
+    /// The client, authenticated.
+    pub client: Authenticated<'a>,
+    /// The token.
+    pub token: &'a RefreshToken,
+    /// Less scope, or nothing for the same.
+    pub scope: Option<&'a Scope>,
+}
+
+/// The rows that the caller looked up by the token's digest.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// The token's row.
+    pub record: &'a RefreshRecord,
+    /// The family the row names.
+    pub family: &'a Family,
+    /// The account the family names, if it exists.
+    pub account: Option<&'a Account>,
+}
+
+/// What a rotation is made with.
+#[derive(Clone, Debug)]
+pub struct Fresh {
+    /// The successor.
+    pub successor: RefreshToken,
+    /// The nonce it is sealed with.
+    pub nonce: [u8; 12],
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Save in one transaction that begins by setting the state where it is still live; if that changes no row, somebody else was
+    /// faster: read the rows again and decide again, which makes it a repeat.
+    Rotate(Box<Rotation>),
+    /// Save nothing; answer with the successor that exists.
+    Repeat(Box<Issue>),
+    /// End this family (see [`crate::session::Ending::FamilyEnded`]) and answer the error.
+    Reuse {
+        /// The family.
+        family: Uuid,
+        /// The answer.
+        error: Error,
+    },
+    /// Change nothing and answer the error.
+    Refused(Error),
+}
+
+/// The rows to save and the answer to give.
+#[derive(Clone, Debug)]
+pub struct Rotation {
+    /// The token that is used up.
+    pub digest: Digest<purpose::Refresh>,
+    /// Its new state.
+    pub state: RefreshState,
+    /// The successor's row to insert.
+    pub successor: RefreshRecord,
+    /// The answer.
+    pub issue: Issue,
+}
+
+/// Decides. A stranger's client learns nothing and breaks nothing; an ended family gives nothing.
+pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, now: Moment) -> Outcome {
+    let Some(Found { record, family, account }) = found else { return Outcome::Refused(UNKNOWN) };
+    let client = presented.client.client();
+    let belongs = client.grants.contains(&GrantType::RefreshToken)
+        && family.client == client.id
+        && record.family == family.id
+        && record.digest == presented.token.digest();
+    let open = family.ended_at.is_none() && account.is_some_and(|account| account.id == family.account && account.may_sign_in());
+    if !belongs || !open {
+        return Outcome::Refused(UNKNOWN);
+    }
+    let issue = |scope: Option<Scope>, refresh: RefreshToken| Issue {
+        family: family.clone(),
+        scope,
+        nonce: None,
+        refresh,
+        access_seconds: client.lifetimes.access_seconds(),
+    };
+    match &record.state {
+        RefreshState::Rotated { at, .. } if now.since(*at) > REPEAT_SECONDS => Outcome::Reuse { family: family.id, error: UNKNOWN },
+        RefreshState::Live if now >= record.expires_at => Outcome::Refused(UNKNOWN),
+        state => {
+            let scope = match Scope::narrow(family.scope.as_ref(), presented.scope) {
+                Ok(scope) => scope,
+                Err(error) => return Outcome::Refused(error),
+            };
+            match state {
+                RefreshState::Rotated { successor, .. } => match successor.open(presented.token, family.id) {
+                    Some(successor) => Outcome::Repeat(Box::new(issue(scope, successor))),
+                    None => Outcome::Refused(BROKEN),
+                },
+                RefreshState::Live => match Sealed::seal(&fresh.successor, presented.token, family.id, fresh.nonce) {
+                    Some(sealed) => Outcome::Rotate(Box::new(Rotation {
+                        digest: record.digest,
+                        state: RefreshState::Rotated { at: now, successor: sealed },
+                        successor: RefreshRecord::live(&fresh.successor, family.id, client, now),
+                        issue: issue(scope, fresh.successor),
+                    })),
+                    None => Outcome::Refused(BROKEN),
+                },
+            }
+        }
+    }
+}

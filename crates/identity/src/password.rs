@@ -1,0 +1,185 @@
+//! Passwords: kept as Argon2id, compared in the same time whether or not there is an account, and taken over from elsewhere in the
+//! formats that are common. Hashing is slow on purpose; a caller runs it off its asynchronous threads and bounds how many run at once.
+
+pub mod foreign;
+pub mod phc;
+
+use std::fmt;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use zeroize::Zeroizing;
+
+use crate::opaque::equal;
+
+use foreign::Foreign;
+
+/// Memory in KiB, passes and lanes: OWASP's first choice for Argon2id.
+pub const MEMORY_KIB: u32 = 19_456;
+/// Passes over it.
+pub const PASSES: u32 = 2;
+/// Lanes.
+pub const LANES: u32 = 1;
+/// The longest password in bytes; longer ones are refused before any work is done.
+pub const LONGEST_BYTES: usize = 1_024;
+/// The fewest characters of a password that is newly set.
+pub const FEWEST_CHARACTERS: usize = 8;
+const HASH_BYTES: usize = 32;
+
+/// Why a password is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PasswordFault {
+    /// More than 1 KiB.
+    #[error("the password is longer than 1024 bytes")]
+    Long,
+    /// Too few characters for a new one.
+    #[error("the password has fewer than 8 characters")]
+    Short,
+    /// The library refused.
+    #[error("the password could not be hashed")]
+    Unhashable,
+}
+
+/// A password in the clear. It has no `Display`, its `Debug` tells nothing, and its memory is wiped.
+#[derive(Clone)]
+pub struct Password(Zeroizing<String>);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Password(…)")
+    }
+}
+
+impl Password {
+    /// A password that somebody types to sign in.
+    pub fn presented(text: &str) -> Result<Self, PasswordFault> {
+        if text.len() > LONGEST_BYTES {
+            return Err(PasswordFault::Long);
+        }
+        Ok(Password(Zeroizing::new(text.to_owned())))
+    }
+
+    /// A password that somebody chooses: length is the one rule, as NIST SP 800-63B has it.
+    pub fn chosen(text: &str) -> Result<Self, PasswordFault> {
+        if text.chars().count() < FEWEST_CHARACTERS {
+            return Err(PasswordFault::Short);
+        }
+        Password::presented(text)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// A hash as it is kept: ours, or one from elsewhere until its owner signs in next. `Debug` shows the kind alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash {
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Kind {
+    /// Argon2id with our parameters.
+    Ours { salt: Vec<u8>, output: Vec<u8> },
+    /// Anything else that we can compare.
+    Foreign(Foreign),
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self.kind {
+            Kind::Ours { .. } => "PasswordHash(argon2id, …)",
+            Kind::Foreign(_) => "PasswordHash(foreign, …)",
+        })
+    }
+}
+
+/// A hash that cannot be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the password hash is in no accepted format, or its cost is out of bounds; accepted are Argon2 ($argon2id$…, $argon2i$…, $argon2d$…), \
+     bcrypt ($2a$…, $2b$…, $2y$…), scrypt ($scrypt$…, Django's scrypt$…) and PBKDF2 with SHA-1, SHA-256 or SHA-512 \
+     ($pbkdf2-sha256$…, Django's pbkdf2_sha256$…)"
+)]
+pub struct UnknownFormat;
+
+impl PasswordHash {
+    /// Hashes a password with 16 random bytes of salt.
+    pub fn make(password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
+        let output = argon2id(password, &salt)?.to_vec();
+        let parameters = format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}");
+        let text = format!("{parameters}${}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(&output));
+        Ok(PasswordHash { text, kind: Kind::Ours { salt: salt.to_vec(), output } })
+    }
+
+    /// Reads a hash, from the database or from elsewhere. Formats that are not known and costs that are out of bounds are refused here,
+    /// not when somebody signs in.
+    pub fn parse(text: &str) -> Result<Self, UnknownFormat> {
+        let foreign = Foreign::parse(text).ok_or(UnknownFormat)?;
+        let kind = match foreign {
+            Foreign::Argon2 { algorithm: Algorithm::Argon2id, version: Version::V0x13, ref cost, ref salt, ref output }
+                if *cost == [MEMORY_KIB, PASSES, LANES] && output.len() == HASH_BYTES =>
+            {
+                Kind::Ours { salt: salt.clone(), output: output.clone() }
+            }
+            other => Kind::Foreign(other),
+        };
+        Ok(PasswordHash { text: text.to_owned(), kind })
+    }
+
+    /// The text to keep.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Whether a password is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Matches {
+        /// Whether to hash it anew with today's parameters, now that it is known.
+        rehash: Rehash,
+    },
+    /// It is not, or there is nothing to compare with.
+    Differs,
+}
+
+/// Whether a hash is out of date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rehash {
+    /// It is as we make them today.
+    Current,
+    /// It came from elsewhere or from another time.
+    Needed,
+}
+
+/// Compares a password with what is kept. Without an account (or without a password of its own) the same work is done for nothing, so
+/// that time does not tell. A hash from elsewhere takes the time of its own format until it is rehashed.
+pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> Verdict {
+    match kept.map(|hash| &hash.kind) {
+        None => {
+            let compared = argon2id(password, &[0; 16]).map(|output| equal(&output, &[0; HASH_BYTES]));
+            // The comparison has no say; it must not be optimised away either.
+            std::hint::black_box(compared.is_ok());
+            Verdict::Differs
+        }
+        Some(Kind::Ours { salt, output }) => match argon2id(password, salt) {
+            Ok(found) if equal(&found, output) => Verdict::Matches { rehash: Rehash::Current },
+            _ => Verdict::Differs,
+        },
+        Some(Kind::Foreign(foreign)) if foreign.admits(password) => Verdict::Matches { rehash: Rehash::Needed },
+        Some(Kind::Foreign(_)) => Verdict::Differs,
+    }
+}
+
+fn argon2id(password: &Password, salt: &[u8]) -> Result<[u8; HASH_BYTES], PasswordFault> {
+    let mut output = [0; HASH_BYTES];
+    let parameters = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).map_err(|_| PasswordFault::Unhashable)?;
+    let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters);
+    hasher.hash_password_into(password.bytes(), salt, &mut output).map_err(|_| PasswordFault::Unhashable)?;
+    Ok(output)
+}

@@ -1,0 +1,82 @@
+//! Proof Key for Code Exchange (RFC 7636). S256 is the only method there is: no type can hold another one.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::base64url;
+use crate::error::Error;
+use crate::opaque;
+
+const CHALLENGE_LENGTH: usize = 43;
+const SHORTEST_VERIFIER: usize = 43;
+const LONGEST_VERIFIER: usize = 128;
+
+/// The SHA-256 of a verifier in base64url, as the client sent it to `authorize`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Challenge(String);
+
+impl Challenge {
+    /// Reads `code_challenge` and `code_challenge_method`: 43 characters of base64url, and `S256` or nothing.
+    ///
+    /// A spelling that no SHA-256 has (stray bits in its last character) is kept as it is and meets no verifier.
+    pub fn read(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Error> {
+        match method {
+            None | Some("S256") => {}
+            Some("plain") => return Err(Error::request("code_challenge_method plain is refused: only S256 is accepted")),
+            Some(_) => return Err(Error::request("code_challenge_method is unknown: only S256 is accepted")),
+        }
+        let challenge = challenge.ok_or(Error::request("code_challenge is missing: PKCE with S256 is required"))?;
+        Challenge::parse(challenge).ok_or(Error::request("code_challenge is not 43 characters of base64url"))
+    }
+
+    /// Reads a challenge as the database keeps it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = text.len() == CHALLENGE_LENGTH && text.bytes().all(base64url::is_letter);
+        fits.then(|| Challenge(text.to_owned()))
+    }
+
+    /// The text to send or to keep.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this verifier is the one the challenge was made from, in constant time.
+    pub fn admits(&self, verifier: &Verifier) -> bool {
+        opaque::equal(self.0.as_bytes(), verifier.challenge().0.as_bytes())
+    }
+}
+
+/// The secret half. Its `Debug` tells nothing, and its memory is wiped.
+#[derive(Clone)]
+pub struct Verifier(Zeroizing<String>);
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Verifier(…)")
+    }
+}
+
+impl Verifier {
+    /// A new verifier from 32 bytes of a cryptographic generator.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        Verifier(Zeroizing::new(base64url::encode(bytes)))
+    }
+
+    /// Reads a verifier: 43 to 128 unreserved characters.
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (SHORTEST_VERIFIER..=LONGEST_VERIFIER).contains(&text.len())
+            && text.bytes().all(|byte| base64url::is_letter(byte) || byte == b'.' || byte == b'~');
+        fits.then(|| Verifier(Zeroizing::new(text.to_owned())))
+    }
+
+    /// The text, to send to the hub and to nobody else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The challenge it stands behind.
+    pub fn challenge(&self) -> Challenge {
+        Challenge(base64url::encode(opaque::sha256(self.0.as_bytes())))
+    }
+}

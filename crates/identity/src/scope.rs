@@ -1,0 +1,39 @@
+//! OAuth scope: carried along and shown, never widened, and a right to nothing.
+
+use crate::error::{Error, ErrorCode};
+
+const LONGEST: usize = 2_000;
+
+/// Scope words as they were asked, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope(String);
+
+impl Scope {
+    /// Reads a `scope` parameter: words of RFC 6749's characters with single spaces between.
+    pub fn read(text: Option<&str>) -> Result<Option<Self>, Error> {
+        text.map(|text| Scope::parse(text).ok_or(Error::new(ErrorCode::InvalidScope, "scope is malformed or too long"))).transpose()
+    }
+
+    /// Reads a scope as the database keeps it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
+        (text.len() <= LONGEST && text.split(' ').all(is_word)).then(|| Scope(text.to_owned()))
+    }
+
+    /// The words as asked.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a word is among them.
+    pub fn has(&self, word: &str) -> bool {
+        self.0.split(' ').any(|one| one == word)
+    }
+
+    /// The scope of an answer: what is asked now, if it is no more than what was granted; all of that, if nothing is asked.
+    pub fn narrow(granted: Option<&Scope>, asked: Option<&Scope>) -> Result<Option<Scope>, Error> {
+        let Some(asked) = asked else { return Ok(granted.cloned()) };
+        let within = granted.is_some_and(|granted| asked.0.split(' ').all(|word| granted.has(word)));
+        within.then(|| Some(asked.clone())).ok_or(Error::new(ErrorCode::InvalidScope, "scope asks for more than was granted"))
+    }
+}

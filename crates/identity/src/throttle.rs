@@ -1,0 +1,144 @@
+//! How fast passwords may be guessed. Only failures count; they delay for longer and longer and never lock for good. A name that no
+//! account has is counted like any other.
+//!
+//! Three counters stand behind each attempt: of this name from this address, of this address, and of this name from anywhere. The last
+//! has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can shut
+//! another out from afar.
+//!
+//! A caller records a failure before it hashes, and takes it back on success ([`Failures::forgiven`]), so that a thousand parallel
+//! guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
+
+use crate::account::login_name;
+use crate::moment::Moment;
+use crate::opaque::sha256;
+
+/// From which failure on there is a delay, and where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// The failure that brings the first delay, of two seconds; each further one doubles it.
+    pub first_delay: u32,
+    /// The longest delay in seconds.
+    pub longest_seconds: i64,
+}
+
+/// For one name from one address.
+pub const PAIR: Allowance = Allowance { first_delay: 5, longest_seconds: 900 };
+/// For one address, whatever the names: many people may sit behind it.
+pub const ADDRESS: Allowance = Allowance { first_delay: 50, longest_seconds: 900 };
+/// For one name from everywhere: tenfold.
+pub const ACCOUNT: Allowance = Allowance { first_delay: 50, longest_seconds: 30 };
+/// After so long without a failure a counter begins anew.
+pub const FORGOTTEN_SECONDS: i64 = 3_600;
+
+/// What a counter is about. The name it is kept under is a digest: people type passwords into the wrong field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter<'a> {
+    /// A name from an address; of IPv6 a caller gives the network, since one line has as many addresses as it likes.
+    Pair(&'a str, &'a str),
+    /// An address.
+    Address(&'a str),
+    /// A name.
+    Account(&'a str),
+    /// A client's id from an address: its secret is guessed like a password, and counted as [`Evidence::pair`].
+    Client(&'a str, &'a str),
+}
+
+impl Counter<'_> {
+    /// The name to keep the counter under.
+    pub fn key(self) -> [u8; 32] {
+        // Lengths go first, so that no two counters can be spelled alike.
+        let spelled = match self {
+            Counter::Pair(name, address) => {
+                let name = login_name(name);
+                format!("pair {} {name} {address}", name.len())
+            }
+            Counter::Client(id, address) => format!("client {} {id} {address}", id.len()),
+            Counter::Address(address) => format!("address {address}"),
+            Counter::Account(name) => format!("account {}", login_name(name)),
+        };
+        sha256(spelled.as_bytes())
+    }
+}
+
+/// What is kept of a counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// How many.
+    pub count: u32,
+    /// When the last one was.
+    pub last: Option<Moment>,
+}
+
+impl Failures {
+    /// After one more failure.
+    pub fn failed(self, now: Moment) -> Self {
+        Failures { count: self.counted(now).saturating_add(1), last: Some(now) }
+    }
+
+    /// After the failure that was recorded ahead turned out to be a success: as it was before, but for failures of others since. The
+    /// counter of the pair is simply removed then.
+    pub fn forgiven(self, attempt: Moment, before: Failures) -> Self {
+        let last = if self.last == Some(attempt) { before.last } else { self.last };
+        Failures { count: self.count.saturating_sub(1), last }
+    }
+
+    /// How many count now.
+    fn counted(self, now: Moment) -> u32 {
+        match self.last {
+            Some(last) if now.since(last) < FORGOTTEN_SECONDS => self.count,
+            _ => 0,
+        }
+    }
+
+    /// Seconds still to wait.
+    fn wait(self, allowance: Allowance, now: Moment) -> i64 {
+        let over = self.counted(now).saturating_add(1).saturating_sub(allowance.first_delay);
+        let Some(last) = self.last.filter(|_| over > 0) else { return 0 };
+        let delay = 1_i64.checked_shl(over.min(32)).unwrap_or(i64::MAX).min(allowance.longest_seconds);
+        (delay - now.since(last)).clamp(0, delay)
+    }
+}
+
+/// What is known when somebody tries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// [`Counter::Pair`]
+    pub pair: Failures,
+    /// [`Counter::Address`]
+    pub address: Failures,
+    /// [`Counter::Account`]
+    pub account: Failures,
+    /// Whether this account signed in from this address before.
+    pub address_is: Familiarity,
+}
+
+/// Whether an account signed in from an address before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Familiarity {
+    /// Never, or it is not known.
+    #[default]
+    Strange,
+    /// It did.
+    Familiar,
+}
+
+/// Whether a password may be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may.
+    Try,
+    /// Not before so many seconds (at least one).
+    Wait(i64),
+}
+
+/// Judges an attempt.
+pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
+    let account = match evidence.address_is {
+        Familiarity::Familiar => 0,
+        Familiarity::Strange => evidence.account.wait(ACCOUNT, now),
+    };
+    match evidence.pair.wait(PAIR, now).max(evidence.address.wait(ADDRESS, now)).max(account) {
+        0 => Verdict::Try,
+        seconds => Verdict::Wait(seconds),
+    }
+}

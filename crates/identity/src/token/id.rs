@@ -1,0 +1,66 @@
+//! The id_token of OpenID Connect: tells a client who signed in and when. Nothing accepts it as a key to anything.
+
+use uuid::Uuid;
+
+use crate::base64url;
+use crate::json::{self, Object};
+use crate::keys::PublicKey;
+use crate::moment::Moment;
+use crate::opaque;
+use crate::token::{Claims, Common, Expectation, TokenFault, Unverified, Use, Verified, moment, uuid};
+
+/// What an id_token says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdClaims {
+    /// The common claims; `aud` is the client.
+    pub common: Common,
+    /// `auth_time`: when the account proved who it is.
+    pub authenticated_at: Moment,
+    /// `nonce`, as the client sent it.
+    pub nonce: Option<String>,
+    /// `at_hash`: ties it to the access token it came with.
+    pub access_token_hash: Option<String>,
+    /// `sid`: the session at the hub, by which a logout hint is known.
+    pub session: Option<Uuid>,
+}
+
+impl IdClaims {
+    /// `at_hash`: the left half of the access token's SHA-256.
+    pub fn hash_of(access_token: &str) -> String {
+        base64url::encode(&opaque::sha256(access_token.as_bytes())[..16])
+    }
+
+    /// Reads an `id_token_hint` of any client of this issuer: everything is checked but whom it was for and whether its time is over.
+    pub fn read_hint(hint: &Unverified<'_>, key: &PublicKey, issuer: &str, now: Moment) -> Result<Verified<Self>, TokenFault> {
+        hint.judge(key, &Expectation { issuer, audiences: &[], now }, Use::Hint)
+    }
+}
+
+impl Claims for IdClaims {
+    const TYPE: &'static str = "JWT";
+
+    fn write(&self) -> Object {
+        let mut members = self.common.write();
+        members.insert("auth_time".into(), self.authenticated_at.unix().into());
+        for (name, value) in [("nonce", &self.nonce), ("at_hash", &self.access_token_hash)] {
+            if let Some(value) = value {
+                members.insert(name.into(), value.clone().into());
+            }
+        }
+        if let Some(session) = self.session {
+            members.insert("sid".into(), session.to_string().into());
+        }
+        members
+    }
+
+    fn read(common: Common, members: &Object) -> Option<Self> {
+        let session = if members.contains_key("sid") { Some(uuid(members, "sid")?) } else { None };
+        Some(IdClaims {
+            authenticated_at: moment(members, "auth_time")?,
+            nonce: json::text(members, "nonce").map(str::to_owned),
+            access_token_hash: json::text(members, "at_hash").map(str::to_owned),
+            session,
+            common,
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! A request to the token endpoint, read in two steps: who asks, and only once that is proven, what for.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use crate::client::{Authenticated, GrantType};
+use crate::error::{Error, ErrorCode};
+use crate::form;
+use crate::opaque::{Code, RefreshToken};
+use crate::parameters::Parameters;
+use crate::password::Password;
+use crate::pkce::Verifier;
+use crate::scope::Scope;
+
+/// Names that are refused in the address: addresses are logged and kept in histories.
+const NEVER_IN_ADDRESS: [&str; 10] =
+    ["client_id", "client_secret", "code", "code_verifier", "grant_type", "password", "redirect_uri", "refresh_token", "token", "username"];
+
+/// The id and secret a client presents. `Debug` shows neither.
+#[derive(Clone)]
+pub struct Credentials {
+    id: String,
+    secret: Zeroizing<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Credentials(…)")
+    }
+}
+
+impl Credentials {
+    /// The id as presented, to look the client up by.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The secret as presented, for [`crate::client::authenticate`].
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Reads what a client shows of itself: the values of `Authorization` as they came, or `client_id` and `client_secret` of the body.
+    /// Both at once are refused, and so is a secret in the address. The endpoints for revocation and introspection use it too.
+    pub fn read(authorization: &[&str], query: Option<&str>, body: &Parameters) -> Result<Self, Error> {
+        refuse_in_address(query)?;
+        let in_body = (body.get("client_id"), body.get("client_secret"));
+        match (authorization, in_body) {
+            ([], (Some(id), Some(secret))) => Ok(Credentials { id: id.to_owned(), secret: Zeroizing::new(secret.to_owned()) }),
+            ([], _) => Err(Error::client("client authentication is missing: HTTP Basic, or client_id and client_secret in the body")),
+            ([_], (_, Some(_))) => Err(Error::request("the client authenticates twice: by HTTP Basic and in the body")),
+            ([header], (id, None)) => {
+                let credentials = basic(header).ok_or(Error::client("the Authorization header is not HTTP Basic with id and secret"))?;
+                if id.is_some_and(|id| id != credentials.id) {
+                    return Err(Error::request("client_id in the body is another than that of HTTP Basic"));
+                }
+                Ok(credentials)
+            }
+            _ => Err(Error::request("there is more than one Authorization header")),
+        }
+    }
+}
+
+/// RFC 6749, 2.3.1: id and secret are form-encoded, joined by a colon, then in base64.
+fn basic(header: &str) -> Option<Credentials> {
+    let (scheme, text) = header.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = Zeroizing::new(String::from_utf8(STANDARD.decode(text.trim_matches(' ')).ok()?).ok()?);
+    let (id, secret) = decoded.split_once(':')?;
+    Some(Credentials { id: form::decode(id)?, secret: Zeroizing::new(form::decode(secret)?) })
+}
+
+fn refuse_in_address(query: Option<&str>) -> Result<(), Error> {
+    let pairs = form::pairs(query.unwrap_or_default())?;
+    if pairs.iter().any(|(name, _)| NEVER_IN_ADDRESS.contains(&name.as_str())) {
+        return Err(Error::request("parameters of this endpoint belong into the body, never into the address"));
+    }
+    Ok(())
+}
+
+/// What is asked for. No arm can lack a member its grant needs.
+#[derive(Clone, Debug)]
+pub enum GrantRequest {
+    /// A code is traded.
+    AuthorizationCode {
+        /// The code.
+        code: Code,
+        /// The redirect as presented.
+        redirect_uri: String,
+        /// The secret half of the challenge.
+        verifier: Verifier,
+    },
+    /// A refresh token is traded.
+    RefreshToken {
+        /// The token.
+        token: RefreshToken,
+        /// Less scope than before, or nothing for the same.
+        scope: Option<Scope>,
+    },
+    /// Name and password are traded.
+    Password {
+        /// The name as typed.
+        username: String,
+        /// The password as typed.
+        password: Password,
+        /// The scope asked for.
+        scope: Option<Scope>,
+    },
+}
+
+impl GrantRequest {
+    /// Reads the grant of a client that has proven itself, and that must hold it.
+    pub fn read(client: Authenticated<'_>, body: &Parameters) -> Result<Self, Error> {
+        let word = body.get("grant_type").ok_or(Error::request("grant_type is missing"))?;
+        let unsupported = Error::new(ErrorCode::UnsupportedGrantType, "grant_type is none of authorization_code, refresh_token, password");
+        let grant = GrantType::from_word(word).ok_or(unsupported)?;
+        if !client.client().grants.contains(&grant) {
+            return Err(Error::new(ErrorCode::UnauthorizedClient, "the client does not hold this grant"));
+        }
+        match grant {
+            GrantType::AuthorizationCode => {
+                let code = body.get("code").ok_or(Error::request("code is missing"))?;
+                let redirect_uri = body.get("redirect_uri").ok_or(Error::request("redirect_uri is missing"))?;
+                let verifier = body.get("code_verifier").ok_or(Error::request("code_verifier is missing"))?;
+                Ok(GrantRequest::AuthorizationCode {
+                    code: Code::parse(code).ok_or(Error::grant("the code is unknown, expired or used"))?,
+                    redirect_uri: redirect_uri.to_owned(),
+                    verifier: Verifier::parse(verifier).ok_or(Error::grant("the code does not match this client, redirect or verifier"))?,
+                })
+            }
+            GrantType::RefreshToken => {
+                let token = body.get("refresh_token").ok_or(Error::request("refresh_token is missing"))?;
+                let scope = Scope::read(body.get("scope"))?;
+                let unknown = Error::grant("the refresh token is unknown, expired or revoked");
+                Ok(GrantRequest::RefreshToken { token: RefreshToken::parse(token).ok_or(unknown)?, scope })
+            }
+            GrantType::Password => {
+                let username = body.get("username").ok_or(Error::request("username is missing"))?;
+                let password = body.get("password").ok_or(Error::request("password is missing"))?;
+                let password = Password::presented(password).map_err(|_| Error::request("password is longer than 1024 bytes"))?;
+                Ok(GrantRequest::Password { username: username.to_owned(), password, scope: Scope::read(body.get("scope"))? })
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The authorize endpoint.
+
+use identity::authorize::{self, CODE_SECONDS, Outcome, Request};
+use identity::client::{Client, GrantType};
+use identity::error::ErrorCode;
+use identity::form;
+use identity::parameters::Parameters;
+use identity::session::LiveSession;
+
+use crate::support::*;
+
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const GOOD: [(&str, &str); 5] =
+    [("client_id", "shop"), ("redirect_uri", CALLBACK), ("state", "s t&a=te"), ("code_challenge", CHALLENGE), ("response_type", "code")];
+
+fn fault(pairs: &[(&str, &str)], client: Option<&Client>) -> ErrorCode {
+    authorize::check(&parameters(pairs), client).expect_err("a fault").code()
+}
+
+fn checked(pairs: &[(&str, &str)]) -> Request {
+    authorize::check(&parameters(pairs), Some(&client())).expect("a good request")
+}
+
+fn decided(pairs: &[(&str, &str)], session: Option<LiveSession>) -> Outcome {
+    checked(pairs).decide(session, ISSUER, NOW)
+}
+
+/// The parameters of an address.
+fn answer(address: &str) -> Vec<(String, String)> {
+    form::pairs(address.strip_prefix(&format!("{CALLBACK}?")).expect("the registered address")).unwrap()
+}
+
+fn pair(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+// contract I1.1
+#[test]
+fn without_a_session_the_sign_in_page_comes_first_and_continues_the_same_request() {
+    let Outcome::SignIn(continuation) = decided(&GOOD, None) else { panic!("sign in first") };
+    let query = continuation.as_str().strip_prefix("/authorize?").expect("a path of the hub");
+    let again = Parameters::read(form::pairs(query).unwrap()).unwrap();
+    for (name, value) in GOOD {
+        assert_eq!(again.get(name), Some(value));
+    }
+    assert!(authorize::check(&again, Some(&client())).is_ok());
+}
+
+// attack 10 // contract I1.2
+#[test]
+fn with_a_session_the_browser_goes_to_the_redirect_with_code_state_and_issuer() {
+    let Outcome::Grant(granted) = decided(&with(&GOOD, "scope", "openid shop"), Some(session())) else { panic!("a grant") };
+    let (record, address) = granted.issue(&code(), NOW);
+    assert_eq!(answer(&address), [pair("code", &code().expose()), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
+    assert_eq!(record.digest, code().digest());
+    assert_eq!(record.client.as_str(), "shop");
+    assert_eq!(record.redirect.as_str(), CALLBACK);
+    assert_eq!(record.challenge.as_str(), CHALLENGE);
+    assert_eq!((record.account, record.session, record.authenticated_at), (ACCOUNT, SESSION, NOW));
+    assert_eq!(record.scope.unwrap().as_str(), "openid shop");
+    assert_eq!((record.expires_at, record.used_by), (seconds(CODE_SECONDS), None));
+}
+
+// attack 12
+#[test]
+fn an_unknown_or_inactive_client_is_invalid_client() {
+    assert_eq!(fault(&GOOD, None), ErrorCode::InvalidClient);
+    assert_eq!(fault(&GOOD, Some(&Client { is_active: false, ..client() })), ErrorCode::InvalidClient);
+    assert_eq!(fault(&GOOD, Some(&other_client())), ErrorCode::InvalidClient, "a row of another client");
+    assert_eq!(fault(&with(&GOOD, "client_id", ""), None), ErrorCode::InvalidRequest);
+}
+
+// attack 11, attack 14 // contract I1.3
+#[test]
+fn a_redirect_that_differs_in_one_byte_is_a_fault_and_never_a_redirect() {
+    for other in [
+        "",
+        "https://app.example/callback/",
+        "https://app.example/callback?",
+        "https://app.example/callback?x=1",
+        "https://app.example/callback#x",
+        "https://app.example/Callback",
+        "https://APP.example/callback",
+        "https://app.example:443/callback",
+        "https://app.example/x/../callback",
+        "https://app.example//callback",
+        "https://app.example/%63allback",
+        "https://user@app.example/callback",
+        "https://app.example.evil.example/callback",
+        "https://app.example@evil.example/callback",
+        "https://evil.example/https://app.example/callback",
+        "http://app.example/callback",
+        "https://app.example/callback\r\nX: y",
+        " https://app.example/callback",
+        "https://xn--app.example/callback",
+        "javascript:alert(1)",
+        "//app.example/callback",
+        "/callback",
+    ] {
+        assert_eq!(fault(&with(&GOOD, "redirect_uri", other), Some(&client())), ErrorCode::InvalidRequest, "{other}");
+    }
+}
+
+// attack 3 // contract I1.5
+#[test]
+fn a_repeated_parameter_is_refused_whatever_its_name() {
+    for name in ["client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "prompt", "unknown"] {
+        let pairs = vec![pair(name, "x"), pair("other", "y"), pair(name, "x")];
+        assert_eq!(Parameters::read(pairs).unwrap_err().code(), ErrorCode::InvalidRequest, "{name}");
+    }
+}
+
+// attack 2, attack 3
+#[test]
+fn what_else_is_missing_or_malformed_is_invalid_request() {
+    for (name, value) in [
+        ("state", ""),
+        ("state", "a\r\nb"),
+        ("state", "\0"),
+        ("code_challenge", ""),
+        ("code_challenge", "short"),
+        ("code_challenge_method", "plain"),
+        ("response_type", "token"),
+        ("response_type", "code token"),
+        ("response_mode", "fragment"),
+        ("request", "eyJ"),
+        ("request_uri", "https://evil.example"),
+        ("prompt", "none login"),
+        ("prompt", "dance"),
+        ("max_age", "-1"),
+        ("max_age", "soon"),
+        ("max_age", "+1"),
+        ("nonce", "a\nb"),
+    ] {
+        assert_eq!(fault(&with(&GOOD, name, value), Some(&client())), ErrorCode::InvalidRequest, "{name}={value}");
+    }
+    let long = "x".repeat(5_000);
+    for name in ["state", "nonce"] {
+        assert_eq!(fault(&with(&GOOD, name, &long), Some(&client())), ErrorCode::InvalidRequest, "{name}");
+    }
+    assert_eq!(fault(&with(&GOOD, "scope", &long), Some(&client())), ErrorCode::InvalidScope);
+}
+
+#[test]
+fn response_type_may_be_left_out_and_unknown_parameters_are_passed_over() {
+    let pairs = with(&with(&GOOD, "response_type", ""), "utm_source", "x");
+    assert!(matches!(decided(&pairs, Some(session())), Outcome::Grant(_)));
+}
+
+#[test]
+fn a_client_without_the_grant_is_unauthorized() {
+    let mut client = client();
+    client.grants.remove(&GrantType::AuthorizationCode);
+    assert_eq!(fault(&GOOD, Some(&client)), ErrorCode::UnauthorizedClient);
+}
+
+// attack 10 // contract I1.6
+#[test]
+fn prompt_none_without_a_session_answers_the_client_with_login_required() {
+    let pairs = with(&GOOD, "prompt", "none");
+    let Outcome::LoginRequired(address) = decided(&pairs, None) else { panic!("no page may be shown") };
+    assert_eq!(answer(&address), [pair("error", "login_required"), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
+    assert!(matches!(decided(&pairs, Some(session())), Outcome::Grant(_)));
+    assert_eq!(fault(&with(&pairs, "redirect_uri", "https://evil.example"), Some(&client())), ErrorCode::InvalidRequest);
+}
+
+// contract I1.6
+#[test]
+fn prompt_login_asks_again_once() {
+    let pairs = with(&GOOD, "prompt", "login");
+    assert!(matches!(decided(&pairs, None), Outcome::SignIn(_)));
+    let Outcome::AskAgain(continuation) = decided(&pairs, Some(session())) else { panic!("asked again") };
+    let query = continuation.as_str().strip_prefix("/authorize?").unwrap();
+    let again = Parameters::read(form::pairs(query).unwrap()).unwrap();
+    let request = authorize::check(&again, Some(&client())).unwrap();
+    assert!(matches!(request.decide(Some(session()), ISSUER, NOW), Outcome::Grant(_)), "not sent round in circles");
+}
+
+#[test]
+fn a_session_older_than_max_age_is_asked_again() {
+    let old = Some(session_begun(seconds(-100)));
+    assert!(matches!(decided(&with(&GOOD, "max_age", "99"), old), Outcome::AskAgain(_)));
+    assert!(matches!(decided(&with(&GOOD, "max_age", "100"), old), Outcome::Grant(_)));
+    assert!(matches!(decided(&with(&with(&GOOD, "max_age", "99"), "prompt", "none"), old), Outcome::LoginRequired(_)));
+}
+
+#[test]
+fn nonce_and_the_time_of_the_sign_in_are_bound_to_the_code() {
+    let old = Some(session_begun(seconds(-100)));
+    let Outcome::Grant(granted) = decided(&with(&GOOD, "nonce", "n-0S6_WzA2Mj"), old) else { panic!("a grant") };
+    let (record, _) = granted.issue(&code(), NOW);
+    assert_eq!((record.nonce.as_deref(), record.authenticated_at), (Some("n-0S6_WzA2Mj"), seconds(-100)));
+}
+
+#[test]
+fn an_account_that_may_not_use_the_app_is_denied_at_the_redirect() {
+    let Outcome::Grant(granted) = decided(&GOOD, Some(session())) else { panic!("a grant") };
+    assert_eq!(answer(&granted.deny()), [pair("error", "access_denied"), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
+}

@@ -1,0 +1,180 @@
+//! A refresh token is traded for its successor.
+
+use identity::account::Account;
+use identity::client::{Client, ClientId};
+use identity::error::ErrorCode;
+use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide};
+use identity::grant::sealed::Sealed;
+use identity::grant::{Family, RefreshRecord, RefreshState};
+use identity::moment::Moment;
+use identity::opaque::RefreshToken;
+use identity::scope::Scope;
+
+use crate::support::*;
+
+fn successor() -> RefreshToken {
+    RefreshToken::from_random([6; 32])
+}
+
+fn family() -> Family {
+    Family {
+        id: FAMILY,
+        client: ClientId::parse("shop").unwrap(),
+        account: ACCOUNT,
+        session: Some(SESSION),
+        scope: Scope::parse("openid shop"),
+        authenticated_at: NOW,
+        ended_at: None,
+    }
+}
+
+struct Try {
+    client: Client,
+    token: RefreshToken,
+    scope: Option<&'static str>,
+    record: RefreshRecord,
+    family: Family,
+    account: Option<Account>,
+    now: Moment,
+}
+
+impl Try {
+    fn good() -> Self {
+        let record = RefreshRecord { digest: refresh().digest(), family: FAMILY, expires_at: seconds(1_000), state: RefreshState::Live };
+        Try { client: client(), token: refresh(), scope: None, record, family: family(), account: Some(ana()), now: NOW }
+    }
+
+    /// The same token again, after it was rotated at `NOW`.
+    fn again(now: Moment) -> Self {
+        let Outcome::Rotate(rotation) = Try::good().outcome() else { panic!("rotated") };
+        Try { record: RefreshRecord { state: rotation.state, ..Try::good().record }, now, ..Try::good() }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let scope = self.scope.and_then(Scope::parse);
+        let presented = Presented { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
+        let found = Found { record: &self.record, family: &self.family, account: self.account.as_ref() };
+        // Another successor each time: only the first may ever be seen.
+        decide(presented, Some(found), Fresh { successor: successor(), nonce: [1; 12] }, self.now)
+    }
+
+    fn refused(&self) -> ErrorCode {
+        match self.outcome() {
+            Outcome::Refused(error) => error.code(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn rotated(outcome: Outcome) -> Box<Rotation> {
+    match outcome {
+        Outcome::Rotate(rotation) => rotation,
+        other => panic!("{other:?}"),
+    }
+}
+
+// contract I4.1
+#[test]
+fn each_use_gives_one_successor_with_a_life_of_its_own() {
+    let rotation = rotated(Try { now: seconds(500), ..Try::good() }.outcome());
+    assert_eq!(rotation.digest, refresh().digest());
+    assert_eq!(rotation.successor.digest, successor().digest());
+    assert_eq!((rotation.successor.family, rotation.successor.expires_at), (FAMILY, seconds(500 + 2_592_000)));
+    assert_eq!(rotation.successor.state, RefreshState::Live);
+    assert_eq!(rotation.issue.refresh_token().expose(), successor().expose());
+    assert_eq!(rotation.issue.family().id, FAMILY);
+}
+
+// attack 34 // contract I4.2
+#[test]
+fn a_repeat_within_ten_seconds_gets_the_same_successor() {
+    for later in [-5, 0, 1, 10] {
+        let mut again = Try::again(seconds(later));
+        let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
+        let found = Found { record: &again.record, family: &again.family, account: again.account.as_ref() };
+        let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
+        let Outcome::Repeat(issue) = decide(presented, Some(found), fresh, again.now) else { panic!("a repeat after {later} s") };
+        assert_eq!(issue.refresh_token().expose(), successor().expose());
+        again.client = other_client();
+        assert_eq!(again.refused(), ErrorCode::InvalidGrant, "another client gets nothing");
+    }
+}
+
+// attack 34 // contract I4.2
+#[test]
+fn a_later_repeat_ends_the_family() {
+    for later in [11, 60, 1_000_000] {
+        let outcome = Try::again(seconds(later)).outcome();
+        assert!(matches!(outcome, Outcome::Reuse { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant), "{later}");
+    }
+}
+
+// attack 35 // contract I4.3
+#[test]
+fn another_client_gets_nothing_and_ends_nothing() {
+    assert_eq!(Try { client: other_client(), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
+    assert_eq!(Try { client: other_client(), ..Try::again(seconds(60)) }.refused(), ErrorCode::InvalidGrant);
+}
+
+// attack 35 // contract I4.4
+#[test]
+fn an_ended_family_and_a_closed_account_get_nothing() {
+    let ended = Family { ended_at: Some(NOW), ..family() };
+    assert_eq!(Try { family: ended.clone(), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
+    assert_eq!(Try { family: ended, ..Try::again(NOW) }.refused(), ErrorCode::InvalidGrant, "not even the retry of a moment ago");
+    assert_eq!(Try { account: None, ..Try::good() }.refused(), ErrorCode::InvalidGrant);
+    assert_eq!(Try { account: Some(Account { is_active: false, ..ana() }), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
+    assert_eq!(Try { token: successor(), ..Try::good() }.refused(), ErrorCode::InvalidGrant, "a row of another token");
+}
+
+#[test]
+fn an_expired_token_is_refused_and_ends_nothing() {
+    assert!(matches!(Try { now: seconds(999), ..Try::good() }.outcome(), Outcome::Rotate(_)));
+    assert_eq!(Try { now: seconds(1_000), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
+    let none = decide(
+        Presented { client: proven(&client()), token: &refresh(), scope: None },
+        None,
+        Fresh { successor: successor(), nonce: [0; 12] },
+        NOW,
+    );
+    assert!(matches!(none, Outcome::Refused(error) if error.code() == ErrorCode::InvalidGrant));
+}
+
+// attack 36 // contract I4.5
+#[test]
+fn scope_is_narrowed_and_never_widened() {
+    let scope = |asked: Option<&'static str>| {
+        let rotation = rotated(Try { scope: asked, ..Try::good() }.outcome());
+        rotation.issue.scope().map(|scope| scope.as_str().to_owned())
+    };
+    assert_eq!(scope(None).as_deref(), Some("openid shop"));
+    assert_eq!(scope(Some("shop")).as_deref(), Some("shop"));
+    for wider in ["admin", "shop admin", "SHOP"] {
+        assert_eq!(Try { scope: Some(wider), ..Try::good() }.refused(), ErrorCode::InvalidScope);
+    }
+    let nothing = Family { scope: None, ..family() };
+    assert_eq!(Try { scope: Some("shop"), family: nothing, ..Try::good() }.refused(), ErrorCode::InvalidScope);
+}
+
+// attack 9
+#[test]
+fn the_successor_at_rest_can_be_read_with_its_predecessor_alone() {
+    let RefreshState::Rotated { successor: sealed, .. } = Try::again(NOW).record.state else { panic!("rotated") };
+    assert_eq!(sealed.as_bytes().len(), 60);
+    assert!(!sealed.as_bytes().windows(32).any(|window| window == [6; 32]));
+    assert_eq!(format!("{sealed:?}"), "Sealed(…)");
+    let mut broken = Try::again(NOW);
+    let mut bytes = sealed.as_bytes().to_vec();
+    bytes[20] ^= 1;
+    broken.record.state = RefreshState::Rotated { at: NOW, successor: Sealed::from_bytes(&bytes).unwrap() };
+    assert_eq!(broken.refused(), ErrorCode::ServerError);
+    assert!(Sealed::from_bytes(&bytes[1..]).is_none());
+}
+
+#[test]
+fn nothing_secret_shows_in_debug() {
+    let shown = format!("{:?} {:?}", Try::good().outcome(), Try::again(NOW).outcome());
+    for secret in [refresh().expose(), successor().expose()] {
+        assert!(!shown.contains(secret.as_str()));
+    }
+}

@@ -1,0 +1,130 @@
+//! Sessions, what ends with what, and whether a grant still stands.
+
+use identity::account::Account;
+use identity::client::{Client, ClientId, GrantType};
+use identity::error::ErrorCode;
+use identity::grant::{Family, standing};
+use identity::link::{LinkPurpose, LinkRecord};
+use identity::moment::Moment;
+use identity::opaque::LinkToken;
+use identity::session::{Ended, Ending, Extent, LiveSession, Session, end, may_begin_by_token};
+use identity::token::{self, AccessClaims, Common, Expectation, Unverified, Verified};
+use uuid::Uuid;
+
+use crate::support::*;
+
+fn token(issued_at: Moment, now: Moment) -> Verified<AccessClaims> {
+    let common = Common {
+        issuer: ISSUER.to_owned(),
+        subject: ACCOUNT,
+        audiences: vec!["shop".to_owned(), ISSUER.to_owned()],
+        issued_at,
+        expires_at: issued_at.plus(3_600),
+    };
+    let claims = AccessClaims { common, client: ClientId::parse("shop").unwrap(), family: FAMILY, id: Uuid::from_u128(9), scope: None };
+    let text = token::sign(&claims, &KEY).unwrap();
+    let expected = Expectation { issuer: ISSUER, audiences: &[ISSUER], now };
+    Unverified::read(&text).unwrap().verify(KEY.public(), &expected).unwrap()
+}
+
+// contract I9.1
+#[test]
+fn a_session_lasts_eight_hours_and_can_be_ended() {
+    let row = Session::begin(SESSION, ACCOUNT, NOW);
+    let cookie = cookie(&row);
+    let live = |row: &Session, account: &Account, now: Moment| LiveSession::of(&cookie, Some(row), Some(account), now).is_some();
+    assert!(live(&row, &ana(), seconds(8 * 3_600 - 1)));
+    assert!(!live(&row, &ana(), seconds(8 * 3_600)));
+    assert!(!live(&Session { ended_at: Some(NOW), ..row.clone() }, &ana(), NOW));
+    assert!(!live(&row, &Account { is_active: false, ..ana() }, NOW), "a closed account");
+    assert!(!live(&row, &Account { id: FAMILY, ..ana() }, NOW), "another account");
+    assert!(!live(&Session { id: FAMILY, ..row.clone() }, &ana(), NOW), "another session");
+    assert!(!live(&Session { account: FAMILY, ..row.clone() }, &Account { id: FAMILY, ..ana() }, NOW), "the session of another account");
+    assert!(LiveSession::of(&cookie, None, Some(&ana()), NOW).is_none());
+    assert!(LiveSession::of(&cookie, Some(&row), None, NOW).is_none());
+}
+
+// attack 35 // contract I9.2
+#[test]
+fn what_ends_with_what() {
+    let of_account = Ended { sessions: Extent::OfAccount(ACCOUNT), families: Extent::OfAccount(ACCOUNT) };
+    assert_eq!(end(&Ending::Logout(SESSION)), Ended { sessions: Extent::One(SESSION), families: Extent::OfSession(SESSION) });
+    assert_eq!(end(&Ending::LogoutEverywhere(ACCOUNT)), of_account);
+    assert_eq!(end(&Ending::AccountClosed(ACCOUNT)), of_account);
+    assert_eq!(end(&Ending::PasswordChanged { account: ACCOUNT, kept: None }), of_account);
+    assert_eq!(
+        end(&Ending::PasswordChanged { account: ACCOUNT, kept: Some(SESSION) }),
+        Ended { sessions: Extent::OfAccountBut { account: ACCOUNT, session: SESSION }, families: Extent::OfAccount(ACCOUNT) }
+    );
+    let shop = ClientId::parse("shop").unwrap();
+    assert_eq!(end(&Ending::ClientClosed(shop.clone())), Ended { sessions: Extent::Nothing, families: Extent::OfClient(shop) });
+    assert_eq!(end(&Ending::FamilyEnded(FAMILY)), Ended { sessions: Extent::Nothing, families: Extent::One(FAMILY) });
+}
+
+// attack 15 // contract I9.3
+#[test]
+fn a_session_begins_by_a_fresh_token_of_a_client_with_the_password_grant_alone() {
+    assert!(may_begin_by_token(&token(NOW, NOW), &client(), NOW).is_ok());
+    assert!(may_begin_by_token(&token(NOW, seconds(300)), &client(), seconds(300)).is_ok());
+    let old = may_begin_by_token(&token(NOW, seconds(301)), &client(), seconds(301)).unwrap_err();
+    assert_eq!(old.code(), ErrorCode::InvalidToken);
+    let mut without = client();
+    without.grants.remove(&GrantType::Password);
+    for client in [without, other_client(), Client { is_active: false, ..client() }] {
+        assert_eq!(may_begin_by_token(&token(NOW, NOW), &client, NOW).unwrap_err().code(), ErrorCode::AccessDenied);
+    }
+}
+
+fn family() -> Family {
+    Family {
+        id: FAMILY,
+        client: ClientId::parse("shop").unwrap(),
+        account: ACCOUNT,
+        session: None,
+        scope: None,
+        authenticated_at: NOW,
+        ended_at: None,
+    }
+}
+
+// contract I9.4
+#[test]
+fn a_token_stands_as_long_as_its_family_and_its_account_do() {
+    let token = token(NOW, NOW);
+    assert_eq!(standing::account(&token, Some(&family()), Some(&ana())).unwrap().id, ACCOUNT);
+    let ended = Family { ended_at: Some(NOW), ..family() };
+    let foreign = Family { id: SESSION, ..family() };
+    let stolen = Family { account: SESSION, ..family() };
+    let other_clients = Family { client: ClientId::parse("other").unwrap(), ..family() };
+    for family in [None, Some(&ended), Some(&foreign), Some(&stolen), Some(&other_clients)] {
+        assert_eq!(standing::account(&token, family, Some(&ana())).unwrap_err().code(), ErrorCode::InvalidToken);
+    }
+    let closed = Account { is_active: false, ..ana() };
+    let other = Account { id: SESSION, ..ana() };
+    for account in [None, Some(&closed), Some(&other)] {
+        assert_eq!(standing::account(&token, Some(&family()), account).unwrap_err().code(), ErrorCode::InvalidToken);
+    }
+}
+
+#[test]
+fn a_client_revokes_and_reads_its_own_tokens_alone() {
+    assert_eq!(standing::revoked_by(proven(&client()), &family()), Some(FAMILY));
+    assert_eq!(standing::revoked_by(proven(&other_client()), &family()), None);
+    assert_eq!(standing::revoked_by(proven(&client()), &Family { ended_at: Some(NOW), ..family() }), None);
+    assert!(standing::may_introspect(proven(&client()), &token(NOW, NOW)));
+    assert!(!standing::may_introspect(proven(&other_client()), &token(NOW, NOW)));
+}
+
+// contract I9.5
+#[test]
+fn a_link_sets_a_password_once_and_for_a_while() {
+    let token = LinkToken::from_random([1; 32]);
+    for (purpose, life) in [(LinkPurpose::Reset, 3_600), (LinkPurpose::Invitation, 7 * 86_400)] {
+        let link = LinkRecord::make(&token, ACCOUNT, purpose, NOW);
+        assert_eq!(link.digest, token.digest());
+        assert_eq!(LinkRecord::open(Some(&link), seconds(life - 1)), Ok(ACCOUNT));
+        assert!(LinkRecord::open(Some(&link), seconds(life)).is_err());
+        assert!(LinkRecord::open(Some(&LinkRecord { used_at: Some(NOW), ..link }), NOW).is_err());
+    }
+    assert!(LinkRecord::open(None, NOW).is_err());
+}

@@ -1,0 +1,85 @@
+//! How fast passwords may be guessed.
+
+use identity::throttle::{ACCOUNT, ADDRESS, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge};
+
+use crate::support::{NOW, seconds};
+
+fn failures(count: u32) -> Failures {
+    Failures { count, last: Some(NOW) }
+}
+
+fn pair(count: u32) -> Evidence {
+    Evidence { pair: failures(count), ..Evidence::default() }
+}
+
+// attack 32 // contract I11.1
+#[test]
+fn a_few_failures_are_free_then_the_delay_doubles_and_ends_growing() {
+    assert_eq!(judge(&Evidence::default(), NOW), Verdict::Try);
+    assert_eq!(judge(&pair(4), NOW), Verdict::Try);
+    for (count, seconds) in [(5, 2), (6, 4), (7, 8), (10, 64), (13, 512), (14, 900), (1_000, 900), (u32::MAX, 900)] {
+        assert_eq!(judge(&pair(count), NOW), Verdict::Wait(seconds), "{count}");
+    }
+}
+
+// contract I11.2
+#[test]
+fn waiting_always_helps() {
+    assert_eq!(judge(&pair(1_000), seconds(899)), Verdict::Wait(1));
+    assert_eq!(judge(&pair(1_000), seconds(900)), Verdict::Try);
+    assert_eq!(judge(&pair(1_000), seconds(-50)), Verdict::Wait(900), "a clock that is behind makes nobody wait longer");
+}
+
+#[test]
+fn an_hour_without_a_failure_is_forgotten() {
+    let old = failures(1_000);
+    assert_eq!(old.failed(seconds(FORGOTTEN_SECONDS)).count, 1);
+    assert_eq!(old.failed(seconds(FORGOTTEN_SECONDS - 1)).count, 1_001);
+    assert_eq!(failures(u32::MAX).failed(NOW).count, u32::MAX);
+}
+
+#[test]
+fn a_failure_recorded_ahead_is_taken_back() {
+    let before = failures(60);
+    let recorded = before.failed(seconds(20));
+    assert_eq!(recorded.forgiven(seconds(20), before), before, "a success makes nobody else wait longer");
+    let since = recorded.failed(seconds(21));
+    assert_eq!(since.forgiven(seconds(20), before), Failures { count: 61, last: Some(seconds(21)) });
+    assert_eq!(Failures::default().forgiven(NOW, before).count, 0);
+}
+
+// attack 32
+#[test]
+fn one_address_that_tries_many_names_is_slowed_down() {
+    let spraying = |count| Evidence { address: failures(count), ..Evidence::default() };
+    assert_eq!(judge(&spraying(ADDRESS.first_delay - 1), NOW), Verdict::Try);
+    assert_eq!(judge(&spraying(ADDRESS.first_delay), NOW), Verdict::Wait(2));
+}
+
+// attack 32 // contract I11.3
+#[test]
+fn nobody_is_shut_out_from_afar() {
+    let everywhere = |address_is| Evidence { account: failures(1_000_000), address_is, ..Evidence::default() };
+    assert_eq!(judge(&everywhere(Familiarity::Familiar), NOW), Verdict::Try);
+    assert_eq!(judge(&everywhere(Familiarity::Strange), NOW), Verdict::Wait(ACCOUNT.longest_seconds));
+    assert_eq!(ACCOUNT.first_delay, 10 * PAIR.first_delay);
+    let own = Evidence { pair: failures(1_000), address_is: Familiarity::Familiar, ..Evidence::default() };
+    assert_eq!(judge(&own, NOW), Verdict::Wait(900), "a familiar address has its own count");
+}
+
+// attack 31
+#[test]
+fn a_counter_is_kept_under_a_digest_of_what_it_is_about() {
+    let key = Counter::Pair("Ana@Example.com ", "192.0.2.1").key();
+    assert_eq!(key, Counter::Pair("ana@example.com", "192.0.2.1").key());
+    for other in [
+        Counter::Pair("ana@example.com", "192.0.2.2"),
+        Counter::Pair("bo", "192.0.2.1"),
+        Counter::Account("ana@example.com"),
+        Counter::Address("192.0.2.1"),
+        Counter::Account("ana@example.com 192.0.2.1"),
+    ] {
+        assert_ne!(key, other.key());
+    }
+    assert_ne!(Counter::Pair("a b", "c").key(), Counter::Pair("a", "b c").key());
+}

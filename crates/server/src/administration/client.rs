@@ -1,0 +1,128 @@
+//! OAuth clients: made with a secret that is shown once, changed, given a new secret, removed.
+
+use std::collections::BTreeSet;
+
+use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
+use identity::event::{Change, Record};
+use identity::opaque::ClientSecret;
+use identity::session::Ending;
+use store::records::Transaction;
+use store::{clients, endings};
+use uuid::Uuid;
+
+use crate::chance;
+
+use super::{Administration, Fault, readable};
+
+/// A client to make.
+#[derive(Clone, Debug)]
+pub struct NewClient {
+    /// `client_id`
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The one address that codes go to.
+    pub redirect: String,
+    /// What it may do; none named means the code and refresh grants.
+    pub grants: BTreeSet<GrantType>,
+    /// How long its tokens live.
+    pub lifetimes: Lifetimes,
+    /// The app it belongs to.
+    pub app: Option<Uuid>,
+}
+
+/// What to change of a client; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct ClientChange {
+    /// What people call it.
+    pub name: Option<String>,
+    /// The one address that codes go to.
+    pub redirect: Option<String>,
+    /// What it may do.
+    pub grants: Option<BTreeSet<GrantType>>,
+    /// Whether it counts.
+    pub active: Option<bool>,
+    /// The app it belongs to.
+    pub app: Option<Uuid>,
+    /// How long its access tokens live.
+    pub access_seconds: Option<i64>,
+    /// How long its refresh tokens live.
+    pub refresh_seconds: Option<i64>,
+}
+
+impl Administration<'_> {
+    /// Makes a client; its secret is known here and nowhere else.
+    pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Fault> {
+        self.need("oAuth.client.create")?;
+        let secret = ClientSecret::from_random(chance::random()?);
+        let client = Client {
+            id: ClientId::parse(&new.id).map_err(Fault::invalid)?,
+            name: readable("a client's name", &new.name)?,
+            secret: SecretRecord::new(&secret),
+            redirect: Redirect::register(&new.redirect).map_err(Fault::invalid)?,
+            grants: if new.grants.is_empty() { GrantType::DEFAULT.into_iter().collect() } else { new.grants },
+            lifetimes: new.lifetimes,
+            is_active: true,
+            app: new.app,
+        };
+        let mut transaction = self.records.begin().await?;
+        let inserted = clients::insert(&mut transaction, &client, self.occasion.now).await;
+        inserted.map_err(|error| Fault::named(error, "a client with this id"))?;
+        self.finish(transaction, Record::Client(client.id.clone()), Change::Created).await?;
+        Ok((client, secret))
+    }
+
+    /// Changes a client. Deactivating it ends its grants.
+    pub async fn update_client(&self, id: &str, change: ClientChange) -> Result<Client, Fault> {
+        self.need("oAuth.client.update")?;
+        let mut transaction = self.records.begin().await?;
+        let mut client = known(&mut transaction, id).await?;
+        client.name = readable("a client's name", change.name.as_deref().unwrap_or(&client.name))?;
+        if let Some(redirect) = &change.redirect {
+            client.redirect = Redirect::register(redirect).map_err(Fault::invalid)?;
+        }
+        client.grants = change.grants.unwrap_or(client.grants);
+        client.is_active = change.active.unwrap_or(client.is_active);
+        client.app = change.app.or(client.app);
+        let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
+        let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
+        client.lifetimes = Lifetimes::new(access, refresh).map_err(Fault::invalid)?;
+        clients::update(&mut transaction, &client, self.occasion.now).await?;
+        if !client.is_active {
+            self.close(&mut transaction, &client).await?;
+        }
+        self.finish(transaction, Record::Client(client.id.clone()), Change::Updated).await?;
+        Ok(client)
+    }
+
+    /// Gives a client a new secret; the old one counts for a day more.
+    pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Fault> {
+        self.need("oAuth.client.update")?;
+        let secret = ClientSecret::from_random(chance::random()?);
+        let mut transaction = self.records.begin().await?;
+        let mut client = known(&mut transaction, id).await?;
+        client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
+        clients::update(&mut transaction, &client, self.occasion.now).await?;
+        self.finish(transaction, Record::Client(client.id.clone()), Change::CredentialChanged).await?;
+        Ok((client, secret))
+    }
+
+    /// Removes a client and all it was granted.
+    pub async fn remove_client(&self, id: &str) -> Result<(), Fault> {
+        self.need("oAuth.client.delete")?;
+        let mut transaction = self.records.begin().await?;
+        let client = known(&mut transaction, id).await?;
+        self.close(&mut transaction, &client).await?;
+        clients::remove(&mut transaction, &client.id).await?;
+        self.finish(transaction, Record::Client(client.id), Change::Removed).await
+    }
+
+    async fn close(&self, transaction: &mut Transaction, client: &Client) -> Result<(), Fault> {
+        let over = endings::carry_out(transaction, &Ending::ClientClosed(client.id.clone()), self.occasion.now).await?;
+        Ok(endings::note(transaction, &over, self.occasion).await?)
+    }
+}
+
+async fn known(transaction: &mut Transaction, id: &str) -> Result<Client, Fault> {
+    clients::by_id(transaction, id).await?.ok_or_else(|| Fault::Unknown(format!("there is no client {id:?}")))
+}

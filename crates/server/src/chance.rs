@@ -1,0 +1,28 @@
+//! Time and randomness, which are arguments everywhere below this crate.
+
+use identity::moment::Moment;
+use uuid::Uuid;
+
+/// The time.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock for identity")]
+pub fn now() -> Moment {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Moment::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// The system's generator failed, and nothing that needs to be secret can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random bytes")]
+pub struct NoRandomness;
+
+/// Bytes that nobody can guess.
+pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness> {
+    let mut bytes = [0; LENGTH];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(bytes)
+}
+
+/// A fresh id.
+pub fn id() -> Uuid {
+    Uuid::new_v4()
+}

@@ -1,0 +1,123 @@
+//! `peristyle app`
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+use store::apps::{self, Access, App};
+
+use crate::administration::AppChange;
+use crate::config::Config;
+
+use super::Failure;
+use super::desk::Desk;
+
+/// What is typed after `app`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON object for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make an app
+    #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop --closed true")]
+    Add(Described),
+    /// List apps
+    #[command(after_help = "Example:\n  peristyle app list")]
+    List,
+    /// Change an app
+    #[command(after_help = "Example:\n  peristyle app update --code shop --closed false")]
+    Update(Described),
+    /// Remove an app; its clients belong to none from then on
+    #[command(after_help = "Example:\n  peristyle app remove --code shop")]
+    Remove {
+        /// Its code
+        #[arg(long)]
+        code: String,
+    },
+    /// List an account for an app, so that it may sign in to it while it is closed
+    #[command(after_help = "Example:\n  peristyle app admit --code shop --username ana")]
+    Admit(Membership),
+    /// Take an account off an app's list
+    #[command(after_help = "Example:\n  peristyle app expel --code shop --username ana")]
+    Expel(Membership),
+}
+
+#[derive(Debug, clap::Args)]
+struct Described {
+    /// Its code: a readable name that is unique
+    #[arg(long)]
+    code: String,
+    /// What people call it
+    #[arg(long)]
+    name: Option<String>,
+    /// Where it is
+    #[arg(long)]
+    url: Option<String>,
+    /// Whether only listed accounts may sign in to it
+    #[arg(long, action = clap::ArgAction::Set)]
+    closed: Option<bool>,
+}
+
+impl Described {
+    fn change(self) -> AppChange {
+        let access = self.closed.map(|closed| if closed { Access::Closed } else { Access::Open });
+        AppChange { name: self.name, url: self.url, access }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+struct Membership {
+    /// The app's code
+    #[arg(long)]
+    code: String,
+    /// The account's username or email
+    #[arg(long)]
+    username: String,
+}
+
+fn shown(app: &App) -> Value {
+    json!({ "id": app.id.to_string(), "code": app.code, "name": app.name, "url": app.url, "isClosed": app.access == Access::Closed })
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.json).await?;
+    let administration = desk.administration();
+    Ok(match arguments.action {
+        Action::Add(described) => {
+            let code = described.code.clone();
+            let app = administration.create_app(&code, described.change()).await?;
+            desk.answer(&format!("app {code} was made: {}", app.id), &shown(&app))
+        }
+        Action::List => {
+            let apps = apps::list(&desk.records).await?;
+            let state = |app: &App| if app.access == Access::Closed { "closed" } else { "open" };
+            let line = |app: &App| format!("{}\t{}\t{}\t{}", app.id, app.code, app.name, state(app));
+            desk.list("apps", &apps.iter().map(line).collect::<Vec<_>>(), apps.iter().map(shown).collect())
+        }
+        Action::Update(described) => {
+            let code = described.code.clone();
+            let app = administration.update_app(&code, described.change()).await?;
+            desk.answer(&format!("app {code} was updated"), &shown(&app))
+        }
+        Action::Remove { code } => {
+            administration.remove_app(&code).await?;
+            desk.answer(&format!("app {code} was removed"), &json!({ "removed": code }))
+        }
+        Action::Admit(Membership { code, username }) => {
+            let account = desk.account(&username).await?;
+            administration.admit(&code, account.id).await?;
+            desk.answer(&format!("{username} is listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
+        }
+        Action::Expel(Membership { code, username }) => {
+            let account = desk.account(&username).await?;
+            administration.expel(&code, account.id).await?;
+            desk.answer(&format!("{username} is not listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
+        }
+    })
+}

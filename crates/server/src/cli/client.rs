@@ -1,0 +1,175 @@
+//! `peristyle client`
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, Lifetimes, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
+use serde_json::{Value, json};
+use store::{apps, clients};
+use uuid::Uuid;
+
+use crate::administration::{ClientChange, NewClient};
+use crate::config::Config;
+
+use super::desk::Desk;
+use super::{Failure, print};
+
+/// What is typed after `client`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON object for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a client and print its secret, once
+    #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
+    Add(Box<Add>),
+    /// List clients
+    #[command(after_help = "Example:\n  peristyle client list")]
+    List,
+    /// Change a client; deactivating it ends its grants
+    #[command(after_help = "Example:\n  peristyle client update --id shop --active false")]
+    Update(Box<Update>),
+    /// Make a new secret and print it, once; the old one counts for a day more
+    #[command(after_help = "Example:\n  peristyle client secret --id shop")]
+    Secret(Named),
+    /// Remove a client and all it was granted
+    #[command(after_help = "Example:\n  peristyle client remove --id shop")]
+    Remove(Named),
+}
+
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// Its id
+    #[arg(long)]
+    id: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    #[command(flatten)]
+    named: Named,
+    /// What people call it
+    #[arg(long)]
+    name: String,
+    /// The one address that codes go to
+    #[arg(long)]
+    redirect: String,
+    /// authorization_code, refresh_token or password; repeat for several. The first two when left out
+    #[arg(long = "grant", value_parser = grant)]
+    grants: Vec<GrantType>,
+    /// The code of the app it belongs to
+    #[arg(long)]
+    app: Option<String>,
+    /// How long access tokens live
+    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS)]
+    access_token_seconds: i64,
+    /// How long refresh tokens live
+    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS)]
+    refresh_token_seconds: i64,
+}
+
+#[derive(Debug, clap::Args)]
+struct Update {
+    #[command(flatten)]
+    named: Named,
+    /// Whether it can be used
+    #[arg(long, action = clap::ArgAction::Set)]
+    active: Option<bool>,
+    /// What people call it
+    #[arg(long)]
+    name: Option<String>,
+    /// The one address that codes go to
+    #[arg(long)]
+    redirect: Option<String>,
+    /// A grant, in place of those it has; repeat for several
+    #[arg(long = "grant", value_parser = grant)]
+    grants: Vec<GrantType>,
+    /// The code of the app it belongs to
+    #[arg(long)]
+    app: Option<String>,
+    /// How long access tokens live
+    #[arg(long)]
+    access_token_seconds: Option<i64>,
+    /// How long refresh tokens live
+    #[arg(long)]
+    refresh_token_seconds: Option<i64>,
+}
+
+fn grant(word: &str) -> Result<GrantType, String> {
+    GrantType::from_word(word).ok_or_else(|| "authorization_code, refresh_token or password is expected".to_owned())
+}
+
+fn shown(client: &Client) -> Value {
+    let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
+    json!({
+        "id": client.id.as_str(), "name": client.name, "redirect": client.redirect.as_str(), "grants": grants, "isActive": client.is_active,
+        "accessTokenSeconds": client.lifetimes.access_seconds(), "refreshTokenSeconds": client.lifetimes.refresh_seconds(),
+        "appId": client.app.map(|app| app.to_string()),
+    })
+}
+
+async fn app(desk: &Desk, code: Option<&str>) -> Result<Option<Uuid>, Failure> {
+    let Some(code) = code else { return Ok(None) };
+    let app = apps::by_code(&desk.records, code).await?.ok_or_else(|| Failure(format!("there is no app {code:?}")))?;
+    Ok(Some(app.id))
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.json).await?;
+    match arguments.action {
+        Action::Add(add) => {
+            let new = NewClient {
+                app: app(&desk, add.app.as_deref()).await?,
+                id: add.named.id,
+                name: add.name,
+                redirect: add.redirect,
+                grants: add.grants.into_iter().collect(),
+                lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
+            };
+            let (client, secret) = desk.administration().create_client(new).await?;
+            // An object in every case: what is shown once is copied by programs more often than by people.
+            print(&json!({ "id": client.id.as_str(), "secret": *secret.expose() }).to_string());
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::List => {
+            let clients = clients::list(&desk.records).await?;
+            let line = |client: &Client| {
+                let state = if client.is_active { "active" } else { "inactive" };
+                format!("{}\t{}\t{}\t{state}", client.id, client.name, client.redirect.as_str())
+            };
+            Ok(desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect()))
+        }
+        Action::Update(update) => {
+            let grants: BTreeSet<GrantType> = update.grants.into_iter().collect();
+            let change = ClientChange {
+                app: app(&desk, update.app.as_deref()).await?,
+                name: update.name,
+                redirect: update.redirect,
+                grants: (!grants.is_empty()).then_some(grants),
+                active: update.active,
+                access_seconds: update.access_token_seconds,
+                refresh_seconds: update.refresh_token_seconds,
+            };
+            let client = desk.administration().update_client(&update.named.id, change).await?;
+            Ok(desk.answer(&format!("client {} was updated", client.id), &shown(&client)))
+        }
+        Action::Secret(named) => {
+            let (client, secret) = desk.administration().renew_secret(&named.id).await?;
+            print(
+                &json!({ "id": client.id.as_str(), "secret": *secret.expose(), "previousCountsFor": SECRET_OVERLAP_SECONDS }).to_string(),
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Remove(named) => {
+            desk.administration().remove_client(&named.id).await?;
+            Ok(desk.answer(&format!("client {} was removed", named.id), &json!({ "removed": named.id })))
+        }
+    }
+}

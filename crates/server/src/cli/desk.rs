@@ -1,0 +1,108 @@
+//! What the commands of administration share: the records they work on, what they read and how they answer.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use identity::account::Account;
+use identity::moment::Moment;
+use identity::password::{Password, PasswordHash};
+use query::catalog::Catalog;
+use serde_json::{Map, Value};
+use store::accounts;
+use store::events::Occasion;
+use store::records::Records;
+use zeroize::Zeroizing;
+
+use crate::administration::{Actor, Administration};
+use crate::boot::{self, BootError};
+use crate::chance;
+use crate::config::Config;
+
+use super::{Failure, print};
+
+/// The most that is read from standard input: a password of the longest kind and a newline fit in many times over.
+const MOST_INPUT: u64 = 64 * 1024;
+
+/// The records of the database that is configured, brought to their newest shape.
+pub(super) struct Desk {
+    pub(super) records: Records,
+    pub(super) now: Moment,
+    output: Answer,
+}
+
+/// How to answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    People,
+    Programs,
+}
+
+impl Desk {
+    pub(super) async fn open(config: &Config, json: bool) -> Result<Self, Failure> {
+        let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
+            .map_err(|BootError(message)| Failure(message))?;
+        let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
+        let records = Records::of(&database).map_err(unusable)?;
+        records.migrate().await.map_err(unusable)?;
+        let now = chance::now();
+        store::rights::declare(&records, [], now).await.map_err(unusable)?;
+        Ok(Desk { records, now, output: if json { Answer::Programs } else { Answer::People } })
+    }
+
+    /// The administration on behalf of whoever typed the command.
+    pub(super) fn administration(&self) -> Administration<'_> {
+        Administration { records: &self.records, actor: &Actor::CommandLine, occasion: Occasion { now: self.now, address: None } }
+    }
+
+    /// The account with a username or email.
+    pub(super) async fn account(&self, name: &str) -> Result<Account, Failure> {
+        let found = accounts::by_login(&self.records, name).await?;
+        found.map(|(account, _)| account).ok_or_else(|| Failure(format!("there is no account with the username or email {name:?}")))
+    }
+
+    /// Answers a person in a sentence, a program by an object.
+    pub(super) fn answer(&self, text: &str, object: &Value) -> ExitCode {
+        print(&match self.output {
+            Answer::People => text.to_owned(),
+            Answer::Programs => object.to_string(),
+        });
+        ExitCode::SUCCESS
+    }
+
+    /// Answers with a list: a line for each to a person, one object to a program.
+    pub(super) fn list(&self, name: &str, lines: &[String], items: Vec<Value>) -> ExitCode {
+        match self.output {
+            Answer::People if lines.is_empty() => {}
+            Answer::People => print(&lines.join("\n")),
+            Answer::Programs => print(&Value::Object(Map::from_iter([(name.to_owned(), Value::Array(items))])).to_string()),
+        }
+        ExitCode::SUCCESS
+    }
+}
+
+/// Standard input to its end, a final newline dropped.
+pub(super) fn standard_input() -> Result<Zeroizing<String>, Failure> {
+    let mut text = Zeroizing::new(String::new());
+    std::io::stdin().take(MOST_INPUT).read_to_string(&mut text).map_err(|_| Failure("standard input is not UTF-8 text".to_owned()))?;
+    let bare = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+    Ok(Zeroizing::new(bare.to_owned()))
+}
+
+/// A password from standard input, hashed.
+pub(super) fn hashed_password() -> Result<PasswordHash, Failure> {
+    let password = Password::chosen(&standard_input()?)?;
+    Ok(PasswordHash::make(&password, chance::random()?)?)
+}
+
+/// A hash from elsewhere, from standard input.
+pub(super) fn foreign_hash() -> Result<PasswordHash, Failure> {
+    Ok(PasswordHash::parse(standard_input()?.trim())?)
+}
+
+/// `--meta`: a JSON object.
+pub(super) fn meta(text: &str) -> Result<Map<String, Value>, Failure> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(meta)) => Ok(meta),
+        _ => Err(Failure("--meta: a JSON object is expected, such as '{\"region\": \"north\"}'".to_owned())),
+    }
+}

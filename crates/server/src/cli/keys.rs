@@ -1,0 +1,166 @@
+//! `peristyle keys`: private halves are files, public halves and their states stand in the database.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use identity::event::Event;
+use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRing};
+use identity::keys::{KeyLength, PrivateKey};
+use serde_json::{Value, json};
+use store::events::{self, Occasion};
+use store::{clients, signing_keys};
+
+use crate::config::Config;
+
+use super::Failure;
+use super::desk::Desk;
+use super::print;
+
+/// What is typed after `keys`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON object for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a key pair: oauth-private.key and oauth-public.key
+    #[command(after_help = "Example:\n  peristyle keys generate --out .keys")]
+    Generate {
+        /// The folder
+        #[arg(long, default_value = ".keys")]
+        out: PathBuf,
+        /// How long: 2048, 3072 or 4096 bits
+        #[arg(long, default_value = "2048", value_parser = length)]
+        bits: KeyLength,
+    },
+    /// Take the next step of a rotation: announce a new key; five minutes later, let it sign and retire the old one
+    #[command(
+        after_help = "Example:\n  peristyle keys rotate   # makes oauth-private.key.next and announces it\n  peristyle keys rotate   # five minutes later: it signs"
+    )]
+    Rotate {
+        /// Let the announced key sign although verifiers may not know it yet
+        #[arg(long)]
+        now: bool,
+    },
+}
+
+fn length(text: &str) -> Result<KeyLength, String> {
+    match text {
+        "2048" => Ok(KeyLength::Bits2048),
+        "3072" => Ok(KeyLength::Bits3072),
+        "4096" => Ok(KeyLength::Bits4096),
+        _ => Err("2048, 3072 or 4096 is expected".to_owned()),
+    }
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.action {
+        Action::Generate { out, bits } => generate(&out, bits, arguments.json),
+        Action::Rotate { now } => rotate(config, if now { 0 } else { ANNOUNCED_SECONDS }, arguments.json).await,
+    }
+}
+
+fn generate(folder: &Path, bits: KeyLength, json: bool) -> Result<ExitCode, Failure> {
+    let (private, public) = (folder.join("oauth-private.key"), folder.join("oauth-public.key"));
+    if let Some(there) = [&private, &public].into_iter().find(|path| path.exists()) {
+        return Err(Failure(format!("{} is there already and is not overwritten", there.display())));
+    }
+    let unwritten = |path: &Path, error: &std::io::Error| Failure(format!("{} cannot be written: {error}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    let key = PrivateKey::generate(bits)?;
+    write_new(&private, &key.to_pem()?, PRIVATE).map_err(|error| unwritten(&private, &error))?;
+    write_new(&public, &key.public().to_pem()?, PUBLIC).map_err(|error| unwritten(&public, &error))?;
+    let object = json!({ "kid": key.public().id().as_str(), "private": private, "public": public });
+    let text = format!("{} and {} were made; guard the private one", private.display(), public.display());
+    print(&if json { object.to_string() } else { text });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who may read a file.
+const PRIVATE: u32 = 0o600;
+const PUBLIC: u32 = 0o644;
+
+/// A file that was not there before, with its mode from the beginning on.
+fn write_new(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn read(path: &Path) -> Result<PrivateKey, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure(format!(
+            "OAUTH_PRIVATE_KEY_PATH: the private key {} cannot be read: {error}; `peristyle keys generate` makes one",
+            path.display()
+        ))
+    })?;
+    PrivateKey::from_pem(&text).map_err(|error| Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {error}", path.display())))
+}
+
+async fn rotate(config: &Config, announced_seconds: i64, json: bool) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, json).await?;
+    let path = &config.private_key_path;
+    let mut next = path.clone().into_os_string();
+    next.push(".next");
+    let next = PathBuf::from(next);
+    let current = read(path)?;
+
+    let mut transaction = desk.records.begin().await?;
+    signing_keys::lock(&mut transaction).await?;
+    let ring = signing_keys::load(&mut transaction).await?.unwrap_or_else(|| KeyRing::begin(current.public().clone(), desk.now));
+    let promoting = ring.announced().is_some();
+    let (mut ring, state, key) = if promoting {
+        let key = read(&next)?;
+        if ring.announced() != Some(key.public()) {
+            return Err(Failure(format!("{} is not the key that was announced", next.display())));
+        }
+        let longest = clients::longest_access_seconds(&mut transaction).await?;
+        (ring.promote(desk.now, announced_seconds, longest)?, "signing", key)
+    } else {
+        if ring.signing() != Some(current.public()) {
+            return Err(Failure(format!("{} is not the key that signs now", path.display())));
+        }
+        // One that was made for this and never announced is used; nothing is overwritten.
+        if !next.exists() {
+            let made = PrivateKey::generate(KeyLength::Bits2048)?.to_pem()?;
+            write_new(&next, &made, PRIVATE).map_err(|error| Failure(format!("{} cannot be written: {error}", next.display())))?;
+        }
+        let key = read(&next)?;
+        (ring.announce(key.public().clone(), desk.now)?, "announced", key)
+    };
+    ring.purge(desk.now);
+    signing_keys::save(&mut transaction, &ring).await?;
+    let occasion = Occasion { now: desk.now, address: None };
+    let name = key.public().id().as_str().to_owned();
+    events::append(&mut transaction, &Event::KeyRotated { key: name.clone(), state }, occasion).await?;
+    transaction.commit().await?;
+    let text = if promoting {
+        moved(&next, path)
+    } else {
+        format!(
+            "key {name} is announced; its private half is {}. Bring the file to every replica, and in five minutes run this again",
+            next.display()
+        )
+    };
+    let keys: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();
+    Ok(desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys })))
+}
+
+/// The new key takes the place of the old one, whose private half nobody needs any more.
+fn moved(next: &Path, path: &Path) -> String {
+    match std::fs::rename(next, path) {
+        Ok(()) => format!(
+            "the announced key signs now; {} is its private half, and the old key stays published until its last token has expired",
+            path.display()
+        ),
+        Err(error) => format!("the announced key signs now; put {} in the place of {} yourself: {error}", next.display(), path.display()),
+    }
+}

@@ -1,0 +1,25 @@
+//! `peristyle migrate`
+
+use std::process::ExitCode;
+
+use query::catalog::Catalog;
+use serde_json::json;
+use store::records::Records;
+
+use crate::boot::{self, BootError};
+use crate::config::Config;
+
+use super::{Failure, Output, print};
+
+pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
+    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
+        .map_err(|BootError(message)| Failure(message))?;
+    let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
+    let taken = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
+    print(&match output {
+        Output::Json => json!({ "taken": taken }).to_string(),
+        Output::Text if taken.is_empty() => "the tables are as they should be".to_owned(),
+        Output::Text => format!("taken: {}", taken.join(", ")),
+    });
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,91 @@
+//! `peristyle tenant`
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+use store::tenants::{self, Tenant};
+use uuid::Uuid;
+
+use crate::config::Config;
+
+use super::Failure;
+use super::desk::Desk;
+
+/// What is typed after `tenant`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON object for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a tenant
+    #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
+    Add {
+        /// What people call it
+        #[arg(long)]
+        name: String,
+        /// A readable name that is unique; the name when left out
+        #[arg(long)]
+        code: Option<String>,
+        /// Its id, where its data has one already
+        #[arg(long)]
+        id: Option<Uuid>,
+    },
+    /// List tenants
+    #[command(after_help = "Example:\n  peristyle tenant list")]
+    List,
+    /// Change a tenant
+    #[command(after_help = "Example:\n  peristyle tenant update --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11 --name 'The South'")]
+    Update {
+        /// Its id
+        #[arg(long)]
+        id: Uuid,
+        /// What people call it
+        #[arg(long)]
+        name: Option<String>,
+        /// A readable name that is unique
+        #[arg(long)]
+        code: Option<String>,
+    },
+    /// Remove a tenant from everybody who belongs to it
+    #[command(after_help = "Example:\n  peristyle tenant remove --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11")]
+    Remove {
+        /// Its id
+        #[arg(long)]
+        id: Uuid,
+    },
+}
+
+fn shown(tenant: &Tenant) -> Value {
+    json!({ "id": tenant.id.to_string(), "code": tenant.code, "name": tenant.name })
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.json).await?;
+    let administration = desk.administration();
+    Ok(match arguments.action {
+        Action::Add { name, code, id } => {
+            let tenant = administration.create_tenant(id, code.as_deref().unwrap_or(&name), &name).await?;
+            desk.answer(&format!("tenant {} was made: {}", tenant.code, tenant.id), &shown(&tenant))
+        }
+        Action::List => {
+            let tenants = tenants::list(&desk.records).await?;
+            let line = |tenant: &Tenant| format!("{}\t{}\t{}", tenant.id, tenant.code, tenant.name);
+            desk.list("tenants", &tenants.iter().map(line).collect::<Vec<_>>(), tenants.iter().map(shown).collect())
+        }
+        Action::Update { id, name, code } => {
+            let tenant = administration.update_tenant(id, code.as_deref(), name.as_deref()).await?;
+            desk.answer(&format!("tenant {} was updated", tenant.code), &shown(&tenant))
+        }
+        Action::Remove { id } => {
+            administration.remove_tenant(id).await?;
+            desk.answer(&format!("tenant {id} was removed"), &json!({ "removed": id.to_string() }))
+        }
+    })
+}

@@ -1,0 +1,212 @@
+//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, owns the sign-in page, and knows whose token it is
+//! shown.
+//!
+//! Each endpoint reads its request, looks rows up, lets `identity` decide, and saves what was decided in one transaction. Nothing that
+//! matters is kept in the process, so that several hubs on one database are one.
+
+mod account_page;
+mod authorize;
+mod clients;
+mod clock;
+mod credentials;
+mod grants;
+mod hasher;
+mod incoming;
+mod introspect;
+mod keys;
+mod link;
+mod logout;
+pub(crate) mod me;
+mod metadata;
+mod resources;
+mod revoke;
+mod session;
+mod sign_in;
+mod token;
+mod upkeep;
+mod userinfo;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, Response};
+use axum::routing::{any, get};
+use identity::account::Account;
+use identity::bearer;
+use identity::grant::standing;
+use identity::token::{AccessClaims, Claims, Expectation, TokenFault, Unverified, Verified};
+use query::policy::Viewer;
+use serde_json::{Value, json};
+use store::records::Records;
+use uuid::Uuid;
+
+use crate::boot::Service;
+use crate::client::Proxies;
+use crate::config::Config;
+use crate::error::Problem;
+use crate::error::oauth::Fault;
+use crate::tagged::Tagged;
+
+pub(crate) use clock::now;
+pub(crate) use keys::KeyFiles;
+pub(crate) use resources::manifest;
+pub(crate) use upkeep::keep;
+
+use hasher::Hasher;
+use keys::Keyring;
+
+/// A hub. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Hub(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    issuer: String,
+    records: Records,
+    keys: Keyring,
+    hasher: Hasher,
+    proxies: Proxies,
+    metadata: Tagged,
+}
+
+impl Hub {
+    /// A hub on these records, whose tables are as this version needs them.
+    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::boot::BootError> {
+        let keys = Keyring::open(files, &records).await?;
+        Ok(Hub(Arc::new(Inner {
+            issuer: config.app_url.clone(),
+            keys,
+            records,
+            hasher: Hasher::new(),
+            proxies: Proxies::new(&config.trusted_proxies),
+            metadata: metadata::document(&config.app_url),
+        })))
+    }
+
+    fn issuer(&self) -> &str {
+        &self.0.issuer
+    }
+
+    pub(crate) fn records(&self) -> &Records {
+        &self.0.records
+    }
+
+    fn keys(&self) -> &Keyring {
+        &self.0.keys
+    }
+
+    fn hasher(&self) -> &Hasher {
+        &self.0.hasher
+    }
+
+    fn proxies(&self) -> &Proxies {
+        &self.0.proxies
+    }
+
+    /// Verifies a token of ours of one kind.
+    fn verify<C: Claims>(&self, text: &str, audience: &str) -> Result<Verified<C>, TokenFault> {
+        let token = Unverified::read(text)?;
+        let keys = self.keys().current();
+        let key = keys.set().find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
+        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now() })
+    }
+
+    /// The account of an access token that is good in every way: its family lives, and its account may sign in.
+    async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
+        let claims = token.claims();
+        let Some((family, account)) = store::families::standing(self.records(), claims.family).await? else { return Ok(None) };
+        Ok(standing::account(token, Some(&family), Some(&account)).ok().cloned())
+    }
+
+    /// Who shows a Bearer token; nobody without one.
+    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
+        let values: Vec<&str> = headers.get_all(AUTHORIZATION).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+        let Some(text) = bearer::read(&values).map_err(|error| Problem::InvalidToken(error.description()))? else { return Ok(None) };
+        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
+        let account = self.account_of(&token).await?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        Ok(Some((account.id, viewer(&account))))
+    }
+}
+
+/// A token is refused in the same words whatever is wrong with it, but for its time, which a client can mend.
+fn refused(fault: TokenFault) -> Problem {
+    Problem::InvalidToken(match fault {
+        TokenFault::Expired => "the access token has expired",
+        _ => "the access token is not good here",
+    })
+}
+
+/// An account as the query engine sees it.
+fn viewer(account: &Account) -> Viewer {
+    let told = described(account);
+    if account.rights.are_everything() {
+        return Viewer::administrator(told);
+    }
+    Viewer::new(account.rights.all().map(str::to_owned), told)
+}
+
+/// What `$account.…` in a manifest looks into.
+fn described(account: &Account) -> Value {
+    json!({
+        "id": account.id.to_string(),
+        "type": account.kind.as_str(),
+        "code": account.code,
+        "email": account.email,
+        "username": account.username,
+        "tags": account.tags,
+        "scopes": account.scopes,
+        "dPermissions": account.rights.to_json(),
+        "dTenants": account.tenants.iter().map(Uuid::to_string).collect::<Vec<_>>(),
+        "meta": account.meta,
+    })
+}
+
+/// What an account is called.
+fn name_of(account: &Account) -> &str {
+    account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
+}
+
+/// The endpoints, each at the root and under `/api/o-auth`.
+pub(crate) fn routes(hub: &Hub) -> Router<Service> {
+    let endpoints = |router: Router<Service>, base: &str| {
+        let at = |name: &str| format!("{base}/{name}");
+        router
+            .route(&at("authorize"), any(serve!(hub, authorize::answer)))
+            .route(&at("token"), any(serve!(hub, token::answer)))
+            .route(&at("session"), any(serve!(hub, session::answer)))
+            .route(&at("logout"), any(serve!(hub, logout::answer)))
+            .route(&at("revoke"), any(serve!(hub, revoke::answer)))
+            .route(&at("introspect"), any(serve!(hub, introspect::answer)))
+    };
+    let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
+    let keys = hub.clone();
+    endpoints(endpoints(Router::new(), ""), "/api/o-auth")
+        .route("/.well-known/openid-configuration", get(async move |headers: HeaderMap| metadata.answer(&headers)))
+        .route("/.well-known/oauth-authorization-server", get(async move |headers: HeaderMap| served.answer(&headers)))
+        .route("/.well-known/jwks.json", get(async move |headers: HeaderMap| keys.keys().current().document().answer(&headers)))
+        .route("/userinfo", any(serve!(hub, userinfo::answer)))
+        .route("/sign-in", any(serve!(hub, sign_in::answer)))
+        .route("/password", any(serve!(hub, link::answer)))
+        .route("/", any(serve!(hub, account_page::answer)))
+        .route("/api/iam/me", get(me::answer))
+        .merge(crate::pages::hub::routes())
+}
+
+/// A handler that holds the hub. Its future is boxed, so that these rare and large ones do not make every other request larger.
+macro_rules! serve {
+    ($hub:expr, $handler:path) => {{
+        let hub = $hub.clone();
+        move |request: axum::extract::Request| {
+            let hub = hub.clone();
+            async move { Box::pin($handler(&hub, request)).await }
+        }
+    }};
+}
+use serve;
+
+/// Turns what an endpoint refuses into an answer for a program.
+fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
+    answer.unwrap_or_else(|fault| fault.response())
+}

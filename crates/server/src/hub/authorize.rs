@@ -1,0 +1,60 @@
+//! `GET /authorize`: leads to the sign-in page or back to the client with a code. A fault is told to the person and never sent on.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Method, Response};
+use identity::authorize::{self, Granted, Outcome};
+use identity::client::Client;
+use identity::error::{Error, ErrorCode};
+use identity::event::Event;
+use identity::form;
+use identity::opaque::Code;
+use identity::parameters::Parameters;
+use store::apps::Admission;
+
+use crate::error::oauth::{Fault, Redirection, redirect};
+use crate::pages::hub as pages;
+
+use super::incoming::{self, Sender};
+use super::{Hub, clock, session};
+
+const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Fault::Method("GET").response();
+    }
+    let sender = incoming::bare(hub, request);
+    match led(hub, &sender).await {
+        Ok(address) => redirect(Redirection::Found, &address),
+        Err(fault) if sender.wants_page() => pages::refusal(&fault),
+        Err(fault) => fault.response(),
+    }
+}
+
+/// The address to lead the browser to.
+async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let found = store::clients::by_id(hub.records(), authorize::client_id(&parameters)?).await?;
+    let request = authorize::check(&parameters, found.as_ref())?;
+    let Some(client) = &found else { return Err(Fault::Internal("a request was checked against no client")) };
+    let session = session::live(hub, sender).await?.map(|(session, _)| session);
+    match request.decide(session, hub.issuer(), clock::now()) {
+        Outcome::SignIn(continuation) | Outcome::AskAgain(continuation) => {
+            Ok(format!("/sign-in?continue={}", form::encode(continuation.as_str())))
+        }
+        Outcome::LoginRequired(address) => Ok(address),
+        Outcome::Grant(granted) => issued(hub, sender, *granted, client).await,
+    }
+}
+
+async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -> Result<String, Fault> {
+    if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
+        let event = Event::GrantRefused { client: granted.client().clone(), grant: None, error: ErrorCode::AccessDenied };
+        store::events::append(hub.records(), &event, sender.occasion()).await?;
+        return Ok(granted.deny());
+    }
+    let (row, address) = granted.issue(&Code::from_random(clock::random()?), clock::now());
+    let kept = store::codes::insert(hub.records(), &row, sender.occasion()).await?;
+    if kept { Ok(address) } else { Err(ENDED.into()) }
+}

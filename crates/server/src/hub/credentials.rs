@@ -1,0 +1,63 @@
+//! A name and a password, judged: behind one throttle, with the same work and the same answer whether or not there is such a name. The
+//! sign-in page and the password grant both come here.
+
+use identity::account::Account;
+use identity::event::{Event, SignInRefusal};
+use identity::password::{Password, Verdict};
+use identity::throttle;
+use store::failures::Watch;
+
+use crate::error::oauth::Fault;
+
+use super::incoming::Sender;
+use super::{Hub, clock};
+
+/// What came of it. A wrong password and an unknown name look alike.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) account: Option<Account>,
+    pub(super) verdict: Verdict,
+}
+
+impl Judged {
+    /// Whoever it is, if they may sign in.
+    pub(super) fn admitted(&self) -> Option<&Account> {
+        self.account.as_ref().filter(|account| account.may_sign_in() && matches!(self.verdict, Verdict::Matches { .. }))
+    }
+}
+
+/// Judges an attempt, and counts it.
+pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+    let records = hub.records();
+    let ticket = hub.hasher().admit()?;
+    let found = store::accounts::by_login(records, name).await?;
+    let (account, hash) = found.map_or((None, None), |(account, hash)| (Some(account), hash));
+    let id = account.as_ref().map(|account| account.id);
+    let watch = Watch::sign_in(name, &sender.address, id);
+    // The failure is recorded before the hash is computed, so that parallel guesses count.
+    let attempt = match store::failures::attempt(records, &watch, clock::now()).await? {
+        Ok(attempt) => attempt,
+        Err(verdict) => {
+            let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
+            store::events::append(records, &event, sender.occasion()).await?;
+            let seconds = match verdict {
+                throttle::Verdict::Wait(seconds) => seconds,
+                throttle::Verdict::Try => 1,
+            };
+            return Err(Fault::Throttled(seconds));
+        }
+    };
+    let compared = ticket.compare(hash.clone(), password).await?;
+    let judged = Judged { account, verdict: compared.verdict };
+    if let Some(account) = judged.admitted() {
+        store::failures::forgive(records, &watch, attempt, clock::now()).await?;
+        if let (Some(before), Some(after)) = (&hash, &compared.renewed) {
+            store::accounts::rehash(records, account.id, before, after).await?;
+        }
+    } else {
+        let known = matches!(judged.verdict, Verdict::Matches { .. });
+        let reason = if known { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
+        store::events::append(records, &Event::SignInRefused { account: id, reason }, sender.occasion()).await?;
+    }
+    Ok(judged)
+}

@@ -1,0 +1,152 @@
+//! The grants, carried out: rows looked up, `identity` asked, and what it decides saved by the store in one transaction.
+
+use identity::client::{Authenticated, Client, GrantType, authenticate};
+use identity::error::{Error, ErrorCode};
+use identity::event::Event;
+use identity::grant::{Fresh, Issue, authorization_code, password, refresh_token};
+use identity::opaque::{Code, RefreshToken};
+use identity::parameters::Parameters;
+use identity::session::Ending;
+use identity::token_request::{Credentials, GrantRequest};
+use store::codes::Redeemed;
+use store::families::{Begun, Rotated};
+use uuid::Uuid;
+
+use crate::error::oauth::Fault;
+
+use super::incoming::Sender;
+use super::{Hub, clients, clock, credentials};
+
+/// Who was faster is known after one more look.
+const LOOKS: usize = 3;
+const RACED: Fault = Fault::Internal("a row changed each time it was looked at");
+const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or its app is closed");
+
+/// A request for tokens.
+#[derive(Debug)]
+pub(super) struct Desk<'a> {
+    pub(super) hub: &'a Hub,
+    pub(super) sender: &'a Sender,
+    pub(super) credentials: &'a Credentials,
+    pub(super) body: &'a Parameters,
+}
+
+impl Desk<'_> {
+    /// Serves whichever grant is asked for. Which rows are looked up together with the client depends on it, so that a request costs
+    /// one look; nothing of them is believed before the client has proven itself.
+    pub(super) async fn serve(&self) -> Result<Issue, Fault> {
+        let code = self.body.get("code").and_then(Code::parse);
+        let token = self.body.get("refresh_token").and_then(RefreshToken::parse);
+        match (self.body.get("grant_type"), code, token) {
+            (Some("authorization_code"), Some(code), _) => self.redeem(&code).await,
+            (Some("refresh_token"), _, Some(token)) => self.refresh(&token).await,
+            _ => self.sign_in().await,
+        }
+    }
+
+    async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
+        let proven = match authenticate(client, self.credentials.secret(), clock::now()) {
+            Ok(proven) => proven,
+            Err(error) => return Err(clients::refused(self.hub, client, self.sender, error).await?),
+        };
+        match GrantRequest::read(proven, self.body) {
+            Ok(request) => Ok((proven, request)),
+            Err(error) => Err(self.refuse(proven, None, error).await?),
+        }
+    }
+
+    /// A code becomes tokens, once.
+    async fn redeem(&self, code: &Code) -> Result<Issue, Fault> {
+        let records = self.hub.records();
+        for _ in 0..LOOKS {
+            let rows = store::codes::presented(records, self.credentials.id(), &code.digest()).await?;
+            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let GrantRequest::AuthorizationCode { redirect_uri, verifier, .. } = request else { return Err(RACED) };
+            let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
+            let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
+            let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
+            match authorization_code::decide(presented, row, account, fresh()?, clock::now()) {
+                authorization_code::Outcome::Redeem(redemption) => {
+                    match store::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
+                        Redeemed::Done => return Ok(redemption.begin.issue),
+                        Redeemed::Late => {}
+                        Redeemed::Refused => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), CLOSED).await?),
+                    }
+                }
+                authorization_code::Outcome::Replay { family, error } => {
+                    let event = Event::CodeReplayed { client: client.client().id.clone(), family };
+                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.sender.occasion()).await?;
+                    return Err(error.into());
+                }
+                authorization_code::Outcome::Refused(error) => {
+                    return Err(self.refuse(client, Some(GrantType::AuthorizationCode), error).await?);
+                }
+            }
+        }
+        Err(RACED)
+    }
+
+    /// A refresh token becomes its successor.
+    async fn refresh(&self, token: &RefreshToken) -> Result<Issue, Fault> {
+        let records = self.hub.records();
+        for _ in 0..LOOKS {
+            let rows = store::families::presented(records, self.credentials.id(), &token.digest()).await?;
+            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
+            let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
+            let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(|found| refresh_token::Found {
+                record: &found.record,
+                family: &found.family,
+                account: Some(&found.account),
+            });
+            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(clock::random()?), nonce: clock::random()? };
+            match refresh_token::decide(presented, found, fresh, clock::now()) {
+                refresh_token::Outcome::Rotate(rotation) => {
+                    match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
+                        Rotated::Done => return Ok(rotation.issue),
+                        Rotated::Late => {}
+                    }
+                }
+                refresh_token::Outcome::Repeat(issue) => return Ok(*issue),
+                refresh_token::Outcome::Reuse { family, error } => {
+                    let event = Event::RefreshReused { client: client.client().id.clone(), family };
+                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.sender.occasion()).await?;
+                    return Err(error.into());
+                }
+                refresh_token::Outcome::Refused(error) => {
+                    return Err(self.refuse(client, Some(GrantType::RefreshToken), error).await?);
+                }
+            }
+        }
+        Err(RACED)
+    }
+
+    /// A name and a password become tokens; whatever else was asked for is refused on the way.
+    async fn sign_in(&self) -> Result<Issue, Fault> {
+        let found = store::clients::by_id(self.hub.records(), self.credentials.id()).await?;
+        let (client, request) = self.prove(found.as_ref()).await?;
+        let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
+        let judged = credentials::judge(self.hub, &username, password, self.sender).await?;
+        let signed_in = (judged.account.as_ref(), judged.verdict);
+        let grant = Some(GrantType::Password);
+        match password::decide(client, signed_in, scope.as_ref(), fresh()?, clock::now()) {
+            password::Outcome::Grant(beginning) => {
+                match store::families::begin(self.hub.records(), &beginning, client.client(), self.sender.occasion()).await? {
+                    Begun::Done => Ok(beginning.issue),
+                    Begun::Refused => Err(self.refuse(client, grant, CLOSED).await?),
+                }
+            }
+            password::Outcome::Refused(error) => Err(self.refuse(client, grant, error).await?),
+        }
+    }
+
+    async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
+        let event = Event::GrantRefused { client: client.client().id.clone(), grant, error: error.code() };
+        store::events::append(self.hub.records(), &event, self.sender.occasion()).await?;
+        Ok(error.into())
+    }
+}
+
+fn fresh() -> Result<Fresh, Fault> {
+    Ok(Fresh { family: Uuid::new_v4(), refresh: RefreshToken::from_random(clock::random()?) })
+}

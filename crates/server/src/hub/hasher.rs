@@ -1,0 +1,83 @@
+//! Hashes passwords off the asynchronous threads: as many at a time as there are cores, so that memory and time stay bounded, with a
+//! queue that is bounded too.
+
+use std::sync::Arc;
+
+use identity::password::{self, Password, PasswordHash, Rehash, Verdict};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::oauth::Fault;
+
+use super::clock;
+
+/// How many may wait for each core. Beyond that an answer would come too late to be of use.
+const WAITING_PER_CORE: usize = 64;
+
+/// The bounded pool.
+#[derive(Clone, Debug)]
+pub(crate) struct Hasher {
+    running: Arc<Semaphore>,
+    admitted: Arc<Semaphore>,
+}
+
+/// What came of comparing a password.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    pub(crate) verdict: Verdict,
+    /// The hash to keep from now on, where the old one is of another time or place.
+    pub(crate) renewed: Option<PasswordHash>,
+}
+
+impl Hasher {
+    pub(crate) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Hasher { running: Arc::new(Semaphore::new(cores)), admitted: Arc::new(Semaphore::new(cores * (WAITING_PER_CORE + 1))) }
+    }
+
+    /// A place in the queue, or word that it is full. Taken before an attempt is counted: who is sent away has not failed.
+    pub(crate) fn admit(&self) -> Result<Ticket, Fault> {
+        let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| Fault::Busy)?;
+        Ok(Ticket { admitted, running: self.running.clone() })
+    }
+}
+
+/// A place in the queue.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    admitted: OwnedSemaphorePermit,
+    running: Arc<Semaphore>,
+}
+
+impl Ticket {
+    /// Compares a password with what is kept; without an account the same work is done for nothing.
+    pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Compared, Fault> {
+        let salt = clock::random()?;
+        self.work(move || {
+            let verdict = password::verify(kept.as_ref(), &password);
+            let renewed = match verdict {
+                Verdict::Matches { rehash: Rehash::Needed } => PasswordHash::make(&password, salt).ok(),
+                _ => None,
+            };
+            Compared { verdict, renewed }
+        })
+        .await
+    }
+
+    /// Hashes a password that somebody has chosen.
+    pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, Fault> {
+        let salt = clock::random()?;
+        let made = self.work(move || PasswordHash::make(&password, salt)).await?;
+        made.map_err(|_| Fault::Internal("a password could not be hashed"))
+    }
+
+    async fn work<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+        let admitted = self.admitted;
+        let running = self.running.acquire_owned().await.map_err(|_| Fault::Busy)?;
+        let done = tokio::task::spawn_blocking(move || {
+            // The permits go with the work, which a caller who leaves does not stop.
+            let _held = (admitted, running);
+            work()
+        });
+        done.await.map_err(|_| Fault::Internal("hashing a password broke off"))
+    }
+}

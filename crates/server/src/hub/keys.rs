@@ -1,0 +1,165 @@
+//! The keys of a hub in memory: the private half that signs, from its file, and the public halves, as the database has them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use identity::keys::rotation::{KeyRing, KeyState};
+use identity::keys::{KeySet, PrivateKey};
+use identity::token::{Claims, sign};
+use store::records::Records;
+
+use crate::boot::BootError;
+use crate::config::{Config, KeyMode};
+use crate::error::oauth::Fault;
+use crate::tagged::Tagged;
+
+use super::clock;
+
+/// The private keys that this process has files of: the one that signs, and the next one beside it.
+#[derive(Debug)]
+pub(crate) struct KeyFiles {
+    path: PathBuf,
+    first: Arc<PrivateKey>,
+}
+
+impl KeyFiles {
+    /// Reads the key file that every strategy but `none` needs.
+    pub(crate) fn read(config: &Config) -> Result<Self, BootError> {
+        let path = &config.private_key_path;
+        let needed = format!("; OAUTH_STRATEGY={} needs one, and `peristyle keys generate` makes it", config.strategy.as_str());
+        let first = read(path).map_err(|problem| {
+            let end = if path.exists() { "" } else { &needed };
+            BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
+        })?;
+        if others_can_read(path) {
+            let open = format!("the private key {} can be read by other users of this machine; chmod 600 it", path.display());
+            if config.key_mode == KeyMode::Strict {
+                return Err(BootError(format!("OAUTH_KEY_MODE is strict, and {open}")));
+            }
+            tracing::warn!("{open}");
+        }
+        Ok(KeyFiles { path: path.clone(), first: Arc::new(first) })
+    }
+
+    /// The private half of a key, from either file as they are now.
+    fn find(&self, id: &identity::keys::KeyId) -> Option<Arc<PrivateKey>> {
+        if self.first.public().id() == id {
+            return Some(self.first.clone());
+        }
+        let mut next = self.path.clone().into_os_string();
+        next.push(".next");
+        let found = [self.path.clone(), PathBuf::from(next)].iter().find_map(|path| read(path).ok().filter(|key| key.public().id() == id));
+        found.map(Arc::new)
+    }
+}
+
+fn read(path: &Path) -> Result<PrivateKey, String> {
+    let text = std::fs::read_to_string(path).map(zeroize::Zeroizing::new).map_err(|error| format!("cannot be read: {error}"))?;
+    PrivateKey::from_pem(&text).map_err(|error| error.to_string())
+}
+
+#[cfg(unix)]
+fn others_can_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn others_can_read(_: &Path) -> bool {
+    false
+}
+
+/// What signs and what is published now.
+#[derive(Debug)]
+pub(super) struct Keys {
+    signing: Arc<PrivateKey>,
+    set: KeySet,
+    document: Tagged,
+}
+
+impl Keys {
+    /// The published keys, to verify with.
+    pub(super) fn set(&self) -> &KeySet {
+        &self.set
+    }
+
+    /// The published keys, as the document.
+    pub(super) fn document(&self) -> &Tagged {
+        &self.document
+    }
+}
+
+/// The keys, read again every so often.
+#[derive(Debug)]
+pub(super) struct Keyring {
+    files: KeyFiles,
+    current: RwLock<Arc<Keys>>,
+}
+
+impl Keyring {
+    /// Registers the key of the file where the hub is new, and reads the ring.
+    pub(super) async fn open(files: KeyFiles, records: &Records) -> Result<Self, BootError> {
+        let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
+        let ring = register(&files, records).await.map_err(failed)?;
+        let keys = of_ring(&files, &ring).map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
+        Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
+    }
+
+    /// Reads the ring again: another replica may have announced, promoted or dropped a key.
+    pub(super) async fn refresh(&self, records: &Records) -> Result<(), store::Error> {
+        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(()) };
+        match of_ring(&self.files, &ring) {
+            Ok(keys) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys),
+            Err(problem) => tracing::error!("{problem}"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn current(&self) -> Arc<Keys> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Signs claims.
+    pub(super) fn sign<C: Claims>(&self, claims: &C) -> Result<String, Fault> {
+        sign(claims, &self.current().signing).map_err(|_| Fault::Internal("a token could not be signed"))
+    }
+}
+
+/// The ring, with the key of the file in it: as its first key in a new hub, or in place of one whose private half is gone.
+async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store::Error> {
+    let mut transaction = records.begin().await?;
+    let own = files.first.public();
+    let now = clock::now();
+    // Replicas that start together register one after the other.
+    store::signing_keys::lock(&mut transaction).await?;
+    let ring = match store::signing_keys::load(&mut transaction).await? {
+        None => KeyRing::begin(own.clone(), now),
+        Some(ring) => {
+            let held = ring.signing().is_some_and(|key| files.find(key.id()).is_some());
+            let known = ring.records().iter().any(|record| record.key.id() == own.id());
+            if held || known {
+                return Ok(ring);
+            }
+            tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
+            let longest = store::clients::longest_access_seconds(&mut transaction).await?;
+            match ring.clone().replace(own.clone(), now, longest) {
+                Ok(ring) => ring,
+                Err(_) => return Ok(ring),
+            }
+        }
+    };
+    store::signing_keys::save(&mut transaction, &ring).await?;
+    transaction.commit().await?;
+    Ok(ring)
+}
+
+fn of_ring(files: &KeyFiles, ring: &KeyRing) -> Result<Keys, String> {
+    let signing = ring.records().iter().find(|record| matches!(record.state, KeyState::Signing { .. }));
+    let signing = signing.ok_or("the database names no key that signs")?;
+    let private = files.find(signing.key.id()).ok_or_else(|| {
+        format!("the key that signs is {}, and neither {} nor its .next holds it", signing.key.id(), files.path.display())
+    })?;
+    let set = ring.published(clock::now()).map_err(|fault| format!("the key set {fault}"))?;
+    let document = Tagged::new("application/json", set.to_json().to_string());
+    Ok(Keys { signing: private, set, document })
+}

@@ -1,0 +1,68 @@
+//! `/password?link=…`: the page behind an invitation or a reset, where whoever holds the link sets one account's password, once. Showing
+//! the form uses nothing up, since mail programs open links on their own.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Method, Response};
+use identity::error::{Error, ErrorCode};
+use identity::event::{Change, Event, Record};
+use identity::form;
+use identity::link::LinkRecord;
+use identity::opaque::LinkToken;
+use identity::parameters::Parameters;
+use identity::password::Password;
+use identity::session::Ending;
+use uuid::Uuid;
+
+use crate::error::oauth::{Fault, Redirection, redirect};
+use crate::pages::hub as pages;
+
+use super::{Hub, clock, incoming};
+
+const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
+const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    let answered = match *request.method() {
+        Method::GET | Method::HEAD => shown(hub, request).await,
+        Method::POST => set(hub, request).await,
+        _ => Err(Fault::Method("GET, POST")),
+    };
+    answered.unwrap_or_else(|fault| pages::refusal(&fault))
+}
+
+async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let sender = incoming::bare(hub, request);
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let (token, _) = opened(hub, &parameters).await?;
+    Ok(pages::set_password(&token.expose(), None))
+}
+
+async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = incoming::posted(hub, request).await?;
+    sender.refuse_foreign(hub)?;
+    let (token, account) = opened(hub, &body).await?;
+    let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
+        return Ok(pages::set_password(&token.expose(), Some(&SHORT.into())));
+    };
+    let hash = hub.hasher().admit()?.make(password).await?;
+    let now = clock::now();
+    let mut transaction = hub.records().begin().await?;
+    if !store::links::take(&mut transaction, &token.digest(), now).await? {
+        return Err(DEAD.into());
+    }
+    store::accounts::set_credential(&mut transaction, account, &hash, now).await?;
+    store::endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: None }, now).await?;
+    let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
+    store::events::append(&mut transaction, &event, sender.occasion()).await?;
+    transaction.commit().await?;
+    Ok(redirect(Redirection::SeeOther, "/sign-in"))
+}
+
+/// The link that is shown, and whose password it sets.
+async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Uuid), Fault> {
+    let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
+    let row = store::links::load(hub.records(), &token.digest()).await?;
+    let account = LinkRecord::open(row.as_ref(), clock::now()).map_err(|_| DEAD)?;
+    Ok((token, account))
+}

@@ -1,0 +1,116 @@
+//! `/logout`: ends the session of a browser and what it gave. A GET does so only when it shows an id_token of this very session;
+//! otherwise any page could sign people out by an image.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::SET_COOKIE;
+use axum::http::{Method, Response};
+use identity::error::{Error, ErrorCode};
+use identity::form;
+use identity::parameters::Parameters;
+use identity::session::Ending;
+use identity::token::{IdClaims, Unverified};
+use uuid::Uuid;
+
+use crate::error::oauth::{Fault, Redirection, no_content, redirect};
+use crate::pages::hub as pages;
+
+use super::incoming::{self, Sender};
+use super::{Hub, clock, session};
+
+const ELSEWHERE: Error =
+    Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    let get = matches!(*request.method(), Method::GET | Method::HEAD);
+    let page = incoming::wants_page(request.headers());
+    let answered = if get {
+        let sender = incoming::bare(hub, request);
+        asked(hub, &sender).await
+    } else {
+        posted(hub, request).await
+    };
+    match answered {
+        Ok(response) => response,
+        Err(fault) if page => pages::refusal(&fault),
+        Err(fault) => fault.response(),
+    }
+}
+
+async fn asked(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let farewell = Farewell::read(hub, &parameters).await?;
+    let live = session::live(hub, sender).await?.map(|(session, _)| session);
+    match live {
+        Some(session) if farewell.session != Some(session.id()) => Ok(pages::confirm_logout(&parameters)),
+        _ => farewell.done(hub, sender, Redirection::Found).await,
+    }
+}
+
+async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    if request.method() != Method::POST {
+        return Err(Fault::Method("GET, POST"));
+    }
+    let (sender, body) = incoming::posted(hub, request).await?;
+    sender.refuse_foreign(hub)?;
+    Farewell::read(hub, &body).await?.done(hub, &sender, Redirection::SeeOther).await
+}
+
+/// What a logout asks for beside the end.
+struct Farewell {
+    /// The session that the hint is of.
+    session: Option<Uuid>,
+    /// Where to go then.
+    address: Option<String>,
+}
+
+impl Farewell {
+    async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, Fault> {
+        let hint = parameters.get("id_token_hint").and_then(|text| hint(hub, text));
+        let client = match (parameters.get("client_id"), &hint) {
+            (Some(id), _) => Some(id.to_owned()),
+            (None, Some(hint)) => hint.common.audiences.first().cloned(),
+            (None, None) => None,
+        };
+        let address = match parameters.get("post_logout_redirect_uri") {
+            None => None,
+            Some(address) => {
+                let client = match client {
+                    Some(id) => store::clients::by_id(hub.records(), &id).await?,
+                    None => None,
+                };
+                client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
+                Some(with_state(address, parameters.get("state")))
+            }
+        };
+        Ok(Farewell { session: hint.and_then(|hint| hint.session), address })
+    }
+
+    async fn done(self, hub: &Hub, sender: &Sender, redirection: Redirection) -> Result<Response<Body>, Fault> {
+        if let Some((session, _)) = session::live(hub, sender).await? {
+            store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
+        }
+        let mut response = match self.address {
+            Some(address) => redirect(redirection, &address),
+            None if sender.wants_page() => pages::signed_out(),
+            None => no_content(),
+        };
+        response.headers_mut().insert(SET_COOKIE, session::farewell(hub)?);
+        Ok(response)
+    }
+}
+
+/// An id_token of ours, whoever it was for and however old.
+fn hint(hub: &Hub, text: &str) -> Option<IdClaims> {
+    let token = Unverified::read(text).ok()?;
+    let keys = hub.keys().current();
+    let key = keys.set().find(token.key_id())?;
+    IdClaims::read_hint(&token, key, hub.issuer(), clock::now()).ok().map(identity::token::Verified::into_claims)
+}
+
+fn with_state(address: &str, state: Option<&str>) -> String {
+    match state {
+        None => address.to_owned(),
+        Some(state) => format!("{address}{}{}", if address.contains('?') { "&" } else { "?" }, form::write([("state", state)])),
+    }
+}

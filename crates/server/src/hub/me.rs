@@ -1,0 +1,51 @@
+//! Who am I: the account of a token, as REST, GraphQL and OpenID Connect tell it.
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, VARY};
+use axum::http::{HeaderMap, HeaderValue, Response};
+use query::parse;
+use query::plan::Operation;
+use query::policy::{self, Viewer};
+use store::Answer;
+use store::run::Format;
+use uuid::Uuid;
+
+use crate::ask;
+use crate::boot::Service;
+use crate::error::Problem;
+use crate::error::oauth::json_no_store;
+use crate::graphql::ACCOUNT;
+
+/// An account is told together with what it belongs to.
+const STATEMENT: &[u8] = br#"{"query":{"relations":{"roles":true,"tenants":true}}}"#;
+
+/// The row of an account, by the same engine as every other row. It is asked of the database itself, never of a replica, since what a
+/// satellite is told here is what it goes by; and without a permission, since it is the caller's own.
+pub(crate) async fn row(service: &Service, account: Uuid) -> Result<Bytes, Problem> {
+    let resource = service.catalog.by_name(ACCOUNT).ok_or(Problem::Internal)?;
+    let viewer = Viewer::operator();
+    let query = {
+        let entrance = policy::enter(&service.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
+        let key = [account.to_string()];
+        ask::render(service, (entrance, &viewer), (Operation::Find, Some(&key)), parse::body(STATEMENT)?)?
+    };
+    match Box::pin(service.reader.primary.run(query, Format::Json)).await? {
+        Answer::Whole(bytes) => Ok(bytes),
+        Answer::Nothing => Err(Problem::InvalidToken("the account is gone")),
+        Answer::Chunks(_) => Err(Problem::Internal),
+    }
+}
+
+/// `GET /api/iam/me`
+pub(super) async fn answer(State(service): State<Service>, headers: HeaderMap) -> Response<Body> {
+    told(&service, &headers).await.unwrap_or_else(|problem| problem.response())
+}
+
+async fn told(service: &Service, headers: &HeaderMap) -> Result<Response<Body>, Problem> {
+    let account = service.gate.caller(headers).await?.account().ok_or(Problem::Unauthenticated)?;
+    let mut response = json_no_store(row(service, account).await?);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
+    Ok(response)
+}

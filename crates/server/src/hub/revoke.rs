@@ -1,0 +1,45 @@
+//! `POST /revoke` (RFC 7009): a client gives a token back, and the whole family ends with it.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use identity::error::{Error, ErrorCode};
+use identity::grant::Family;
+use identity::grant::standing::revoked_by;
+use identity::opaque::RefreshToken;
+use identity::session::Ending;
+use identity::token::AccessClaims;
+
+use crate::error::oauth::{Fault, json_no_store};
+
+use super::clients::Presented;
+use super::{Hub, incoming, told};
+
+const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    told(revoked(hub, request).await)
+}
+
+async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = incoming::posted(hub, request).await?;
+    let presented = Presented::read(hub, &sender, &body).await?;
+    let client = presented.prove(hub, &sender).await?;
+    let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
+    if let Some(family) = family.and_then(|family| revoked_by(client, &family)) {
+        store::endings::end(hub.records(), &Ending::FamilyEnded(family), None, sender.occasion()).await?;
+    }
+    // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
+    Ok(json_no_store(Body::empty()))
+}
+
+/// The family of a token of either kind.
+async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, Fault> {
+    if let Some(token) = RefreshToken::parse(text) {
+        return Ok(store::families::of_refresh_token(hub.records(), &token.digest()).await?);
+    }
+    match hub.verify::<AccessClaims>(text, hub.issuer()) {
+        Ok(token) => Ok(store::families::standing(hub.records(), token.claims().family).await?.map(|(family, _)| family)),
+        Err(_) => Ok(None),
+    }
+}

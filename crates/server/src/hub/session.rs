@@ -1,0 +1,81 @@
+//! The session of a browser at the hub: its cookie, and `POST /session`, by which a sign-in page of one's own begins one.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, Response};
+use identity::account::Account;
+use identity::error::{Error, ErrorCode};
+use identity::session::{Ending, LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
+use identity::token::{AccessClaims, HubSessionClaims};
+use uuid::Uuid;
+
+use crate::error::oauth::{Fault, no_content};
+
+use super::incoming::{self, Sender};
+use super::{Hub, clock, told};
+
+/// The cookie's name is part of the contract, so it has no prefix; its value is signed and its row is asked each time.
+const COOKIE: &str = "hub_session";
+
+/// The session that a request's cookie is of, if it counts now, and whose it is.
+pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSession, Account)>, store::Error> {
+    let audience = HubSessionClaims::audience(hub.issuer());
+    for text in sender.cookies(COOKIE) {
+        let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
+        let now = clock::now();
+        let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
+        if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
+            return Ok(Some((session, account)));
+        }
+    }
+    Ok(None)
+}
+
+/// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
+/// the same account lives on, since clients still hold what it gave.
+pub(super) async fn begin(hub: &Hub, sender: &Sender, account: Uuid) -> Result<HeaderValue, Fault> {
+    let before = live(hub, sender).await?;
+    let session = Session::begin(Uuid::new_v4(), account, clock::now());
+    if let Some((before, _)) = before.filter(|(_, whose)| whose.id != account) {
+        store::endings::end(hub.records(), &Ending::Logout(before.id()), None, sender.occasion()).await?;
+    }
+    if !store::sessions::insert(hub.records(), &session, sender.device().as_deref(), sender.occasion()).await? {
+        return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
+    }
+    cookie(hub, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
+}
+
+/// The cookie that takes the session away.
+pub(super) fn farewell(hub: &Hub) -> Result<HeaderValue, Fault> {
+    cookie(hub, "", 0)
+}
+
+fn cookie(hub: &Hub, value: &str, seconds: i64) -> Result<HeaderValue, Fault> {
+    let secure = if hub.issuer().starts_with("https://") { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+    let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    told(traded(hub, request).await)
+}
+
+/// An access token becomes a session, for a hub whose sign-in page is somebody's own.
+async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = incoming::posted(hub, request).await?;
+    sender.refuse_foreign(hub)?;
+    let missing = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
+    let refused = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
+    let text = body.get("access_token").ok_or(missing)?;
+    let token = hub.verify::<AccessClaims>(text, hub.issuer()).map_err(|_| refused)?;
+    let account = hub.account_of(&token).await?.ok_or(refused)?;
+    let client = store::clients::by_id(hub.records(), token.claims().client.as_str()).await?.ok_or(refused)?;
+    may_begin_by_token(&token, &client, clock::now())?;
+    let cookie = begin(hub, &sender, account.id).await?;
+    let mut response = no_content();
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}

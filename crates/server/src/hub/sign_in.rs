@@ -1,0 +1,81 @@
+//! `/sign-in`: the page where an account proves who it is. Works without scripts; a success goes on to where the browser came from.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::SET_COOKIE;
+use axum::http::{Method, Response};
+use identity::continuation::Continuation;
+use identity::error::{Error, ErrorCode};
+use identity::event::{Event, SignInRefusal};
+use identity::form;
+use identity::parameters::Parameters;
+use identity::password::Password;
+
+use crate::error::oauth::{Fault, Redirection, redirect};
+use crate::pages::hub as pages;
+
+use super::incoming::{self, Sender};
+use super::{Hub, credentials, session};
+
+const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    match *request.method() {
+        Method::GET | Method::HEAD => {
+            let sender = incoming::bare(hub, request);
+            shown(hub, &sender).await.unwrap_or_else(|fault| pages::refusal(&fault))
+        }
+        Method::POST => tried(hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
+        _ => pages::refusal(&Fault::Method("GET, POST")),
+    }
+}
+
+async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let continuation = Continuation::read(parameters.get("continue"));
+    let app = app_of(hub, &continuation).await?;
+    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: "", refusal: None }))
+}
+
+async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = incoming::posted(hub, request).await?;
+    if let Err(fault) = sender.refuse_foreign(hub) {
+        let event = Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin };
+        store::events::append(hub.records(), &event, sender.occasion()).await?;
+        return Err(fault);
+    }
+    let continuation = Continuation::read(body.get("continue"));
+    let name = body.get("username").unwrap_or_default();
+    match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
+        Ok(cookie) => {
+            let mut response = redirect(Redirection::SeeOther, continuation.as_str());
+            response.headers_mut().insert(SET_COOKIE, cookie);
+            Ok(response)
+        }
+        Err(fault @ (Fault::Rule(_) | Fault::Throttled(_) | Fault::Busy)) => {
+            let app = app_of(hub, &continuation).await?;
+            let page = pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name, refusal: Some(&fault) };
+            Ok(pages::sign_in(&page))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<axum::http::HeaderValue, Fault> {
+    let password = Password::presented(password).map_err(|_| WRONG)?;
+    if name.is_empty() {
+        return Err(WRONG.into());
+    }
+    let judged = credentials::judge(hub, name, password, sender).await?;
+    let account = judged.admitted().ok_or(WRONG)?;
+    session::begin(hub, sender, account.id).await
+}
+
+/// What one is signing in to: the name of the client that the continuation is for.
+async fn app_of(hub: &Hub, continuation: &Continuation) -> Result<Option<String>, store::Error> {
+    let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
+    let pairs = form::pairs(query).unwrap_or_default();
+    let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
+    let client = store::clients::by_id(hub.records(), id).await?;
+    Ok(client.filter(|client| client.is_active).map(|client| client.name))
+}

@@ -1,0 +1,116 @@
+//! The authorize endpoint: where it leads, and that a fault leads nowhere.
+
+use identity::client::GrantType;
+use store::apps::{Access, App};
+use uuid::Uuid;
+
+use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, authorize, error, now, parameter, posted, verifier};
+use crate::support::{PLACES, Place, get};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
+    // contract I21.1, I1.1, I1.2
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let answer = stage.send(&get(&authorize(&verifier(), &[]))).await;
+        assert_eq!(answer.status(), 302);
+        let page = answer.header("location").unwrap().to_owned();
+        assert!(page.starts_with("/sign-in?continue=%2Fauthorize"), "{page}");
+        let form = stage.send(&get(&page)).await;
+        assert_eq!(form.status(), 200);
+        assert!(form.text().contains("<strong>The shop</strong>"), "{}", form.text());
+        let going_on = parameter(&page, "continue");
+        let pairs = [("username", "ada"), ("password", crate::stage::PASSWORD), ("continue", going_on.as_str())];
+        let signed = stage.send(&posted("/sign-in", &pairs).header("origin", ISSUER)).await;
+        // attack 39
+        assert_eq!((signed.status(), signed.header("location")), (303, Some(going_on.as_str())));
+        let cookie = crate::stage::cookie(&signed);
+        let back = stage.send(&get(&going_on).header("cookie", &cookie)).await;
+        assert_eq!(back.status(), 302);
+        let address = back.header("location").unwrap();
+        assert!(address.starts_with(REDIRECT), "{address}");
+        // attack 10
+        assert_eq!((parameter(address, "state").as_str(), parameter(address, "iss").as_str()), ("s-1", ISSUER));
+        assert_eq!(back.header("cache-control"), Some("no-store"));
+        // attack 37
+        assert_eq!(back.header("referrer-policy"), Some("no-referrer"));
+        let none = stage.send(&get(&authorize(&verifier(), &[("prompt", "none")]))).await;
+        assert_eq!(parameter(none.header("location").unwrap(), "error"), "login_required");
+        let again = stage.send(&get(&authorize(&verifier(), &[("prompt", "login")])).header("cookie", &cookie)).await;
+        assert!(again.header("location").unwrap().starts_with("/sign-in"), "{again:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_is_told_and_never_sent_on() {
+    // contract I21.2, I1.3, attack 14
+    let stage = Stage::start(Place::Sqlite).await;
+    let challenge = verifier().challenge();
+    let cases = [
+        // attack 12
+        (("client_id", "nobody"), 401, "invalid_client"),
+        (("client_id", "<script>"), 401, "invalid_client"),
+        // attack 2, attack 3
+        (("code_challenge", ""), 400, "invalid_request"),
+        (("code_challenge_method", "plain"), 400, "invalid_request"),
+        (("code_challenge_method", "S512"), 400, "invalid_request"),
+        (("code_challenge", &challenge.as_str()[1..]), 400, "invalid_request"),
+        (("state", ""), 400, "invalid_request"),
+        (("response_type", "token"), 400, "invalid_request"),
+        // attack 11
+        (("redirect_uri", "https://shop.test/callback/"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test/callback?x=1"), 400, "invalid_request"),
+        (("redirect_uri", "https://SHOP.test/callback"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test@evil.test/callback"), 400, "invalid_request"),
+        (("redirect_uri", "https://shop.test/a/../callback"), 400, "invalid_request"),
+        (("redirect_uri", ""), 400, "invalid_request"),
+    ];
+    for (change, status, code) in cases {
+        let path = authorize(&verifier(), &[change]);
+        let answer = stage.send(&get(&path)).await;
+        assert_eq!(error(&answer, status), code, "{path}");
+        assert!(answer.header("location").is_none() && answer.header("access-control-allow-origin").is_none());
+        let page = stage.send(&get(&path).header("accept", "text/html,*/*;q=0.8")).await;
+        assert_eq!(page.status(), status);
+        assert!(page.header("www-authenticate").is_none(), "a browser would show a dialog of its own");
+        // attack 40, attack 41
+        assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
+        assert_eq!(page.header("x-frame-options"), Some("DENY"));
+        assert!(page.text().contains("<h1>") && page.text().contains(code) && !page.text().contains("<script"), "{}", page.text());
+    }
+    let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
+    assert_eq!(error(&stage.send(&get(&twice)).await, 400), "invalid_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_can_read_what_authorize_answers() {
+    // contract I21.2, attack 48
+    let mut setup = crate::stage::setup();
+    setup.cors = vec!["https://app.test".to_owned()];
+    let stage = Stage::with(Place::Sqlite, &setup).await;
+    for (path, allowed) in [("/authorize?x=1", None), ("/api/o-auth/authorize", None), ("/.well-known/jwks.json", Some("https://app.test"))]
+    {
+        let answer = stage.send(&get(path).header("origin", "https://app.test")).await;
+        assert_eq!(answer.header("access-control-allow-origin"), allowed, "{path}");
+        let strange = stage.send(&get(path).header("origin", "https://evil.test")).await;
+        assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_app_admits_the_listed_alone() {
+    // contract I21.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let app = App { id: Uuid::new_v4(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
+        store::apps::insert(&stage.records, &app, now()).await.unwrap();
+        stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
+        let cookie = stage.sign_in().await;
+        let ask = get(&authorize(&verifier(), &[("client_id", "inner")])).header("cookie", &cookie);
+        let refused = stage.send(&ask).await;
+        assert_eq!(parameter(refused.header("location").unwrap(), "error"), "access_denied");
+        store::apps::admit(&stage.records, Uuid::new_v4(), (app.id, stage.account), now()).await.unwrap();
+        assert!(!parameter(stage.send(&ask).await.header("location").unwrap(), "code").is_empty());
+        assert_ne!(CLIENT, "inner");
+    }
+}

@@ -1,0 +1,162 @@
+//! What a browser meets: the form, its cookie, sessions and their end.
+
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, bearer, cookie, error, posted, verifier};
+use crate::support::{PLACES, Place, get};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
+    // contract I22.1
+    let stage = Stage::start(Place::Sqlite).await;
+    let page = stage.send(&get("/sign-in")).await;
+    let text = page.text();
+    assert_eq!(text.matches("<form").count(), 1);
+    for piece in
+        ["autocomplete=\"username\"", "autocomplete=\"current-password\"", "<label for=\"password\"", "<html lang=\"en\"", "viewport"]
+    {
+        assert!(text.contains(piece), "{piece}");
+    }
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("script-src"));
+    assert_eq!((page.header("x-frame-options"), page.header("cache-control")), (Some("DENY"), Some("no-store")));
+    // attack 41
+    let echoed = stage.send(&posted("/sign-in", &[("username", "\"><script>alert(1)</script>"), ("password", "x")])).await;
+    assert_eq!((echoed.status(), echoed.header("set-cookie")), (400, None));
+    assert!(echoed.text().contains("role=\"alert\"") && !echoed.text().contains("<script"), "{}", echoed.text());
+    let style = stage.send(&get("/sign-in/style.css")).await;
+    assert_eq!((style.status(), style.header("content-type")), (200, Some("text/css; charset=utf-8")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_of_another_origin_is_refused() {
+    // contract I22.2, I10.2, attack 15
+    let stage = Stage::start(Place::Sqlite).await;
+    let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
+    for (name, value) in
+        [("origin", "https://evil.test"), ("origin", "null"), ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site")]
+    {
+        let answer = stage.send(&sign_in.clone().header(name, value)).await;
+        assert_eq!((answer.status(), answer.header("set-cookie")), (403, None), "{name}: {value}");
+        let session = posted("/session", &[("access_token", "x")]).header(name, value);
+        assert_eq!(stage.send(&session).await.status(), 403);
+    }
+    let own = sign_in.header("origin", "null").header("sec-fetch-site", "same-origin");
+    assert_eq!(stage.send(&own).await.status(), 303);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continuation_that_leaves_the_hub_is_dropped() {
+    // contract I10.1, attack 13
+    let stage = Stage::start(Place::Sqlite).await;
+    for to in
+        ["//evil.test", "/\\evil.test", "https:evil.test", "javascript:alert(1)", "/%09/evil.test", "/authorize@evil.test", "\t//evil.test"]
+    {
+        let answer = stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD), ("continue", to)])).await;
+        assert_eq!((answer.status(), answer.header("location")), (303, Some("/")), "{to}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cookie_is_guarded_and_never_a_bearer() {
+    // contract I22.3, I5.7, attack 17, attack 25, attack 42
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let answer = stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await;
+        let text = answer.header("set-cookie").unwrap();
+        for piece in ["hub_session=", "HttpOnly", "SameSite=Lax", "Max-Age=28800", "Path=/"] {
+            assert!(text.contains(piece), "{text}");
+        }
+        let first = cookie(&answer);
+        assert_ne!(first, stage.sign_in().await);
+        let token = first.split_once('=').unwrap().1;
+        let as_bearer = get("/api/iam/me").header("authorization", &format!("Bearer {token}"));
+        assert_eq!(stage.send(&as_bearer).await.status(), 401);
+        let tokens = stage.tokens().await;
+        let as_cookie = get("/").header("cookie", &format!("hub_session={}", tokens["access_token"].as_str().unwrap()));
+        assert_eq!(stage.send(&as_cookie).await.header("location"), Some("/sign-in"));
+        assert_eq!(stage.send(&get("/").header("cookie", &first)).await.status(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
+    // contract I22.4, I9.3
+    let stage = Stage::start(Place::Sqlite).await;
+    let tokens = stage.tokens().await;
+    let answer = stage.send(&posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())])).await;
+    assert_eq!(answer.status(), 204);
+    assert_eq!(stage.send(&get("/").header("cookie", &cookie(&answer))).await.status(), 200);
+    assert_eq!(error(&stage.send(&posted("/session", &[("access_token", "x")])).await, 401), "invalid_token");
+    stage.add_client("plain", &identity::client::GrantType::DEFAULT, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_ends_the_session_and_what_it_gave() {
+    // contract I22.5, I9.2, attack 35
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let code = stage.code(&verifier(), "openid").await;
+        let tokens = stage.redeem(&code, &verifier()).await.good();
+        let cookie = stage.sign_in().await;
+        // Asked first, without a hint.
+        let asked = stage.send(&get("/logout").header("cookie", &cookie)).await;
+        assert!(asked.status() == 200 && asked.text().contains("action=\"/logout\""), "{}", asked.text());
+        assert_eq!(stage.send(&get("/").header("cookie", &cookie)).await.status(), 200);
+        let done = stage.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
+        assert!(done.status() == 204 && done.header("set-cookie").unwrap().contains("Max-Age=0"));
+        assert_eq!(stage.send(&get("/").header("cookie", &cookie)).await.status(), 303);
+        let ask = get(&authorize(&verifier(), &[])).header("cookie", &cookie);
+        assert!(stage.send(&ask).await.header("location").unwrap().starts_with("/sign-in"));
+        // The session of the code, by its hint.
+        let hint = tokens["id_token"].as_str().unwrap();
+        let foreign = [("id_token_hint", hint), ("post_logout_redirect_uri", "https://evil.test/")];
+        assert_eq!(error(&stage.send(&posted("/logout", &foreign)).await, 400), "invalid_request");
+        let home = [("id_token_hint", hint), ("post_logout_redirect_uri", "https://shop.test/bye"), ("state", "z")];
+        let led = stage.send(&posted("/logout", &home)).await;
+        assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye?state=z")));
+        assert!(REDIRECT.starts_with("https://shop.test/"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_sets_a_password_once() {
+    // contract I22.7, I9.5
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let token = identity::opaque::LinkToken::from_random([3; 32]);
+        let link = identity::link::LinkRecord::make(&token, stage.account, identity::link::LinkPurpose::Reset, crate::stage::now());
+        let mut transaction = stage.records.begin().await.unwrap();
+        store::links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
+        transaction.commit().await.unwrap();
+        let text = token.expose();
+        let page = stage.send(&get(&format!("/password?link={}", text.as_str()))).await;
+        assert!(page.status() == 200 && page.text().contains("new-password"), "{}", page.text());
+        let set = |password| posted("/password", &[("link", text.as_str()), ("password", password)]);
+        assert_eq!(stage.send(&set("short")).await.status(), 400);
+        assert_eq!(stage.send(&set("a brand new one")).await.status(), 303);
+        assert_eq!(stage.send(&set("a third one, too")).await.status(), 400);
+        let signed = stage.send(&posted("/sign-in", &[("username", "ada"), ("password", "a brand new one")])).await;
+        assert_eq!(signed.status(), 303);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_password_ends_everything_but_this_session() {
+    // contract I22.6
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let tokens = stage.tokens().await;
+        let (here, there) = (stage.sign_in().await, stage.sign_in().await);
+        let change =
+            |present| posted("/", &[("action", "password"), ("present", present), ("chosen", "a brand new one")]).header("cookie", &here);
+        assert_eq!(stage.send(&change("wrong").header("origin", ISSUER)).await.status(), 400);
+        assert_eq!(stage.send(&change(PASSWORD)).await.status(), 303);
+        assert_eq!(stage.send(&get("/").header("cookie", &here)).await.status(), 200);
+        assert_eq!(stage.send(&get("/").header("cookie", &there)).await.status(), 303);
+        let me = get("/api/iam/me").header("authorization", &bearer(&tokens["access_token"]));
+        assert_eq!(stage.send(&me).await.status(), 401);
+        let everywhere = posted("/", &[("action", "everywhere")]).header("cookie", &here);
+        assert_eq!(stage.send(&everywhere).await.status(), 303);
+        assert_eq!(stage.send(&get("/").header("cookie", &here)).await.status(), 303);
+        assert!(!CLIENT.is_empty());
+    }
+}

@@ -1,0 +1,190 @@
+//! The three grants and their errors.
+
+use identity::client::GrantType;
+use identity::pkce::Verifier;
+use serde_json::json;
+
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, basic, bearer, error, part, posted, redemption, verifier};
+use crate::support::{PLACES, Request, get, post};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_becomes_tokens_once_and_a_replay_revokes_them() {
+    // contract I20.1, I3.1, I3.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let code = stage.code(&verifier(), "openid email").await;
+        // attack 1, attack 6: a wrong verifier only fails
+        let wrong = Verifier::from_random([1; 32]);
+        assert_eq!(error(&stage.redeem(&code, &wrong).await, 400), "invalid_grant");
+        let answer = stage.redeem(&code, &verifier()).await;
+        // attack 38
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let tokens = answer.good();
+        assert_eq!(tokens["token_type"], "Bearer");
+        assert_eq!(tokens["expires_in"], 3600);
+        assert_eq!(tokens["scope"], "openid email");
+        let (head, claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
+        assert_eq!((&head["typ"], &head["alg"]), (&json!("at+jwt"), &json!("RS256")));
+        assert_eq!(claims["iss"], ISSUER);
+        assert_eq!(claims["sub"], stage.account.to_string());
+        assert_eq!(claims["aci"], claims["sub"]);
+        assert_eq!(claims["aud"], json!([CLIENT, ISSUER]));
+        let id = part(&tokens["id_token"], 1);
+        assert_eq!((&id["nonce"], &id["aud"]), (&json!("n-1"), &json!(CLIENT)));
+        let me = get("/api/iam/me").header("authorization", &bearer(&tokens["access_token"]));
+        assert_eq!(stage.send(&me).await.good()["username"], "ada");
+        // attack 6: a replay that is wrong in another way revokes nothing
+        assert_eq!(error(&stage.redeem(&code, &wrong).await, 400), "invalid_grant");
+        assert_eq!(stage.send(&me).await.status(), 200);
+        // attack 5
+        assert_eq!(error(&stage.redeem(&code, &verifier()).await, 400), "invalid_grant");
+        assert_eq!(stage.send(&me).await.status(), 401);
+        let refresh = [("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())];
+        assert_eq!(error(&stage.token(&refresh).await, 400), "invalid_grant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_is_for_its_client_and_its_minute() {
+    // contract I3.2, attack 8
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let code = stage.code(&verifier(), "openid").await;
+        let secret = stage.add_client("other", &GrantType::ALL, None).await;
+        let stolen = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("other", &secret));
+        assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
+        let old = "UPDATE peristyle.code SET expires_at = $1";
+        stage.records.run(old, &[store::records::Bind::Instant(1_000_000)]).await.unwrap();
+        assert_eq!(error(&stage.redeem(&code, &verifier()).await, 400), "invalid_grant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_parallel_redemptions_one_wins() {
+    // contract I20.2, attack 7
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let code = stage.code(&verifier(), "openid").await;
+        let request = stage.token_request(&redemption(&code, &verifier()));
+        let address = stage.server.address;
+        let mut won = 0;
+        let one = || {
+            let request = request.clone();
+            tokio::spawn(async move { request.send(address).await })
+        };
+        let tries: Vec<_> = (0..500).map(|_| one()).collect();
+        for answer in tries {
+            let answer = answer.await.unwrap();
+            match answer.status() {
+                200 => won += 1,
+                400 => assert_eq!(answer.json()["error"], "invalid_grant"),
+                other => panic!("{other}: {}", answer.text()),
+            }
+        }
+        assert_eq!(won, 1, "{place:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_token_has_one_successor_and_a_retry_gets_the_same() {
+    // contract I20.3, I4.2, attack 34, attack 35, attack 36
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let first = stage.tokens().await;
+        let refresh = [("grant_type", "refresh_token"), ("refresh_token", first["refresh_token"].as_str().unwrap())];
+        let second = stage.token(&refresh).await.good();
+        assert_ne!(second["refresh_token"], first["refresh_token"]);
+        assert_eq!(stage.token(&refresh).await.good()["refresh_token"], second["refresh_token"]);
+        let wider = [refresh[0], ("refresh_token", second["refresh_token"].as_str().unwrap()), ("scope", "openid admin")];
+        assert_eq!(error(&stage.token(&wider).await, 400), "invalid_scope");
+        let other = stage.add_client("other", &GrantType::ALL, None).await;
+        let stolen = posted("/token", &wider[..2]).header("authorization", &basic("other", &other));
+        assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
+        let third = stage.token(&wider[..2]).await.good();
+        // Long after, the first one again: two hold it, so the family ends.
+        let late = "UPDATE peristyle.refresh_token SET used_at = $1 WHERE used_at IS NOT NULL";
+        stage.records.run(late, &[store::records::Bind::Instant(1_000_000)]).await.unwrap();
+        assert_eq!(error(&stage.token(&refresh).await, 400), "invalid_grant");
+        let newest = [refresh[0], ("refresh_token", third["refresh_token"].as_str().unwrap())];
+        assert_eq!(error(&stage.token(&newest).await, 400), "invalid_grant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_becomes_tokens_and_never_a_session() {
+    // contract I20.4, attack 31
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let ask = |name: &'static str, password: &'static str| [("grant_type", "password"), ("username", name), ("password", password)];
+        let good = stage.token(&ask("ADA@example.com ", PASSWORD)).await;
+        assert!(good.header("set-cookie").is_none());
+        good.good();
+        let wrong = stage.token(&ask("ada", "not it, sorry")).await;
+        let unknown = stage.token(&ask("nobody", "not it, sorry")).await;
+        assert_eq!(error(&wrong, 400), "invalid_grant");
+        assert_eq!(wrong.text(), unknown.text());
+        let json = post(
+            "/api/o-auth/token",
+            json!({"grant_type": "password", "username": "ada", "password": PASSWORD, "client_id": CLIENT, "client_secret": stage.secret})
+                .to_string(),
+        );
+        stage.send(&json).await.good();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_error_of_the_token_endpoint_is_told_in_its_own_words() {
+    // contract I20.5, I8.2
+    let stage = Stage::start(crate::support::Place::Sqlite).await;
+    let password = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+    // attack 28, attack 29
+    for authorization in [basic(CLIENT, "wrong"), basic("nobody", &stage.secret), "Basic !!".to_owned(), "Bearer x".to_owned()] {
+        let answer = stage.send(&posted("/token", &password).header("authorization", &authorization)).await;
+        assert_eq!(error(&answer, 401), "invalid_client");
+        assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Basic")));
+    }
+    assert_eq!(error(&stage.send(&posted("/token", &password)).await, 401), "invalid_client");
+    let both = [password.as_slice(), &[("client_id", CLIENT), ("client_secret", stage.secret.as_str())]].concat();
+    assert_eq!(error(&stage.token(&both).await, 400), "invalid_request");
+    // attack 30
+    let address = format!("/token?client_id={CLIENT}&client_secret={}", stage.secret);
+    assert_eq!(error(&stage.send(&posted(&address, &password)).await, 400), "invalid_request");
+    assert_eq!(error(&stage.token(&[("grant_type", "client_credentials")]).await, 400), "unsupported_grant_type");
+    assert_eq!(error(&stage.token(&[("scope", "x")]).await, 400), "invalid_request");
+    // attack 47
+    assert_eq!(error(&stage.token(&[password.as_slice(), &password[..1]].concat()).await, 400), "invalid_request");
+    let authorization = basic(CLIENT, &stage.secret);
+    let answer = stage.send(&Request::new("GET", "/token").header("authorization", &authorization)).await;
+    assert_eq!((error(&answer, 405).as_str(), answer.header("allow")), ("invalid_request", Some("POST")));
+    let text = posted("/token", &password).header("authorization", &authorization).header("content-type", "text/plain");
+    assert_eq!(error(&stage.send(&text).await, 415), "invalid_request");
+    let long = "x".repeat(1_100_000);
+    // attack 33
+    assert_eq!(error(&stage.token(&[password[0], password[1], ("password", &long)]).await, 413), "invalid_request");
+    assert_eq!(error(&stage.token(&[password[0], password[1], ("password", &long[..1_025])]).await, 400), "invalid_request");
+    let secret = stage.add_client("bare", &[GrantType::AuthorizationCode], None).await;
+    let answer = stage.send(&posted("/token", &password).header("authorization", &basic("bare", &secret))).await;
+    assert_eq!(error(&answer, 400), "unauthorized_client");
+    // attack 4
+    for verifier in ["short", &long[..129], "with space and so on and so on and so on and so on"] {
+        let pairs = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", REDIRECT), ("code_verifier", verifier)];
+        assert_eq!(error(&stage.token(&pairs).await, 400), "invalid_grant");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_delay_page_and_grant_alike() {
+    // contract I20.6, attack 32
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let wrong = [("grant_type", "password"), ("username", "ada"), ("password", "not it, sorry")];
+        for _ in 0..5 {
+            assert_eq!(error(&stage.token(&wrong).await, 400), "invalid_grant");
+        }
+        let answer = stage.token(&[wrong[0], wrong[1], ("password", PASSWORD)]).await;
+        assert_eq!(error(&answer, 429), "temporarily_unavailable");
+        assert!(answer.header("retry-after").and_then(|value| value.parse::<u32>().ok()).is_some_and(|seconds| seconds > 0));
+        let page = stage.send(&posted("/sign-in", &[wrong[1], ("password", PASSWORD)])).await;
+        assert_eq!((page.status(), page.header("set-cookie")), (429, None));
+    }
+}

@@ -1,0 +1,12 @@
+//! The hub over real HTTP, on both databases: grants, sign-in, sessions, keys, permission, and what attackers try.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod attacks;
+mod authorize;
+mod browser;
+mod grants;
+mod metadata;
+mod resources;
+mod stage;
+#[path = "../support/mod.rs"]
+mod support;

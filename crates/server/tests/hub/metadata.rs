@@ -1,0 +1,53 @@
+//! The documents, the key set, revocation, introspection and userinfo.
+
+use crate::stage::{CLIENT, ISSUER, Stage, basic, bearer, part, posted};
+use crate::support::{PLACES, Place, get};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
+    // contract I23.1, I6.1
+    let stage = Stage::start(Place::Sqlite).await;
+    let found = stage.send(&get("/.well-known/openid-configuration")).await.good();
+    assert_eq!(found, stage.send(&get("/.well-known/oauth-authorization-server")).await.good());
+    // attack 46: the issuer is configured and never taken from a request
+    let spoofed = get("/.well-known/openid-configuration").header("x-forwarded-host", "evil.test").header("x-forwarded-proto", "https");
+    assert_eq!(found, stage.send(&spoofed).await.good());
+    assert_eq!(found["issuer"], ISSUER);
+    assert_eq!(found["jwks_uri"], format!("{ISSUER}/.well-known/jwks.json"));
+    assert_eq!(found["code_challenge_methods_supported"], serde_json::json!(["S256"]));
+    let keys = stage.send(&get("/.well-known/jwks.json")).await.good();
+    let key = &keys["keys"][0];
+    assert_eq!((&key["kty"], &key["alg"], &key["use"]), (&"RSA".into(), &"RS256".into(), &"sig".into()));
+    assert!(key.get("d").is_none());
+    let tokens = stage.tokens().await;
+    assert_eq!(part(&tokens["access_token"], 0)["kid"], key["kid"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_introspected_until_it_is_revoked() {
+    // contract I23.2, I23.3, I23.4
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let tokens = stage.tokens().await;
+        let client = basic(CLIENT, &stage.secret);
+        let ask = |path: &str, name: &str| posted(path, &[("token", tokens[name].as_str().unwrap())]).header("authorization", &client);
+        for name in ["access_token", "refresh_token"] {
+            let told = stage.send(&ask("/introspect", name)).await.good();
+            assert_eq!((&told["active"], &told["sub"]), (&true.into(), &stage.account.to_string().into()));
+        }
+        let user = get("/userinfo").header("authorization", &bearer(&tokens["access_token"]));
+        let told = stage.send(&user).await.good();
+        assert_eq!((&told["sub"], &told["email"]), (&stage.account.to_string().into(), &"ada@example.com".into()));
+        assert_eq!(stage.send(&get("/userinfo")).await.header("www-authenticate"), Some("Bearer"));
+        // A stranger learns nothing and breaks nothing.
+        let secret = stage.add_client("other", &identity::client::GrantType::ALL, None).await;
+        let other = basic("other", &secret);
+        assert_eq!(stage.send(&ask("/introspect", "access_token").header("authorization", &other)).await.good()["active"], false);
+        assert_eq!(stage.send(&ask("/revoke", "refresh_token").header("authorization", &other)).await.status(), 200);
+        assert_eq!(stage.send(&user).await.status(), 200);
+        assert_eq!(stage.send(&ask("/revoke", "refresh_token")).await.status(), 200);
+        assert_eq!(stage.send(&user).await.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
+        assert_eq!(stage.send(&ask("/introspect", "access_token")).await.good()["active"], false);
+        assert_eq!(stage.send(&posted("/revoke", &[("token", "x")])).await.status(), 401);
+    }
+}

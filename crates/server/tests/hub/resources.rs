@@ -1,0 +1,93 @@
+//! Permission by token, and the hub's own records as resources.
+
+use serde_json::json;
+
+use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
+use crate::support::{PLACES, Request, get, post};
+
+async fn token_of(stage: &Stage, name: &str) -> String {
+    let pairs = [("grant_type", "password"), ("username", name), ("password", PASSWORD)];
+    let answer = stage.send(&posted("/token", &pairs).header("authorization", &basic(CLIENT, &stage.secret))).await;
+    bearer(&answer.good()["access_token"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
+    // contract I24.1
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.add_account("bob", &[]).await;
+        let notes = post("/api/shop/notes/list", "");
+        let nobody = stage.send(&notes).await;
+        assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED");
+        let bob = token_of(&stage, "bob").await;
+        assert_eq!(stage.send(&notes.clone().header("authorization", &bob)).await.problem(403)["code"], "FORBIDDEN");
+        let ada = token_of(&stage, "ada").await;
+        assert_eq!(stage.send(&notes.clone().header("authorization", &ada)).await.good(), json!([{"id": 1}]));
+        // A token that is not good is refused where none is needed.
+        let open = post("/api/shop/opens/list", "");
+        assert_eq!(stage.send(&open).await.status(), 200);
+        for header in ["Bearer x", "Bearer", "Basic eDp5", "Bearer a.b.c"] {
+            for request in [open.clone(), get("/docs/resources.json"), post("/graphql", r#"{"query":"{ __typename }"}"#)] {
+                let answer = stage.send(&request.header("authorization", header)).await;
+                assert_eq!((answer.status(), answer.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")), "{header}");
+            }
+        }
+        store::accounts::by_id(&stage.records, stage.account).await.unwrap();
+        let mut account = store::accounts::by_id(&stage.records, stage.account).await.unwrap().unwrap();
+        account.is_active = false;
+        store::accounts::update(&stage.records, &account, crate::stage::now()).await.unwrap();
+        // attack 35: closed at once
+        assert_eq!(stage.send(&notes.header("authorization", &ada)).await.status(), 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_records_are_resources_and_their_secrets_have_no_name() {
+    // contract I24.2, I24.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let names = [
+            "iam.account.get",
+            "iam.role.get",
+            "iam.permission.get",
+            "iam.tenant.get",
+            "oAuth.client.get",
+            "hub.app.get",
+            "hub.appAccount.get",
+        ];
+        stage.add_account("root", &names).await;
+        let root = token_of(&stage, "root").await;
+        let ask = |path: &str, body: &str| post(path, body).header("authorization", &root);
+        for plural in ["iam/accounts", "iam/roles", "iam/permissions", "iam/tenants", "o-auth/clients", "hub/apps", "hub/apps-accounts"] {
+            assert_eq!(stage.send(&post(&format!("/api/{plural}/paginate"), "")).await.status(), 401);
+            let text = stage.send(&ask(&format!("/api/{plural}/paginate"), "")).await;
+            assert_eq!(text.status(), 200, "{plural}: {}", text.text());
+            for word in ["argon2", "hash", "secret"] {
+                assert!(!text.text().to_lowercase().contains(word), "{plural}: {}", text.text());
+            }
+        }
+        let loaded = r#"{"query":{"where":{"username":{"eq":"root"}},"relations":{"roles":{"relations":{"permissions":true}}}}}"#;
+        let rows = stage.send(&ask("/api/iam/accounts/list", loaded)).await.good();
+        assert_eq!(rows[0]["roles"][0]["permissions"].as_array().map(Vec::len), Some(names.len()), "{rows}");
+        assert_eq!(rows[0]["dPermissions"]["all"].as_array().map(Vec::len), Some(names.len()));
+        for field in ["secretHash", "secret", "previousSecretHash"] {
+            let body = json!({"query": {"where": {field: {"eq": "x"}}}}).to_string();
+            assert_eq!(stage.send(&ask("/api/o-auth/clients/list", &body)).await.status(), 400);
+        }
+        let query = json!({"query": "{ hubPaginateAppsAccounts { total } oAuthGetClients { id redirect grants } iamMeAccount { id username dPermissions roles { name } } }"});
+        let answer = stage.send(&ask("/graphql", &query.to_string())).await.good();
+        assert_eq!(answer["data"]["hubPaginateAppsAccounts"]["total"], 0, "{answer}");
+        assert_eq!(answer["data"]["iamMeAccount"]["username"], "root", "{answer}");
+        assert_eq!(answer["data"]["iamMeAccount"]["roles"].as_array().map(Vec::len), Some(1));
+        let nobody = stage
+            .send(
+                &Request::new("POST", "/graphql").header("content-type", "application/json").body(r#"{"query":"{ iamMeAccount { id } }"}"#),
+            )
+            .await
+            .json();
+        assert_eq!(nobody["data"]["iamMeAccount"], json!(null));
+        assert_eq!(nobody["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{nobody}");
+    }
+}

@@ -1,0 +1,247 @@
+//! A hub to play stories on: one account, one client, and a browser's and a client's moves.
+
+#![allow(unreachable_pub)]
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use identity::account::{Account, AccountKind, Permission, Rights};
+use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord};
+use identity::form;
+use identity::keys::{KeyLength, PrivateKey};
+use identity::moment::Moment;
+use identity::opaque::ClientSecret;
+use identity::password::{Password, PasswordHash};
+use identity::pkce::Verifier;
+use serde_json::Value;
+use store::DatabaseSettings;
+use store::records::Records;
+use store::roles::RoleRecord;
+use uuid::Uuid;
+
+use crate::support::{Database, Place, Request, Response, Server, Setup};
+
+pub const ISSUER: &str = "http://hub.test";
+pub const REDIRECT: &str = "https://shop.test/callback";
+pub const PASSWORD: &str = "correct horse battery";
+pub const CLIENT: &str = "shop";
+
+const MANIFEST: &str = "[resource.shop.note]\npermission = \"shop.note.get\"\n[resource.shop.note.fields]\nid = { type = \"int\", key = true }\n[resource.shop.open]\ntable = \"notes\"\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
+const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
+
+pub struct Stage {
+    pub server: Server,
+    pub records: Records,
+    pub secret: String,
+    pub account: Uuid,
+    _database: Database,
+}
+
+/// One key for all stories: making one takes a while.
+pub fn key_file() -> PathBuf {
+    static KEY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = KEY.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("oauth-private.key");
+        std::fs::write(&path, PrivateKey::generate(KeyLength::Bits2048).unwrap().to_pem().unwrap().as_str()).unwrap();
+        (folder, path)
+    });
+    path.clone()
+}
+
+pub fn now() -> Moment {
+    #[expect(clippy::disallowed_methods, reason = "rows of a test are of today")]
+    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    Moment::from_unix(since.as_secs() as i64)
+}
+
+impl Stage {
+    pub async fn start(place: Place) -> Self {
+        Stage::with(place, &setup()).await
+    }
+
+    pub async fn with(place: Place, setup: &Setup) -> Self {
+        let database = Database::with(place, SCRIPT).await;
+        let server = setup.serve(&database).await;
+        let settings = DatabaseSettings { pool: 4, ..DatabaseSettings::default() };
+        let records = Records::of(&store::Database::open(&database.url, &settings).unwrap()).unwrap();
+        let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), _database: database };
+        stage.account = stage.add_account("ada", &["shop.note.get"]).await;
+        stage.secret = stage.add_client(CLIENT, &GrantType::ALL, None).await;
+        stage
+    }
+
+    pub async fn add_account(&self, name: &str, permissions: &[&str]) -> Uuid {
+        let id = Uuid::new_v4();
+        let account = Account {
+            id,
+            kind: AccountKind::User,
+            code: name.to_owned(),
+            email: Some(format!("{name}@example.com")),
+            username: Some(name.to_owned()),
+            is_active: true,
+            tags: Vec::new(),
+            scopes: Vec::new(),
+            rights: Rights::none(),
+            tenants: Vec::new(),
+            meta: serde_json::Map::new(),
+            created_at: now(),
+            updated_at: now(),
+            deleted_at: None,
+        };
+        store::accounts::insert(&self.records, &account).await.unwrap();
+        let hash = PasswordHash::make(&Password::presented(PASSWORD).unwrap(), [7; 16]).unwrap();
+        store::accounts::set_credential(&self.records, id, &hash, now()).await.unwrap();
+        let listed: Vec<Permission> = permissions.iter().map(|name| Permission::parse(name).unwrap()).collect();
+        self.give(id, &listed).await;
+        id
+    }
+
+    async fn give(&self, account: Uuid, permissions: &[Permission]) {
+        let role = Uuid::new_v4();
+        add_role(&self.records, role, permissions).await;
+        let mut transaction = self.records.begin().await.unwrap();
+        store::accounts::set_roles(&mut transaction, account, &[role]).await.unwrap();
+        transaction.commit().await.unwrap();
+        store::rights::refresh(&self.records, account).await.unwrap();
+    }
+
+    pub async fn add_client(&self, id: &str, grants: &[GrantType], app: Option<Uuid>) -> String {
+        let secret = ClientSecret::from_random(*Uuid::new_v4().as_bytes().repeat(2).first_chunk().unwrap());
+        let client = Client {
+            id: ClientId::parse(id).unwrap(),
+            name: format!("The {id}"),
+            secret: SecretRecord::new(&secret),
+            redirect: Redirect::register(REDIRECT).unwrap(),
+            grants: grants.iter().copied().collect(),
+            lifetimes: Lifetimes::default(),
+            is_active: true,
+            app,
+        };
+        store::clients::insert(&self.records, &client, now()).await.unwrap();
+        secret.expose().as_str().to_owned()
+    }
+
+    pub async fn send(&self, request: &Request) -> Response {
+        self.server.send(request).await
+    }
+
+    /// Posts to the token endpoint as the client.
+    pub async fn token(&self, pairs: &[(&str, &str)]) -> Response {
+        self.send(&self.token_request(pairs)).await
+    }
+
+    pub fn token_request(&self, pairs: &[(&str, &str)]) -> Request {
+        posted("/token", pairs).header("authorization", &basic(CLIENT, &self.secret))
+    }
+
+    /// Signs in at the page; gives the cookie.
+    pub async fn sign_in(&self) -> String {
+        let answer = self.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD), ("continue", "/")])).await;
+        assert_eq!(answer.status(), 303, "{}", answer.text());
+        cookie(&answer)
+    }
+
+    /// A code for a verifier, through a session.
+    pub async fn code(&self, verifier: &Verifier, scope: &str) -> String {
+        let cookie = self.sign_in().await;
+        let answer =
+            self.send(&Request::new("GET", &authorize(verifier, &[("scope", scope), ("nonce", "n-1")])).header("cookie", &cookie)).await;
+        assert_eq!(answer.status(), 302, "{}", answer.text());
+        parameter(answer.header("location").unwrap(), "code")
+    }
+
+    pub async fn redeem(&self, code: &str, verifier: &Verifier) -> Response {
+        self.token(&redemption(code, verifier)).await
+    }
+
+    /// Tokens by the password grant.
+    pub async fn tokens(&self) -> Value {
+        self.token(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD), ("scope", "openid profile")]).await.good()
+    }
+}
+
+pub async fn add_role(records: &Records, id: Uuid, permissions: &[Permission]) {
+    store::rights::declare(records, permissions.iter().cloned(), now()).await.unwrap();
+    let mut transaction = records.begin().await.unwrap();
+    let role = RoleRecord { id, name: id.to_string(), description: None, permissions: permissions.iter().cloned().collect() };
+    store::roles::insert(&mut transaction, &role, now()).await.unwrap();
+    transaction.commit().await.unwrap();
+}
+
+pub fn setup() -> Setup {
+    let mut setup = Setup::new(MANIFEST);
+    setup.hub = Some(key_file());
+    setup.database.pool = 16;
+    setup.app_url = Some(ISSUER.to_owned());
+    setup
+}
+
+pub fn redemption<'a>(code: &'a str, verifier: &'a Verifier) -> [(&'a str, &'a str); 4] {
+    [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", REDIRECT), ("code_verifier", verifier.expose())]
+}
+
+pub fn verifier() -> Verifier {
+    Verifier::from_random([9; 32])
+}
+
+/// An address of the authorize endpoint, with members added or replaced; an empty one is left out.
+pub fn authorize(verifier: &Verifier, more: &[(&str, &str)]) -> String {
+    let challenge = verifier.challenge();
+    let mut pairs = vec![
+        ("client_id", CLIENT),
+        ("redirect_uri", REDIRECT),
+        ("response_type", "code"),
+        ("state", "s-1"),
+        ("code_challenge", challenge.as_str()),
+        ("code_challenge_method", "S256"),
+    ];
+    for (name, value) in more {
+        pairs.retain(|(other, _)| other != name);
+        if !value.is_empty() {
+            pairs.push((name, value));
+        }
+    }
+    format!("/authorize?{}", form::write(pairs))
+}
+
+pub fn posted(path: &str, pairs: &[(&str, &str)]) -> Request {
+    Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(form::write(pairs.iter().copied()))
+}
+
+pub fn basic(id: &str, secret: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{}:{}", form::encode(id), form::encode(secret))))
+}
+
+pub fn bearer(token: &Value) -> String {
+    format!("Bearer {}", token.as_str().expect("a token"))
+}
+
+/// The cookie of an answer, as a browser sends it back.
+pub fn cookie(answer: &Response) -> String {
+    answer.header("set-cookie").expect("a cookie").split(';').next().unwrap().to_owned()
+}
+
+/// A parameter of an address.
+pub fn parameter(address: &str, name: &str) -> String {
+    let query = address.split_once('?').expect("a query").1;
+    let pairs = form::pairs(query).unwrap();
+    pairs.into_iter().find(|(other, _)| other == name).unwrap_or_else(|| panic!("{name} in {address}")).1
+}
+
+/// A part of a token, read without belief.
+pub fn part(token: &Value, index: usize) -> Value {
+    let text = token.as_str().unwrap().split('.').nth(index).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
+}
+
+/// The error of an OAuth answer, its form checked.
+pub fn error(answer: &Response, status: u16) -> String {
+    assert_eq!(answer.status(), status, "{}", answer.text());
+    assert_eq!(answer.header("cache-control"), Some("no-store"), "{}", answer.text());
+    let body = answer.json();
+    assert!(body["error_description"].as_str().is_some_and(|text| !text.is_empty()), "{body}");
+    body["error"].as_str().expect("a code").to_owned()
+}

@@ -1,0 +1,213 @@
+//! Accounts and their passwords. What an account may do is derived from its roles by [`crate::rights`].
+
+use identity::account::{Account, AccountKind, Rights, login_name};
+use identity::moment::Moment;
+use identity::password::PasswordHash;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::records::{Bind, Row, Run, Transaction, unexpected};
+
+/// The columns of an account `a`, in the order [`read`] expects them.
+macro_rules! account_columns {
+    () => {
+        "a.id, a.type, a.code, a.email, a.username, a.is_active, a.tags, a.scopes, a.d_permissions, a.d_tenants, a.meta, a.created_at, \
+         a.updated_at, a.deleted_at"
+    };
+}
+pub(crate) use account_columns;
+
+/// How many they are.
+pub(crate) const WIDTH: usize = 14;
+
+/// Reads an account from the columns that begin here.
+pub(crate) fn read(row: &Row, from: usize) -> Result<Account, Error> {
+    let Value::Object(meta) = row.json(from + 10)? else { return Err(unexpected(from + 10, "an object")) };
+    Ok(Account {
+        id: row.id(from)?,
+        kind: AccountKind::from_word(row.text(from + 1)?).ok_or_else(|| unexpected(from + 1, "a kind of account"))?,
+        code: row.text(from + 2)?.to_owned(),
+        email: row.maybe_text(from + 3)?.map(str::to_owned),
+        username: row.maybe_text(from + 4)?.map(str::to_owned),
+        is_active: row.flag(from + 5)?,
+        tags: row.texts(from + 6)?,
+        scopes: row.texts(from + 7)?,
+        rights: Rights::from_json(&row.json(from + 8)?).ok_or_else(|| unexpected(from + 8, "dPermissions"))?,
+        tenants: row.ids(from + 9)?,
+        meta,
+        created_at: row.moment(from + 11)?,
+        updated_at: row.moment(from + 12)?,
+        deleted_at: row.maybe_moment(from + 13)?,
+    })
+}
+
+/// The account with this id, also one that is removed or inactive.
+pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
+    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE a.id = $1");
+    on.row(SQL, &[Bind::Id(id)]).await?.map(|row| read(&row, 0)).transpose()
+}
+
+/// The account that signs in by this username or email, and what its password is compared with. Removed accounts have no names.
+pub async fn by_login(on: impl Run, name: &str) -> Result<Option<(Account, Option<PasswordHash>)>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        account_columns!(),
+        ", c.hash FROM peristyle.account a LEFT JOIN peristyle.credential c ON c.account_id = a.id \
+         WHERE (a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
+    );
+    let Some(row) = on.row(SQL, &[Bind::Text(&login_name(name))]).await? else { return Ok(None) };
+    Ok(Some((read(&row, 0)?, credential(&row, WIDTH)?)))
+}
+
+/// What the password of an account is compared with.
+pub async fn credential_of(on: impl Run, account: Uuid) -> Result<Option<PasswordHash>, Error> {
+    let row = on.row("SELECT hash FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
+    row.map_or(Ok(None), |row| credential(&row, 0))
+}
+
+fn credential(row: &Row, column: usize) -> Result<Option<PasswordHash>, Error> {
+    let text = row.maybe_text(column)?;
+    text.map(PasswordHash::parse).transpose().map_err(|_| unexpected(column, "a password hash"))
+}
+
+/// A page of the accounts that are not removed, by code.
+pub async fn list(on: impl Run, limit: i64, offset: i64) -> Result<Vec<Account>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        account_columns!(),
+        " FROM peristyle.account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1 OFFSET $2"
+    );
+    on.rows(SQL, &[Bind::Number(limit), Bind::Number(offset)]).await?.iter().map(|row| read(row, 0)).collect()
+}
+
+/// Keeps a new account. Its roles and tenants follow by [`set_roles`] and [`set_tenants`].
+pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
+    const SQL: &str = "INSERT INTO peristyle.account (id, type, code, email, email_key, username, username_key, is_active, tags, scopes, \
+                       d_permissions, d_tenants, meta, created_at, updated_at) \
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
+    let kept = Kept::of(account);
+    let rights = account.rights.to_json().to_string();
+    let binds = [
+        Bind::Id(account.id),
+        Bind::Text(account.kind.as_str()),
+        Bind::Text(&account.code),
+        Bind::maybe(account.email.as_deref(), Bind::Text),
+        Bind::maybe(kept.email_key.as_deref(), Bind::Text),
+        Bind::maybe(account.username.as_deref(), Bind::Text),
+        Bind::maybe(kept.username_key.as_deref(), Bind::Text),
+        Bind::Flag(account.is_active),
+        Bind::Texts(&account.tags),
+        Bind::Texts(&account.scopes),
+        Bind::Json(&rights),
+        Bind::Ids(&account.tenants),
+        Bind::Json(&kept.meta),
+        Bind::moment(account.created_at),
+    ];
+    on.rows(SQL, &binds).await.map(drop)
+}
+
+/// Keeps what was changed of an account, but for what is derived.
+pub async fn update(on: impl Run, account: &Account, now: Moment) -> Result<(), Error> {
+    const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
+                       is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
+    let kept = Kept::of(account);
+    let binds = [
+        Bind::Id(account.id),
+        Bind::Text(account.kind.as_str()),
+        Bind::Text(&account.code),
+        Bind::maybe(account.email.as_deref(), Bind::Text),
+        Bind::maybe(kept.email_key.as_deref(), Bind::Text),
+        Bind::maybe(account.username.as_deref(), Bind::Text),
+        Bind::maybe(kept.username_key.as_deref(), Bind::Text),
+        Bind::Flag(account.is_active),
+        Bind::Texts(&account.tags),
+        Bind::Texts(&account.scopes),
+        Bind::Json(&kept.meta),
+        Bind::moment(now),
+    ];
+    on.rows(SQL, &binds).await.map(drop)
+}
+
+struct Kept {
+    email_key: Option<String>,
+    username_key: Option<String>,
+    meta: String,
+}
+
+impl Kept {
+    fn of(account: &Account) -> Self {
+        Kept {
+            email_key: account.email.as_deref().map(login_name),
+            username_key: account.username.as_deref().map(login_name),
+            meta: Value::Object(account.meta.clone()).to_string(),
+        }
+    }
+}
+
+/// Removes an account: its row stays for what refers to it, its names are free again, and it holds nothing more.
+pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Result<(), Error> {
+    const REMOVED: &str =
+        "UPDATE peristyle.account SET deleted_at = $2, updated_at = $2, is_active = $3 WHERE id = $1 AND deleted_at IS NULL";
+    transaction.run(REMOVED, &[Bind::Id(id), Bind::moment(now), Bind::Flag(false)]).await?;
+    for sql in [
+        "DELETE FROM peristyle.credential WHERE account_id = $1",
+        "DELETE FROM peristyle.account_role WHERE account_id = $1",
+        "DELETE FROM peristyle.account_tenant WHERE account_id = $1",
+        "DELETE FROM peristyle.app_account WHERE account_id = $1",
+        "DELETE FROM peristyle.link WHERE account_id = $1",
+        "DELETE FROM peristyle.familiar WHERE account_id = $1",
+    ] {
+        transaction.run(sql, &[Bind::Id(id)]).await?;
+    }
+    Ok(())
+}
+
+/// Sets the password.
+pub async fn set_credential(on: impl Run, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
+    const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
+                       ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
+    on.rows(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await.map(drop)
+}
+
+/// Keeps the same password under today's parameters, unless it was changed in the meantime.
+pub async fn rehash(on: impl Run, account: Uuid, before: &PasswordHash, after: &PasswordHash) -> Result<(), Error> {
+    const SQL: &str = "UPDATE peristyle.credential SET hash = $3 WHERE account_id = $1 AND hash = $2";
+    on.rows(SQL, &[Bind::Id(account), Bind::Text(before.as_str()), Bind::Text(after.as_str())]).await.map(drop)
+}
+
+/// Gives an account these roles and no others. The caller recomputes its rights.
+pub async fn set_roles(transaction: &mut Transaction, account: Uuid, roles: &[Uuid]) -> Result<(), Error> {
+    const ADDED: &str = "INSERT INTO peristyle.account_role (account_id, role_id) SELECT $1, r.id FROM peristyle.role r \
+                         WHERE r.id IN (SELECT unnest($2))";
+    transaction.run("DELETE FROM peristyle.account_role WHERE account_id = $1", &[Bind::Id(account)]).await?;
+    transaction.run(ADDED, &[Bind::Id(account), Bind::Ids(roles)]).await.map(drop)
+}
+
+/// The roles of an account.
+pub async fn roles_of(on: impl Run, account: Uuid) -> Result<Vec<Uuid>, Error> {
+    let rows = on.rows("SELECT role_id FROM peristyle.account_role WHERE account_id = $1 ORDER BY role_id", &[Bind::Id(account)]).await?;
+    rows.iter().map(|row| row.id(0)).collect()
+}
+
+/// Puts an account into these tenants and no others. The caller recomputes its rights.
+pub async fn set_tenants(transaction: &mut Transaction, account: Uuid, tenants: &[Uuid]) -> Result<(), Error> {
+    const ADDED: &str = "INSERT INTO peristyle.account_tenant (account_id, tenant_id) SELECT $1, t.id FROM peristyle.tenant t \
+                         WHERE t.id IN (SELECT unnest($2))";
+    transaction.run("DELETE FROM peristyle.account_tenant WHERE account_id = $1", &[Bind::Id(account)]).await?;
+    transaction.run(ADDED, &[Bind::Id(account), Bind::Ids(tenants)]).await.map(drop)
+}
+
+/// How many accounts hold the built-in role and can use it.
+pub async fn active_administrators(on: impl Run) -> Result<usize, Error> {
+    const SQL: &str = "SELECT count(*) FROM peristyle.account a JOIN peristyle.account_role r ON r.account_id = a.id \
+                       WHERE r.role_id = $1 AND a.is_active AND a.deleted_at IS NULL";
+    let row = on.row(SQL, &[Bind::Id(identity::account::ADMINISTRATOR)]).await?;
+    row.map_or(Ok(0), |row| Ok(usize::try_from(row.number(0)?).unwrap_or_default()))
+}
+
+/// How many accounts there are that are not removed.
+pub async fn count(on: impl Run) -> Result<i64, Error> {
+    let row = on.row("SELECT count(*) FROM peristyle.account WHERE deleted_at IS NULL", &[]).await?;
+    row.map_or(Ok(0), |row| row.number(0))
+}

@@ -1,0 +1,144 @@
+//! Apps, who uses them, and whether a grant may begin there.
+
+use identity::client::Client;
+use identity::moment::Moment;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::records::{Bind, Row, Run, Transaction};
+
+/// An app: what people sign in to. Several clients may belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct App {
+    /// `id`
+    pub id: Uuid,
+    /// `code`: a readable name that is unique.
+    pub code: String,
+    /// `name`
+    pub name: String,
+    /// `url`
+    pub url: Option<String>,
+    /// Who may sign in to it.
+    pub access: Access,
+}
+
+/// Who may sign in to an app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Every account.
+    Open,
+    /// The accounts that are listed.
+    Closed,
+}
+
+/// Whether a grant may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may, and the use was noted.
+    Admitted,
+    /// The app is closed, and the account not listed.
+    Refused,
+}
+
+fn read(row: &Row) -> Result<App, Error> {
+    Ok(App {
+        id: row.id(0)?,
+        code: row.text(1)?.to_owned(),
+        name: row.text(2)?.to_owned(),
+        url: row.maybe_text(3)?.map(str::to_owned),
+        access: if row.flag(4)? { Access::Closed } else { Access::Open },
+    })
+}
+
+/// All apps by code.
+pub async fn list(on: impl Run) -> Result<Vec<App>, Error> {
+    on.rows("SELECT id, code, name, url, is_closed FROM peristyle.app ORDER BY code", &[]).await?.iter().map(read).collect()
+}
+
+/// The app with this code.
+pub async fn by_code(on: impl Run, code: &str) -> Result<Option<App>, Error> {
+    const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE code = $1";
+    on.row(SQL, &[Bind::Text(code)]).await?.as_ref().map(read).transpose()
+}
+
+/// The app with this id.
+pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<App>, Error> {
+    const SQL: &str = "SELECT id, code, name, url, is_closed FROM peristyle.app WHERE id = $1";
+    on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(read).transpose()
+}
+
+/// Keeps a new app.
+pub async fn insert(on: impl Run, app: &App, now: Moment) -> Result<(), Error> {
+    const SQL: &str =
+        "INSERT INTO peristyle.app (id, code, name, url, is_closed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)";
+    save(on, SQL, app, now).await
+}
+
+/// Keeps what was changed of an app.
+pub async fn update(on: impl Run, app: &App, now: Moment) -> Result<(), Error> {
+    const SQL: &str = "UPDATE peristyle.app SET code = $2, name = $3, url = $4, is_closed = $5, updated_at = $6 WHERE id = $1";
+    save(on, SQL, app, now).await
+}
+
+async fn save(on: impl Run, sql: &'static str, app: &App, now: Moment) -> Result<(), Error> {
+    let binds = [
+        Bind::Id(app.id),
+        Bind::Text(&app.code),
+        Bind::Text(&app.name),
+        Bind::maybe(app.url.as_deref(), Bind::Text),
+        Bind::Flag(app.access == Access::Closed),
+        Bind::moment(now),
+    ];
+    on.rows(sql, &binds).await.map(drop)
+}
+
+/// Removes an app; its clients belong to none from now on.
+pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
+    on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
+}
+
+/// Lists an account for an app. The id is for the row, should there be none yet.
+pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<(), Error> {
+    const SQL: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, created_at) VALUES ($1, $2, $3, $4) \
+                       ON CONFLICT (app_id, account_id) DO NOTHING";
+    on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await.map(drop)
+}
+
+/// Takes an account off an app's list.
+pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<(), Error> {
+    const SQL: &str = "DELETE FROM peristyle.app_account WHERE app_id = $1 AND account_id = $2";
+    on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await.map(drop)
+}
+
+/// The accounts that are listed for an app, and when each used it last.
+pub async fn members(on: impl Run, app: Uuid) -> Result<Vec<(Uuid, Option<Moment>)>, Error> {
+    const SQL: &str = "SELECT account_id, last_used_at FROM peristyle.app_account WHERE app_id = $1 ORDER BY account_id";
+    on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| Ok((row.id(0)?, row.maybe_moment(1)?))).collect()
+}
+
+/// Whether an account may sign in to the app of a client, without noting anything.
+pub async fn admission(on: impl Run, client: &Client, account: Uuid) -> Result<Admission, Error> {
+    const SQL: &str = "SELECT 1 FROM peristyle.app p LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $2 \
+                       WHERE p.id = $1 AND p.is_closed AND m.id IS NULL";
+    let Some(app) = client.app else { return Ok(Admission::Admitted) };
+    let refusal = on.row(SQL, &[Bind::Id(app), Bind::Id(account)]).await?;
+    Ok(if refusal.is_some() { Admission::Refused } else { Admission::Admitted })
+}
+
+/// Notes that an account begins a grant at the app of a client, if it may.
+pub(crate) async fn enter(transaction: &mut Transaction, client: &Client, family: (Uuid, Uuid), now: Moment) -> Result<Admission, Error> {
+    const LISTED: &str = "UPDATE peristyle.app_account SET last_used_at = $3, first_used_at = coalesce(first_used_at, $3) \
+                          WHERE app_id = $1 AND account_id = $2 RETURNING id";
+    const FIRST: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) \
+                         SELECT $4, p.id, $2, $3, $3, $3 FROM peristyle.app p WHERE p.id = $1 AND p.is_closed = $5 \
+                         ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id";
+    let Some(app) = client.app else { return Ok(Admission::Admitted) };
+    // The row's own id need only be random: that of the first family is.
+    let (id, account) = family;
+    let binds = [Bind::Id(app), Bind::Id(account), Bind::moment(now), Bind::Id(id), Bind::Flag(false)];
+    if !transaction.run(LISTED, &binds[..3]).await?.is_empty() || !transaction.run(FIRST, &binds).await?.is_empty() {
+        return Ok(Admission::Admitted);
+    }
+    // Neither listed nor listed now: the app is closed, or another request listed the account in between.
+    admission(&mut *transaction, client, account).await
+}

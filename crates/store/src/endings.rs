@@ -1,0 +1,106 @@
+//! What ends with what, carried out: sessions, the codes that came out of them, and families of grants.
+
+use identity::event::Event;
+use identity::moment::Moment;
+use identity::session::{Ended, Ending, Extent, end as ended};
+use uuid::Uuid;
+
+use crate::Error;
+use crate::events::{self, Occasion};
+use crate::records::{Bind, Records, Row, Transaction};
+
+/// What was ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Over {
+    /// Sessions, and whose.
+    pub sessions: Vec<(Uuid, Uuid)>,
+    /// Families.
+    pub families: Vec<Uuid>,
+}
+
+/// Ends what an ending ends, and notes it, in a transaction of its own. A cause (a replay, a reuse) is noted in place of the single
+/// families.
+pub async fn end(records: &Records, ending: &Ending, cause: Option<&Event>, occasion: Occasion<'_>) -> Result<Over, Error> {
+    let mut transaction = records.begin().await?;
+    let over = carry_out(&mut transaction, ending, occasion.now).await?;
+    match cause {
+        Some(cause) => events::append(&mut transaction, cause, occasion).await?,
+        None => note(&mut transaction, &over, occasion).await?,
+    }
+    transaction.commit().await?;
+    Ok(over)
+}
+
+/// The same inside a transaction; the caller notes what it is about.
+pub async fn carry_out(transaction: &mut Transaction, ending: &Ending, now: Moment) -> Result<Over, Error> {
+    let Ended { sessions, families } = ended(ending);
+    // In this order: a code that is being redeemed is waited for, and its family ended with the others.
+    let sessions = end_sessions(transaction, &sessions, now).await?;
+    remove_codes(transaction, ending, &sessions).await?;
+    let families = end_families(transaction, &families, now).await?;
+    let sessions = sessions.iter().map(|row| Ok((row.id(0)?, row.id(1)?))).collect::<Result<_, Error>>()?;
+    Ok(Over { sessions, families: families.iter().map(|row| row.id(0)).collect::<Result<_, _>>()? })
+}
+
+/// Notes each session and each family.
+pub async fn note(transaction: &mut Transaction, over: &Over, occasion: Occasion<'_>) -> Result<(), Error> {
+    for (session, account) in &over.sessions {
+        let event = Event::SessionEnded { account: *account, session: *session };
+        events::append(&mut *transaction, &event, occasion).await?;
+    }
+    for family in &over.families {
+        events::append(&mut *transaction, &Event::Revoked { family: *family }, occasion).await?;
+    }
+    Ok(())
+}
+
+async fn end_sessions(transaction: &mut Transaction, extent: &Extent, now: Moment) -> Result<Vec<Row>, Error> {
+    const ONE: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id, account_id";
+    const ALL: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id, account_id";
+    const BUT: &str =
+        "UPDATE peristyle.session SET ended_at = $2 WHERE account_id = $1 AND id <> $3 AND ended_at IS NULL RETURNING id, account_id";
+    let now = Bind::moment(now);
+    match extent {
+        Extent::One(session) => transaction.run(ONE, &[Bind::Id(*session), now]).await,
+        Extent::OfAccount(account) => transaction.run(ALL, &[Bind::Id(*account), now]).await,
+        Extent::OfAccountBut { account, session } => transaction.run(BUT, &[Bind::Id(*account), now, Bind::Id(*session)]).await,
+        Extent::Nothing | Extent::OfSession(_) | Extent::OfClient(_) => Ok(Vec::new()),
+    }
+}
+
+async fn remove_codes(transaction: &mut Transaction, ending: &Ending, sessions: &[Row]) -> Result<(), Error> {
+    const OF_SESSIONS: &str = "DELETE FROM peristyle.code WHERE session_id IN (SELECT unnest($1)) AND used_by IS NULL";
+    const OF_ACCOUNT: &str = "DELETE FROM peristyle.code WHERE account_id = $1 AND used_by IS NULL";
+    const OF_CLIENT: &str = "DELETE FROM peristyle.code WHERE client_id = $1 AND used_by IS NULL";
+    match ending {
+        Ending::FamilyEnded(_) => return Ok(()),
+        Ending::ClientClosed(client) => transaction.run(OF_CLIENT, &[Bind::Text(client.as_str())]).await?,
+        Ending::Logout(_) => {
+            let sessions: Vec<Uuid> = sessions.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
+            transaction.run(OF_SESSIONS, &[Bind::Ids(&sessions)]).await?
+        }
+        // Every family of the account ends with these, so no code of it may become one later.
+        Ending::LogoutEverywhere(account) | Ending::AccountClosed(account) | Ending::PasswordChanged { account, .. } => {
+            transaction.run(OF_ACCOUNT, &[Bind::Id(*account)]).await?
+        }
+    };
+    Ok(())
+}
+
+async fn end_families(transaction: &mut Transaction, extent: &Extent, now: Moment) -> Result<Vec<Row>, Error> {
+    const ONE: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id";
+    const OF_SESSION: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE session_id = $1 AND ended_at IS NULL RETURNING id";
+    const OF_ACCOUNT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id";
+    const BUT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND (session_id IS NULL OR session_id <> $3) \
+                       AND ended_at IS NULL RETURNING id";
+    const OF_CLIENT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE client_id = $1 AND ended_at IS NULL RETURNING id";
+    let now = Bind::moment(now);
+    match extent {
+        Extent::One(family) => transaction.run(ONE, &[Bind::Id(*family), now]).await,
+        Extent::OfSession(session) => transaction.run(OF_SESSION, &[Bind::Id(*session), now]).await,
+        Extent::OfAccount(account) => transaction.run(OF_ACCOUNT, &[Bind::Id(*account), now]).await,
+        Extent::OfAccountBut { account, session } => transaction.run(BUT, &[Bind::Id(*account), now, Bind::Id(*session)]).await,
+        Extent::OfClient(client) => transaction.run(OF_CLIENT, &[Bind::Text(client.as_str()), now]).await,
+        Extent::Nothing => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,157 @@
+//! Failed attempts, counted by what they are throttled by. Judging and counting are one step, so that a thousand parallel guesses count
+//! as a thousand.
+
+use identity::moment::Moment;
+use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge};
+use uuid::Uuid;
+
+use crate::Error;
+use crate::records::{Bind, Records, Row, Run, Transaction};
+
+type Key = [u8; 32];
+
+/// The counters of an attempt, in the order in which they are locked.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    pair: Key,
+    account: Option<Key>,
+    address: Option<Key>,
+    familiar: Option<(Uuid, String)>,
+}
+
+impl Watch {
+    /// Somebody signs in by a name from an address; the account is the one that has the name, if any has.
+    pub fn sign_in(name: &str, address: &str, account: Option<Uuid>) -> Self {
+        Watch {
+            pair: Counter::Pair(name, address).key(),
+            account: Some(Counter::Account(name).key()),
+            address: Some(Counter::Address(address).key()),
+            familiar: account.map(|account| (account, address.to_owned())),
+        }
+    }
+
+    /// A client shows its secret from an address.
+    pub fn client(id: &str, address: &str) -> Self {
+        Watch { pair: Counter::Client(id, address).key(), account: None, address: None, familiar: None }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &Key> {
+        [Some(&self.pair), self.account.as_ref(), self.address.as_ref()].into_iter().flatten()
+    }
+}
+
+/// An attempt that was let through and counts as a failure until it is forgiven.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    at: Moment,
+    before: Evidence,
+}
+
+/// What is known, without counting anything.
+pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Error> {
+    const SQL: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3)";
+    let mut evidence = read(&records.run(SQL, &bound(watch)).await?, watch)?;
+    evidence.address_is = familiarity(records, watch).await?;
+    Ok(evidence)
+}
+
+/// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
+pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Verdict>, Error> {
+    let address_is = familiarity(records, watch).await?;
+    let mut transaction = records.begin().await?;
+    let mut before = hold(&mut transaction, watch, now).await?;
+    before.address_is = address_is;
+    if let verdict @ Verdict::Wait(_) = judge(&before, now) {
+        return Ok(Err(verdict));
+    }
+    for (key, failures) in counters(watch, &before) {
+        write(&mut transaction, key, failures.failed(now)).await?;
+    }
+    transaction.commit().await?;
+    Ok(Ok(Attempt { at: now, before }))
+}
+
+/// Counts a failure, whatever the verdict would be: of a client, which is judged before its secret is compared.
+pub async fn record(records: &Records, watch: &Watch, now: Moment) -> Result<(), Error> {
+    let mut transaction = records.begin().await?;
+    let before = hold(&mut transaction, watch, now).await?;
+    for (key, failures) in counters(watch, &before) {
+        write(&mut transaction, key, failures.failed(now)).await?;
+    }
+    transaction.commit().await
+}
+
+/// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on.
+pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Moment) -> Result<(), Error> {
+    const FAMILIAR: &str = "INSERT INTO peristyle.familiar (account_id, address, last_used_at) VALUES ($1, $2, $3) \
+                            ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
+    let mut transaction = records.begin().await?;
+    let found = hold(&mut transaction, watch, now).await?;
+    let before: Vec<(&Key, Failures)> = counters(watch, &attempt.before).collect();
+    for ((key, failures), (_, before)) in counters(watch, &found).zip(before) {
+        let after = if *key == watch.pair { Failures::default() } else { failures.forgiven(attempt.at, before) };
+        write(&mut transaction, key, after).await?;
+    }
+    if let Some((account, address)) = &watch.familiar {
+        transaction.run(FAMILIAR, &[Bind::Id(*account), Bind::Text(address), Bind::moment(now)]).await?;
+    }
+    transaction.commit().await
+}
+
+/// Whether the account signed in from the address before.
+async fn familiarity(on: impl Run, watch: &Watch) -> Result<Familiarity, Error> {
+    const SQL: &str = "SELECT 1 FROM peristyle.familiar WHERE account_id = $1 AND address = $2";
+    let Some((account, address)) = &watch.familiar else { return Ok(Familiarity::Strange) };
+    let row = on.row(SQL, &[Bind::Id(*account), Bind::Text(address)]).await?;
+    Ok(if row.is_some() { Familiarity::Familiar } else { Familiarity::Strange })
+}
+
+/// Makes the counters where they are missing and holds them, so that attempts that share one are judged one after the other.
+async fn hold(transaction: &mut Transaction, watch: &Watch, now: Moment) -> Result<Evidence, Error> {
+    const MADE: &str = "INSERT INTO peristyle.failure (key, count, last_at) VALUES ($1, 0, $2) ON CONFLICT (key) DO NOTHING";
+    const HELD: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3) ORDER BY key FOR UPDATE";
+    for key in watch.keys() {
+        transaction.run(MADE, &[Bind::Bytes(key), Bind::moment(now.plus(-FORGOTTEN_SECONDS))]).await?;
+    }
+    read(&transaction.run(HELD, &bound(watch)).await?, watch)
+}
+
+fn bound(watch: &Watch) -> [Bind<'_>; 3] {
+    // A counter that does not matter is the pair once more.
+    let [account, address] = [&watch.account, &watch.address].map(|key| key.as_ref().unwrap_or(&watch.pair));
+    [Bind::Bytes(&watch.pair), Bind::Bytes(account), Bind::Bytes(address)]
+}
+
+fn read(rows: &[Row], watch: &Watch) -> Result<Evidence, Error> {
+    let mut evidence = Evidence::default();
+    for row in rows {
+        let key = row.bytes(0)?;
+        let count = u32::try_from(row.number(1)?).unwrap_or_default();
+        // A counter that was only made to be held knows of no failure.
+        let failures = Failures { count, last: if count == 0 { None } else { Some(row.moment(2)?) } };
+        if key == watch.pair {
+            evidence.pair = failures;
+        } else if watch.account.is_some_and(|account| key == account) {
+            evidence.account = failures;
+        } else {
+            evidence.address = failures;
+        }
+    }
+    Ok(evidence)
+}
+
+fn counters<'a>(watch: &'a Watch, evidence: &Evidence) -> impl Iterator<Item = (&'a Key, Failures)> {
+    let pair = Some((&watch.pair, evidence.pair));
+    let account = watch.account.as_ref().map(|key| (key, evidence.account));
+    let address = watch.address.as_ref().map(|key| (key, evidence.address));
+    [pair, account, address].into_iter().flatten()
+}
+
+async fn write(transaction: &mut Transaction, key: &Key, failures: Failures) -> Result<(), Error> {
+    const SQL: &str = "UPDATE peristyle.failure SET count = $2, last_at = $3 WHERE key = $1";
+    match failures.last.filter(|_| failures.count > 0) {
+        Some(last) => transaction.run(SQL, &[Bind::Bytes(key), Bind::Number(failures.count.into()), Bind::moment(last)]).await?,
+        None => transaction.run("DELETE FROM peristyle.failure WHERE key = $1", &[Bind::Bytes(key)]).await?,
+    };
+    Ok(())
+}

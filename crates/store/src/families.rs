@@ -1,0 +1,247 @@
+//! Families of grants and their refresh tokens: begun once, rotated with exactly one successor, ended together.
+
+use identity::account::Account;
+use identity::client::{Client, ClientId, GrantType};
+use identity::event::Event;
+use identity::grant::refresh_token::Rotation;
+use identity::grant::sealed::Sealed;
+use identity::grant::{Beginning, Family, RefreshRecord, RefreshState};
+use identity::opaque::{Digest, purpose};
+use identity::scope::Scope;
+use query::sql::Dialect;
+use uuid::Uuid;
+
+use crate::accounts::{self, account_columns};
+use crate::clients::{self, client_columns};
+use crate::events::{self, Occasion};
+use crate::records::{Bind, Records, Row, Transaction, unexpected};
+use crate::{Error, apps, rights};
+
+/// The columns of a family `f`, in the order [`read`] expects them.
+macro_rules! family_columns {
+    () => {
+        "f.id, f.client_id, f.account_id, f.session_id, f.scope, f.authenticated_at, f.ended_at"
+    };
+}
+
+const WIDTH: usize = 7;
+
+/// What became of a family that was to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It counts.
+    Done,
+    /// The account was closed in the meantime, or its app is closed to it.
+    Refused,
+}
+
+/// What a request with a refresh token is about.
+#[derive(Clone, Debug)]
+pub struct Presented {
+    /// The client that it names.
+    pub client: Client,
+    /// What is known of the token.
+    pub found: Option<Found>,
+}
+
+/// What is known of a refresh token.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The token's row.
+    pub record: RefreshRecord,
+    /// Its family.
+    pub family: Family,
+    /// The family's account.
+    pub account: Account,
+}
+
+/// What became of a rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotated {
+    /// It counts.
+    Done,
+    /// Another request was faster: look the token up and decide again.
+    Late,
+}
+
+pub(crate) fn client_id(row: &Row, column: usize) -> Result<ClientId, Error> {
+    ClientId::parse(row.text(column)?).map_err(|_| unexpected(column, "a client id"))
+}
+
+fn read(row: &Row, from: usize) -> Result<Family, Error> {
+    Ok(Family {
+        id: row.id(from)?,
+        client: client_id(row, from + 1)?,
+        account: row.id(from + 2)?,
+        session: row.maybe_id(from + 3)?,
+        scope: row.maybe_text(from + 4)?.and_then(Scope::parse),
+        authenticated_at: row.moment(from + 5)?,
+        ended_at: row.maybe_moment(from + 6)?,
+    })
+}
+
+/// Begins a family that no code stands behind: the password grant.
+pub async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<Begun, Error> {
+    rights::refresh(records, begin.family.account).await?;
+    let mut transaction = records.begin().await?;
+    let begun = insert(&mut transaction, begin, client, occasion).await?;
+    if begun == Begun::Done {
+        note(&mut transaction, &begin.family, GrantType::Password, occasion).await?;
+        transaction.commit().await?;
+    }
+    Ok(begun)
+}
+
+/// Keeps a family and its first refresh token.
+pub(crate) async fn insert(
+    transaction: &mut Transaction,
+    begin: &Beginning,
+    client: &Client,
+    occasion: Occasion<'_>,
+) -> Result<Begun, Error> {
+    // The row of the account is held, so that closing it waits for the family and then ends it.
+    const FAMILY: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
+                          SELECT $1, $2, a.id, $4, $5, $6, $7 FROM peristyle.account a \
+                          WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+    const TOKEN: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
+    let (family, token) = (&begin.family, &begin.refresh);
+    let binds = [
+        Bind::Id(family.id),
+        Bind::Text(family.client.as_str()),
+        Bind::Id(family.account),
+        Bind::maybe(family.session, Bind::Id),
+        Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
+        Bind::moment(family.authenticated_at),
+        Bind::moment(occasion.now),
+    ];
+    if transaction.run(FAMILY, &binds).await?.is_empty() {
+        return Ok(Begun::Refused);
+    }
+    let binds = [Bind::digest(&token.digest), Bind::Id(family.id), Bind::moment(occasion.now), Bind::moment(token.expires_at)];
+    transaction.run(TOKEN, &binds).await?;
+    Ok(apps::enter(transaction, client, (family.id, family.account), occasion.now).await?.into())
+}
+
+pub(crate) async fn note(transaction: &mut Transaction, family: &Family, grant: GrantType, occasion: Occasion<'_>) -> Result<(), Error> {
+    events::append(transaction, &granted(family, grant), occasion).await
+}
+
+fn granted(family: &Family, grant: GrantType) -> Event {
+    Event::Granted { account: family.account, client: family.client.clone(), grant, family: family.id }
+}
+
+/// Looks up, at once, the client that a request names and the refresh token that it presents. `None` if there is no such client.
+pub async fn presented(records: &Records, client: &str, token: &Digest<purpose::Refresh>) -> Result<Option<Presented>, Error> {
+    const SQL: &str = concat!(
+        "SELECT t.expires_at, t.used_at, t.sealed_successor, ",
+        family_columns!(),
+        ", ",
+        account_columns!(),
+        ", ",
+        client_columns!(),
+        " FROM peristyle.client c LEFT JOIN (peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id \
+         JOIN peristyle.account a ON a.id = f.account_id) ON t.hash = $2 WHERE c.id = $1"
+    );
+    if ClientId::parse(client).is_err() {
+        return Ok(None);
+    }
+    let Some(row) = records.first(SQL, &[Bind::Text(client), Bind::digest(token)]).await? else { return Ok(None) };
+    let client = clients::read(&row, 3 + WIDTH + accounts::WIDTH)?;
+    if row.is_null(0) {
+        return Ok(Some(Presented { client, found: None }));
+    }
+    let family = read(&row, 3)?;
+    let state = match (row.maybe_moment(1)?, row.maybe_bytes(2)?) {
+        (Some(at), Some(sealed)) => {
+            RefreshState::Rotated { at, successor: Sealed::from_bytes(sealed).ok_or_else(|| unexpected(2, "a sealed token"))? }
+        }
+        _ => RefreshState::Live,
+    };
+    let record = RefreshRecord { digest: *token, family: family.id, expires_at: row.moment(0)?, state };
+    Ok(Some(Presented { client, found: Some(Found { record, family, account: accounts::read(&row, 3 + WIDTH)? }) }))
+}
+
+/// Trades a refresh token for its one successor: of any number of requests, in any number of processes, one gets `Done`.
+pub async fn rotate(records: &Records, rotation: &Rotation, occasion: Occasion<'_>) -> Result<Rotated, Error> {
+    let RefreshState::Rotated { at, successor: sealed } = &rotation.state else { return Ok(Rotated::Late) };
+    let family = rotation.issue.family();
+    let event = granted(family, GrantType::RefreshToken);
+    let used = [Bind::digest(&rotation.digest), Bind::moment(*at), Bind::Bytes(sealed.as_bytes())];
+    let next = [Bind::digest(&rotation.successor.digest), Bind::moment(rotation.successor.expires_at)];
+    match records.dialect() {
+        Dialect::Postgres => rotate_at_once(records, (used, next), &event, occasion).await,
+        Dialect::Sqlite => rotate_in_steps(records, (used, next), (family.id, &event), occasion).await,
+    }
+}
+
+type Binds<'a> = ([Bind<'a>; 3], [Bind<'a>; 2]);
+
+/// One statement, and so one trip to the database, makes the whole transaction.
+async fn rotate_at_once(records: &Records, (used, next): Binds<'_>, event: &Event, occasion: Occasion<'_>) -> Result<Rotated, Error> {
+    const SQL: &str = "WITH used AS (UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 \
+                       WHERE hash = $1 AND used_at IS NULL RETURNING family_id), \
+                       successor AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
+                       SELECT $4, family_id, $2, $5 FROM used), \
+                       noted AS (INSERT INTO peristyle.event (at, kind, account_id, client_id, address, detail) \
+                       SELECT $2, $6, $7, $8, $9, $10 FROM used) SELECT family_id FROM used";
+    let parts = events::Parts::of(event);
+    let binds = [
+        used[0],
+        used[1],
+        used[2],
+        next[0],
+        next[1],
+        Bind::Text(event.name()),
+        Bind::maybe(parts.account, Bind::Id),
+        Bind::maybe(parts.client.as_deref(), Bind::Text),
+        Bind::maybe(occasion.address, Bind::Text),
+        Bind::Json(&parts.data),
+    ];
+    if records.run(SQL, &binds).await?.is_empty() {
+        return Ok(Rotated::Late);
+    }
+    events::tell(event, &parts, occasion);
+    Ok(Rotated::Done)
+}
+
+async fn rotate_in_steps(
+    records: &Records,
+    (used, next): Binds<'_>,
+    (family, event): (Uuid, &Event),
+    occasion: Occasion<'_>,
+) -> Result<Rotated, Error> {
+    const USED: &str = "UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 WHERE hash = $1 AND used_at IS NULL \
+                        RETURNING family_id";
+    const NEXT: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
+    let mut transaction = records.begin().await?;
+    if transaction.run(USED, &used).await?.is_empty() {
+        return Ok(Rotated::Late);
+    }
+    transaction.run(NEXT, &[next[0], Bind::Id(family), used[1], next[1]]).await?;
+    events::append(&mut transaction, event, occasion).await?;
+    transaction.commit().await?;
+    Ok(Rotated::Done)
+}
+
+/// The family that an access token names, and its account: what [`identity::grant::standing::account`] asks for.
+pub async fn standing(records: &Records, family: Uuid) -> Result<Option<(Family, Account)>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        family_columns!(),
+        ", ",
+        account_columns!(),
+        " FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id WHERE f.id = $1"
+    );
+    let row = records.first(SQL, &[Bind::Id(family)]).await?;
+    row.map(|row| Ok((read(&row, 0)?, accounts::read(&row, WIDTH)?))).transpose()
+}
+
+/// The family that a refresh token belongs to, for revocation and introspection.
+pub async fn of_refresh_token(records: &Records, token: &Digest<purpose::Refresh>) -> Result<Option<Family>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        family_columns!(),
+        " FROM peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id WHERE t.hash = $1"
+    );
+    records.first(SQL, &[Bind::digest(token)]).await?.map(|row| read(&row, 0)).transpose()
+}

@@ -1,0 +1,43 @@
+//! One-time links that set a password.
+
+use identity::link::{LinkPurpose, LinkRecord};
+use identity::moment::Moment;
+use identity::opaque::{Digest, purpose};
+
+use crate::Error;
+use crate::records::{Bind, Run, Transaction, unexpected};
+
+/// Keeps a new link; every earlier one of the account is dead.
+pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Moment) -> Result<(), Error> {
+    const SQL: &str = "INSERT INTO peristyle.link (hash, account_id, purpose, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)";
+    transaction.run("DELETE FROM peristyle.link WHERE account_id = $1", &[Bind::Id(link.account)]).await?;
+    let binds = [
+        Bind::digest(&link.digest),
+        Bind::Id(link.account),
+        Bind::Text(link.purpose.as_str()),
+        Bind::moment(now),
+        Bind::moment(link.expires_at),
+    ];
+    transaction.run(SQL, &binds).await.map(drop)
+}
+
+/// The link with this digest, as [`LinkRecord::open`] judges it.
+pub async fn load(on: impl Run, digest: &Digest<purpose::Link>) -> Result<Option<LinkRecord>, Error> {
+    const SQL: &str = "SELECT account_id, purpose, expires_at, used_at FROM peristyle.link WHERE hash = $1";
+    let Some(row) = on.row(SQL, &[Bind::digest(digest)]).await? else { return Ok(None) };
+    let word = row.text(1)?;
+    let purpose = [LinkPurpose::Invitation, LinkPurpose::Reset].into_iter().find(|purpose| purpose.as_str() == word);
+    Ok(Some(LinkRecord {
+        digest: *digest,
+        account: row.id(0)?,
+        purpose: purpose.ok_or_else(|| unexpected(1, "a purpose"))?,
+        expires_at: row.moment(2)?,
+        used_at: row.maybe_moment(3)?,
+    }))
+}
+
+/// Uses a link up, in the transaction that sets the password. `false` if it was used or is over: nothing may be set then.
+pub async fn take(transaction: &mut Transaction, digest: &Digest<purpose::Link>, now: Moment) -> Result<bool, Error> {
+    const SQL: &str = "UPDATE peristyle.link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING account_id";
+    Ok(!transaction.run(SQL, &[Bind::digest(digest), Bind::moment(now)]).await?.is_empty())
+}

@@ -1,0 +1,80 @@
+//! Removes what is over, in batches, so that nobody waits long for it.
+
+use identity::moment::Moment;
+use identity::throttle::FORGOTTEN_SECONDS;
+use identity::token::{LEEWAY_SECONDS, LONGEST_LIFE_SECONDS};
+use uuid::Uuid;
+
+use crate::Error;
+use crate::records::{Bind, Records};
+
+/// How many rows of a kind go at once.
+const BATCH: i64 = 1_000;
+const DAY: i64 = 86_400;
+/// How long events are kept.
+pub const EVENT_SECONDS: i64 = 366 * DAY;
+/// How long an address stays familiar after the last sign-in from it.
+pub const FAMILIAR_SECONDS: i64 = 180 * DAY;
+
+const LINKS: &str =
+    "DELETE FROM peristyle.link WHERE hash IN (SELECT hash FROM peristyle.link WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
+const SESSIONS: &str =
+    "DELETE FROM peristyle.session WHERE id IN (SELECT id FROM peristyle.session WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
+const FAILURES: &str =
+    "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 LIMIT $2) RETURNING 1";
+const FAMILIAR: &str = "DELETE FROM peristyle.familiar WHERE (account_id, address) IN \
+                        (SELECT account_id, address FROM peristyle.familiar WHERE last_used_at <= $1 LIMIT $2) RETURNING 1";
+const EVENTS: &str =
+    "DELETE FROM peristyle.event WHERE sequence IN (SELECT sequence FROM peristyle.event WHERE at <= $1 LIMIT $2) RETURNING 1";
+/// A redeemed code is how a replay is known, and stays as long as its family does.
+const CODES: &str = "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= $1 \
+                     AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT $2) RETURNING 1";
+const TOKENS: &str = "DELETE FROM peristyle.refresh_token WHERE hash IN \
+                      (SELECT hash FROM peristyle.refresh_token WHERE expires_at <= $1 LIMIT $2) RETURNING family_id";
+const FAMILIES: &str = "DELETE FROM peristyle.family WHERE id IN (SELECT unnest($1)) \
+                        AND NOT EXISTS (SELECT 1 FROM peristyle.refresh_token t WHERE t.family_id = peristyle.family.id) RETURNING id";
+
+/// Removes everything that is over; says how many rows.
+pub async fn purge(records: &Records, now: Moment) -> Result<usize, Error> {
+    let mut removed = families(records, now).await?;
+    for (sql, until) in [
+        (LINKS, now),
+        (SESSIONS, now.plus(-DAY)),
+        (FAILURES, now.plus(-FORGOTTEN_SECONDS)),
+        (FAMILIAR, now.plus(-FAMILIAR_SECONDS)),
+        (EVENTS, now.plus(-EVENT_SECONDS)),
+        (CODES, now),
+    ] {
+        removed += batches(records, sql, until).await?;
+    }
+    Ok(removed)
+}
+
+async fn batches(records: &Records, sql: &'static str, until: Moment) -> Result<usize, Error> {
+    let mut removed = 0;
+    loop {
+        let batch = records.run(sql, &[Bind::moment(until), Bind::Number(BATCH)]).await?.len();
+        removed += batch;
+        if batch < BATCH as usize {
+            return Ok(removed);
+        }
+    }
+}
+
+/// A family goes with its last refresh token, which stays until no access token that came with it can be alive: without its family it
+/// would be refused before its time.
+async fn families(records: &Records, now: Moment) -> Result<usize, Error> {
+    let until = now.plus(-LONGEST_LIFE_SECONDS).plus(-LEEWAY_SECONDS);
+    let mut removed = 0;
+    loop {
+        let mut transaction = records.begin().await?;
+        let tokens = transaction.run(TOKENS, &[Bind::moment(until), Bind::Number(BATCH)]).await?;
+        let families: Vec<Uuid> = tokens.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
+        let over = transaction.run(FAMILIES, &[Bind::Ids(&families)]).await?.len();
+        transaction.commit().await?;
+        removed += tokens.len() + over;
+        if tokens.len() < BATCH as usize {
+            return Ok(removed);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The process's own tables: fixed statements in transactions, on either database.
+//!
+//! One text serves both databases. Tables are written `peristyle.account`: a schema of that name on PostgreSQL, a prefix on
+//! SQLite, so that they stand beside anybody's tables. Values are bound by what they are, never by how a database keeps
+//! them.
+
+mod cell;
+mod migrate;
+mod postgres;
+mod sqlite;
+
+use query::sql::Dialect;
+
+use crate::Error;
+use crate::run::Database;
+
+pub(crate) use cell::unexpected;
+pub use cell::{Bind, Row};
+
+/// Where the process keeps its own records.
+#[derive(Clone, Debug)]
+pub struct Records(Kept);
+
+#[derive(Clone, Debug)]
+enum Kept {
+    Postgres(postgres::Writers),
+    Sqlite(sqlite::Writer),
+}
+
+/// Statements that count together or not at all. Dropped without [`Transaction::commit`], nothing of it counts.
+#[derive(Debug)]
+pub struct Transaction(Open);
+
+#[derive(Debug)]
+enum Open {
+    Postgres(postgres::Open),
+    Sqlite(sqlite::Open),
+}
+
+impl Records {
+    /// The records kept in a database, beside whatever else it holds.
+    pub fn of(database: &Database) -> Result<Self, Error> {
+        Ok(Records(match database {
+            Database::Postgres(handle) => Kept::Postgres(postgres::Writers::of(&handle.0)?),
+            Database::Sqlite(handle) => Kept::Sqlite(sqlite::Writer::of(&handle.0)?),
+        }))
+    }
+
+    /// Brings the tables to the shape this version needs; says which steps were taken.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
+        migrate::migrate(self).await
+    }
+
+    /// Runs one statement that counts by itself.
+    pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        match &self.0 {
+            Kept::Postgres(writers) => writers.run(sql, binds).await,
+            Kept::Sqlite(writer) => writer.run(sql, binds).await,
+        }
+    }
+
+    /// The first row of one statement that counts by itself.
+    pub async fn first(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Option<Row>, Error> {
+        Ok(self.run(sql, binds).await?.into_iter().next())
+    }
+
+    /// Which SQL it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Kept::Postgres(_) => Dialect::Postgres,
+            Kept::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Begins a transaction.
+    pub async fn begin(&self) -> Result<Transaction, Error> {
+        Ok(Transaction(match &self.0 {
+            Kept::Postgres(writers) => Open::Postgres(writers.begin().await?),
+            Kept::Sqlite(writer) => Open::Sqlite(writer.begin().await?),
+        }))
+    }
+}
+
+/// What a single statement can run on: the records, where it counts by itself, or a transaction.
+pub trait Run: Send {
+    /// Runs a statement.
+    fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
+
+    /// The first row of a statement.
+    fn row(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Option<Row>, Error>> + Send
+    where
+        Self: Sized,
+    {
+        async move { Ok(self.rows(sql, binds).await?.into_iter().next()) }
+    }
+}
+
+impl Run for &Records {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+}
+
+impl Run for &mut Transaction {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+}
+
+impl Transaction {
+    /// Which SQL it speaks.
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Open::Postgres(_) => Dialect::Postgres,
+            Open::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Runs a statement.
+    pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        match &mut self.0 {
+            Open::Postgres(open) => open.run(sql, binds).await,
+            Open::Sqlite(open) => open.run(sql, binds).await,
+        }
+    }
+
+    /// The first row of a statement.
+    pub async fn first(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Option<Row>, Error> {
+        Ok(self.run(sql, binds).await?.into_iter().next())
+    }
+
+    /// Runs a script of ours, which may be several statements.
+    async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        match &mut self.0 {
+            Open::Postgres(open) => open.script(text).await,
+            Open::Sqlite(open) => open.script(text).await,
+        }
+    }
+
+    /// Makes it count.
+    pub async fn commit(self) -> Result<(), Error> {
+        match self.0 {
+            Open::Postgres(open) => open.commit().await,
+            Open::Sqlite(open) => open.commit().await,
+        }
+    }
+}

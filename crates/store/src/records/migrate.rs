@@ -1,0 +1,58 @@
+//! Brings the tables to the shape this version needs: numbered steps, each taken once, all in one transaction.
+
+use query::sql::Dialect;
+
+use crate::Error;
+
+use super::{Bind, Records};
+
+/// A step, in the words of each database.
+struct Step {
+    version: i64,
+    name: &'static str,
+    postgres: &'static str,
+    sqlite: &'static str,
+}
+
+/// What was taken once stays as it is: a change is a new step.
+const STEPS: [Step; 1] = [Step {
+    version: 1,
+    name: "0001-identity",
+    postgres: include_str!("migrations/postgres/0001-identity.sql"),
+    sqlite: include_str!("migrations/sqlite/0001-identity.sql"),
+}];
+
+const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version integer PRIMARY KEY, name text NOT NULL)";
+/// Replicas that start together take their steps one after the other.
+const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
+
+pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
+    let dialect = records.dialect();
+    let mut transaction = records.begin().await?;
+    if dialect == Dialect::Postgres {
+        transaction.script(ALONE).await?;
+        transaction.script("CREATE SCHEMA IF NOT EXISTS peristyle").await?;
+    }
+    transaction.run(BEGINNING, &[]).await?;
+    let row = transaction.first("SELECT coalesce(max(version), 0) FROM peristyle.migration", &[]).await?;
+    let taken = row.map_or(Ok(0), |row| row.number(0))?;
+    let newest = STEPS.iter().map(|step| step.version).max().unwrap_or(0);
+    if taken > newest {
+        return Err(Error::Setting(format!(
+            "the tables in schema peristyle are of a newer version ({taken}) than this program knows ({newest}); use the newer program"
+        )));
+    }
+    let mut names = Vec::new();
+    for step in STEPS.iter().filter(|step| step.version > taken) {
+        let text = match dialect {
+            Dialect::Postgres => step.postgres,
+            Dialect::Sqlite => step.sqlite,
+        };
+        transaction.script(text).await?;
+        let row = [Bind::Number(step.version), Bind::Text(step.name)];
+        transaction.run("INSERT INTO peristyle.migration (version, name) VALUES ($1, $2)", &row).await?;
+        names.push(step.name);
+    }
+    transaction.commit().await?;
+    Ok(names)
+}

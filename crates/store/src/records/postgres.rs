@@ -1,0 +1,221 @@
+//! Records on PostgreSQL: a pool of connections that may write, and transactions that end with their connection.
+
+use bytes::{BufMut, BytesMut};
+use deadpool::managed::{Object, Pool};
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::types::array_from_sql;
+use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
+
+use crate::Error;
+use crate::postgres::{Connection, Manager, Postgres, acquire};
+
+use super::cell::{Bind, Cell, Row};
+
+/// Microseconds from 1970 to PostgreSQL's own beginning, 2000.
+const EPOCH_MICROS: i64 = 946_684_800_000_000;
+
+/// Connections that may write.
+#[derive(Clone)]
+pub(super) struct Writers(Pool<Manager>);
+
+impl std::fmt::Debug for Writers {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Writers")
+    }
+}
+
+/// A transaction that is open on a connection of its own.
+pub(super) struct Open {
+    connection: Option<Box<Object<Manager>>>,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Open")
+    }
+}
+
+impl Writers {
+    pub(super) fn of(postgres: &Postgres) -> Result<Self, Error> {
+        Ok(Writers(postgres.writers()?))
+    }
+
+    pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        let mut retried = false;
+        loop {
+            let mut connection = acquire(&self.0).await?;
+            match run(&mut connection, sql, binds).await {
+                // Only a connection that was already closed is tried again: nothing of the statement was sent then.
+                Err(error) if error.is_closed() && !retried => {
+                    retried = true;
+                    drop(Object::take(connection));
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    pub(super) async fn begin(&self) -> Result<Open, Error> {
+        let mut retried = false;
+        loop {
+            let connection = acquire(&self.0).await?;
+            match connection.client.batch_execute("BEGIN").await {
+                Ok(()) => return Ok(Open { connection: Some(Box::new(connection)) }),
+                Err(error) if error.is_closed() && !retried => {
+                    retried = true;
+                    drop(Object::take(connection));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Open {
+    pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        let connection = self.connection.as_mut().ok_or_else(over)?;
+        Ok(run(connection, sql, binds).await?)
+    }
+
+    pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        let connection = self.connection.as_ref().ok_or_else(over)?;
+        Ok(connection.client.batch_execute(text).await?)
+    }
+
+    pub(super) async fn commit(mut self) -> Result<(), Error> {
+        let connection = self.connection.as_ref().ok_or_else(over)?;
+        connection.client.batch_execute("COMMIT").await?;
+        // Only now may it go back to the pool.
+        drop(self.connection.take());
+        Ok(())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // A connection in the middle of a transaction does not go back: closing it rolls back, whatever state it is in.
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(*connection));
+        }
+    }
+}
+
+fn over() -> Error {
+    Error::Refused("the transaction is over".to_owned())
+}
+
+async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let types: Vec<Type> = binds.iter().map(kind).collect();
+    let rows = if let Some(statement) = connection.named(sql, &types).await? {
+        let bound: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+        connection.client.query(&statement, &bound).await?
+    } else {
+        let bound: Vec<(&(dyn ToSql + Sync), Type)> = binds.iter().zip(types).map(|(bind, kind)| (bind as _, kind)).collect();
+        connection.client.query_typed(sql, &bound).await?
+    };
+    Ok(rows.iter().map(|row| Row((0..row.len()).map(|column| row.get::<_, Read>(column).0).collect())).collect())
+}
+
+fn kind(bind: &Bind<'_>) -> Type {
+    match bind {
+        Bind::Null => Type::UNKNOWN,
+        Bind::Flag(_) => Type::BOOL,
+        Bind::Number(_) => Type::INT8,
+        Bind::Text(_) => Type::TEXT,
+        Bind::Id(_) => Type::UUID,
+        Bind::Instant(_) => Type::TIMESTAMPTZ,
+        Bind::Json(_) => Type::JSONB,
+        Bind::Texts(_) => Type::TEXT_ARRAY,
+        Bind::Ids(_) => Type::UUID_ARRAY,
+        Bind::Bytes(_) => Type::BYTEA,
+    }
+}
+
+impl ToSql for Bind<'_> {
+    /// Written as the statement wants it: a number by its width, the rest by what it is.
+    fn to_sql(&self, wanted: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match *self {
+            Bind::Null => return Ok(IsNull::Yes),
+            Bind::Flag(flag) => out.put_u8(u8::from(flag)),
+            Bind::Number(number) => match *wanted {
+                Type::INT4 => out.put_i32(number.try_into()?),
+                Type::INT2 => out.put_i16(number.try_into()?),
+                _ => out.put_i64(number),
+            },
+            Bind::Text(text) => out.put_slice(text.as_bytes()),
+            Bind::Id(id) => out.put_slice(id.as_bytes()),
+            Bind::Instant(micros) => out.put_i64(micros.checked_sub(EPOCH_MICROS).ok_or("an instant before time")?),
+            Bind::Json(text) => {
+                // jsonb begins with its version.
+                if *wanted == Type::JSONB {
+                    out.put_u8(1);
+                }
+                out.put_slice(text.as_bytes());
+            }
+            Bind::Texts(texts) => array(out, &Type::TEXT, texts.iter().map(String::as_bytes))?,
+            Bind::Ids(ids) => array(out, &Type::UUID, ids.iter().map(|id| &id.as_bytes()[..]))?,
+            Bind::Bytes(bytes) => out.put_slice(bytes),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+fn array<'a>(out: &mut BytesMut, element: &Type, items: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<(), std::num::TryFromIntError> {
+    let count = i32::try_from(items.len())?;
+    out.put_i32(i32::from(count > 0));
+    out.put_i32(0);
+    out.put_u32(element.oid());
+    if count == 0 {
+        return Ok(());
+    }
+    out.put_i32(count);
+    out.put_i32(1);
+    for item in items {
+        out.put_i32(i32::try_from(item.len())?);
+        out.put_slice(item);
+    }
+    Ok(())
+}
+
+/// A column as it was read.
+struct Read(Cell);
+
+impl<'a> FromSql<'a> for Read {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        let text = |raw: &[u8]| std::str::from_utf8(raw).map(str::to_owned);
+        Ok(Read(match *kind {
+            Type::BOOL => Cell::Flag(raw.first().is_some_and(|byte| *byte != 0)),
+            Type::INT2 => Cell::Number(i16::from_be_bytes(raw.try_into()?).into()),
+            Type::INT4 => Cell::Number(i32::from_be_bytes(raw.try_into()?).into()),
+            Type::INT8 => Cell::Number(i64::from_be_bytes(raw.try_into()?)),
+            Type::UUID => Cell::Id(Uuid::from_slice(raw)?),
+            Type::TIMESTAMPTZ => Cell::Instant(i64::from_be_bytes(raw.try_into()?).saturating_add(EPOCH_MICROS)),
+            Type::JSONB => Cell::Text(text(raw.get(1..).unwrap_or_default())?),
+            Type::BYTEA => Cell::Bytes(raw.to_vec()),
+            Type::TEXT_ARRAY => Cell::Texts(elements(raw, |raw| Ok(text(raw)?))?),
+            Type::UUID_ARRAY => Cell::Ids(elements(raw, |raw| Ok(Uuid::from_slice(raw)?))?),
+            _ => Cell::Text(text(raw)?),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Read(Cell::Null))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind.kind(), Kind::Simple | Kind::Array(_))
+    }
+}
+
+type Fault = Box<dyn std::error::Error + Sync + Send>;
+
+fn elements<T>(raw: &[u8], read: impl Fn(&[u8]) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    array_from_sql(raw)?.values().map(|item| read(item.unwrap_or_default())).collect()
+}

@@ -1,0 +1,159 @@
+//! Records on SQLite: one connection that writes, in the file that others read from.
+
+use std::sync::Arc;
+
+use query::value;
+use rusqlite::Connection;
+use rusqlite::types::{Value, ValueRef};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::Error;
+use crate::sqlite::Sqlite;
+
+use super::cell::{Bind, Cell, Row};
+
+/// How PostgreSQL's texts name our tables, and how SQLite keeps them.
+const SCHEMA: &str = "peristyle.";
+const PREFIX: &str = "peristyle_";
+/// SQLite has one writer at a time; it needs no row locks, and does not know the words.
+const ROW_LOCKS: [&str; 2] = [" FOR UPDATE", " FOR SHARE"];
+/// A list that is bound as one value, as rows.
+const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
+
+/// The one who writes. Others in this process wait for it here, those in other processes in SQLite.
+#[derive(Clone)]
+pub(super) struct Writer(Arc<Mutex<Connection>>);
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Writer")
+    }
+}
+
+/// A transaction, which has the writer to itself.
+#[derive(Debug)]
+pub(super) struct Open(Option<OwnedMutexGuard<Connection>>);
+
+impl Writer {
+    /// A connection set up for writing: readers go on while it does, and what was committed stays.
+    pub(super) fn of(sqlite: &Sqlite) -> Result<Self, Error> {
+        let connection = sqlite.connection()?;
+        connection
+            .execute_batch("PRAGMA query_only = OFF; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+        Ok(Writer(Arc::new(Mutex::new(connection))))
+    }
+
+    pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        let binds = owned(binds);
+        let connection = self.0.clone().lock_owned().await;
+        blocking(move || run(&connection, sql, &binds)).await
+    }
+
+    pub(super) async fn begin(&self) -> Result<Open, Error> {
+        let connection = self.0.clone().lock_owned().await;
+        // Immediate: a transaction that reads first and writes later must not find that another has written in between.
+        blocking(move || {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            Ok(Open(Some(connection)))
+        })
+        .await
+    }
+}
+
+impl Open {
+    pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        let binds = owned(binds);
+        self.work(move |connection| run(connection, sql, &binds)).await
+    }
+
+    pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        self.work(move |connection| Ok(connection.execute_batch(text)?)).await
+    }
+
+    pub(super) async fn commit(mut self) -> Result<(), Error> {
+        self.script("COMMIT").await?;
+        self.0 = None;
+        Ok(())
+    }
+
+    /// Works with the connection on a thread that may block. It is held by an `Open` there too, so that a caller who goes
+    /// away in the meantime leaves no transaction behind.
+    async fn work<T: Send + 'static>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+        let held = Open(self.0.take());
+        let (held, result) = blocking(move || {
+            let result = held.0.as_deref().ok_or_else(over).and_then(work);
+            Ok((held, result))
+        })
+        .await?;
+        *self = held;
+        result
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let Some(connection) = self.0.take() else { return };
+        if let Err(error) = connection.execute_batch("ROLLBACK") {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
+    }
+}
+
+fn over() -> Error {
+    Error::Refused("the transaction is over".to_owned())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Refused(error.to_string()))?
+}
+
+fn run(connection: &Connection, sql: &'static str, binds: &[Value]) -> Result<Vec<Row>, Error> {
+    let mut text = sql.replace(SCHEMA, PREFIX).replace(LIST.0, LIST.1);
+    for lock in ROW_LOCKS {
+        text = text.replace(lock, "");
+    }
+    let mut statement = connection.prepare_cached(&text)?;
+    for (number, bind) in (1..).zip(binds) {
+        // `$2` is a name to SQLite: its place is where it first stands.
+        if let Some(index) = statement.parameter_index(&format!("${number}"))? {
+            statement.raw_bind_parameter(index, bind)?;
+        }
+    }
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    let mut read = Vec::new();
+    while let Some(row) = rows.next()? {
+        let cells = (0..columns).map(|column| row.get_ref(column).map(cell)).collect::<Result<_, _>>()?;
+        read.push(Row(cells));
+    }
+    Ok(read)
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Number(number),
+        ValueRef::Real(number) => Cell::Text(number.to_string()),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+    }
+}
+
+/// The values as SQLite keeps them.
+fn owned(binds: &[Bind<'_>]) -> Vec<Value> {
+    binds.iter().map(kept).collect()
+}
+
+fn kept(bind: &Bind<'_>) -> Value {
+    match *bind {
+        Bind::Null => Value::Null,
+        Bind::Flag(flag) => Value::Integer(i64::from(flag)),
+        Bind::Number(number) => Value::Integer(number),
+        Bind::Text(text) | Bind::Json(text) => Value::Text(text.to_owned()),
+        Bind::Id(id) => Value::Text(id.to_string()),
+        Bind::Instant(micros) => Value::Text(value::timestamp_fixed_text(micros).into()),
+        Bind::Texts(texts) => Value::Text(serde_json::json!(texts).to_string()),
+        Bind::Ids(ids) => Value::Text(serde_json::json!(ids.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string()),
+        Bind::Bytes(bytes) => Value::Blob(bytes.to_vec()),
+    }
+}

@@ -1,0 +1,200 @@
+//! `dPermissions` and `dTenants`: derived from roles and memberships, in the transaction that changes them.
+//!
+//! Whoever changes roles, permissions or memberships first calls [`lock`], so that no two changes miss each other, and at the end
+//! [`recompute`]. The rule itself is identity's; accounts with the same roles are written together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use identity::account::{ADMINISTRATOR, Catalogue, Permission, Rights, Role};
+use identity::moment::Moment;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::records::{Bind, Records, Run, Transaction, unexpected};
+
+/// Whose rights may have changed.
+#[derive(Clone, Copy, Debug)]
+pub enum Concerned<'a> {
+    /// These accounts.
+    Accounts(&'a [Uuid]),
+    /// Everybody who holds this role.
+    Role(Uuid),
+}
+
+/// Lets changes of rights happen one after the other: two that overlap would each compute without the other's.
+pub async fn lock(transaction: &mut Transaction) -> Result<(), Error> {
+    transaction.run("SELECT id FROM peristyle.role WHERE id = $1 FOR UPDATE", &[Bind::Id(ADMINISTRATOR)]).await.map(drop)
+}
+
+/// Every permission that is known: the hub's own, those of its manifest, and those that a role lists.
+pub async fn catalogue(on: impl Run) -> Result<Catalogue, Error> {
+    let rows = on.rows("SELECT name FROM peristyle.permission", &[]).await?;
+    let names: Result<Vec<Permission>, Error> = rows.iter().map(|row| permission(row.text(0)?)).collect();
+    Ok(Catalogue::new(names?))
+}
+
+fn permission(name: &str) -> Result<Permission, Error> {
+    Permission::parse(name).map_err(|_| unexpected(0, "a permission"))
+}
+
+/// Makes permissions known, the hub's own among them; administrators hold them from now on.
+pub async fn declare(records: &Records, names: impl IntoIterator<Item = Permission>, now: Moment) -> Result<(), Error> {
+    let mut transaction = records.begin().await?;
+    lock(&mut transaction).await?;
+    let wanted: Vec<String> = Catalogue::new(names).permissions().iter().map(|name| name.as_str().to_owned()).collect();
+    if make_known(&mut transaction, &wanted, now).await? {
+        recompute(&mut transaction, Concerned::Role(ADMINISTRATOR)).await?;
+    }
+    transaction.commit().await
+}
+
+/// Whether any of them was new.
+pub(crate) async fn make_known(transaction: &mut Transaction, names: &[String], now: Moment) -> Result<bool, Error> {
+    const KNOWN: &str = "SELECT name FROM peristyle.permission WHERE name IN (SELECT unnest($1))";
+    const ADDED: &str = "INSERT INTO peristyle.permission (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+    let known = transaction.run(KNOWN, &[Bind::Texts(names)]).await?;
+    let known: BTreeSet<&str> = known.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+    let mut new = false;
+    for name in names.iter().filter(|name| !known.contains(name.as_str())) {
+        transaction.run(ADDED, &[Bind::Text(name), Bind::moment(now)]).await?;
+        new = true;
+    }
+    Ok(new)
+}
+
+/// Computes anew what these accounts may do and where they belong, and writes what differs. The caller holds [`lock`].
+pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) -> Result<(), Error> {
+    const HOLDERS: &str = "SELECT account_id FROM peristyle.account_role WHERE role_id = $1";
+    const RIGHTS: &str = "UPDATE peristyle.account SET d_permissions = $2 WHERE id IN (SELECT unnest($1))";
+    const TENANTS: &str = "UPDATE peristyle.account SET d_tenants = $2 WHERE id IN (SELECT unnest($1))";
+    let accounts = match concerned {
+        Concerned::Accounts(accounts) => accounts.to_vec(),
+        Concerned::Role(role) => {
+            transaction.run(HOLDERS, &[Bind::Id(role)]).await?.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?
+        }
+    };
+    let stale = stale(Place::Transaction(&mut *transaction), &accounts).await?;
+    for (rights, accounts) in stale.rights {
+        transaction.run(RIGHTS, &[Bind::Ids(&accounts), Bind::Json(&rights.to_json().to_string())]).await?;
+    }
+    for (tenants, accounts) in stale.tenants {
+        transaction.run(TENANTS, &[Bind::Ids(&accounts), Bind::Ids(&tenants)]).await?;
+    }
+    Ok(())
+}
+
+/// Makes sure, before a grant, that what an account may do is what its roles give now. It is, unless something was changed past this
+/// program; so nothing is locked unless it must be.
+pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
+    let stale = stale(Place::Records(records), &[account]).await?;
+    if stale.rights.is_empty() && stale.tenants.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = records.begin().await?;
+    lock(&mut transaction).await?;
+    recompute(&mut transaction, Concerned::Accounts(&[account])).await?;
+    transaction.commit().await
+}
+
+/// Where several statements run.
+enum Place<'a> {
+    Records(&'a Records),
+    Transaction(&'a mut Transaction),
+}
+
+impl Place<'_> {
+    async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<crate::records::Row>, Error> {
+        match self {
+            Place::Records(records) => records.run(sql, binds).await,
+            Place::Transaction(transaction) => transaction.run(sql, binds).await,
+        }
+    }
+}
+
+/// What is to be written: each value once, for all accounts that it is the value of.
+#[derive(Default)]
+struct Stale {
+    rights: Vec<(Rights, Vec<Uuid>)>,
+    tenants: BTreeMap<Vec<Uuid>, Vec<Uuid>>,
+}
+
+async fn stale(mut place: Place<'_>, accounts: &[Uuid]) -> Result<Stale, Error> {
+    let mut stale = Stale::default();
+    if accounts.is_empty() {
+        return Ok(stale);
+    }
+    let kept = kept(&mut place, accounts).await?;
+    let roles: BTreeSet<Uuid> = kept.iter().flat_map(|kept| kept.roles.iter().copied()).collect();
+    let roles = held(&mut place, &roles.into_iter().collect::<Vec<_>>()).await?;
+    let catalogue = match &mut place {
+        _ if !roles.contains_key(&ADMINISTRATOR) => Catalogue::new([]),
+        Place::Records(records) => catalogue(*records).await?,
+        Place::Transaction(transaction) => catalogue(&mut **transaction).await?,
+    };
+    let mut alike: BTreeMap<&BTreeSet<Uuid>, Vec<&Kept>> = BTreeMap::new();
+    for kept in &kept {
+        alike.entry(&kept.roles).or_default().push(kept);
+    }
+    for (held, accounts) in alike {
+        let rights = Rights::of(held.iter().filter_map(|role| roles.get(role)), &catalogue);
+        let differing = accounts.iter().filter(|kept| kept.rights.as_ref() != Some(&rights));
+        let differing: Vec<Uuid> = differing.map(|kept| kept.account).collect();
+        if !differing.is_empty() {
+            stale.rights.push((rights, differing));
+        }
+    }
+    for kept in &kept {
+        let tenants: Vec<Uuid> = kept.memberships.iter().copied().collect();
+        if tenants != kept.tenants {
+            stale.tenants.entry(tenants).or_default().push(kept.account);
+        }
+    }
+    Ok(stale)
+}
+
+/// What is kept of an account, and what it should be derived from.
+struct Kept {
+    account: Uuid,
+    rights: Option<Rights>,
+    tenants: Vec<Uuid>,
+    roles: BTreeSet<Uuid>,
+    memberships: BTreeSet<Uuid>,
+}
+
+async fn kept(place: &mut Place<'_>, accounts: &[Uuid]) -> Result<Vec<Kept>, Error> {
+    const SQL: &str = "SELECT a.id, a.d_permissions, a.d_tenants, r.role_id FROM peristyle.account a \
+                       LEFT JOIN peristyle.account_role r ON r.account_id = a.id WHERE a.id IN (SELECT unnest($1)) ORDER BY a.id";
+    const TENANTS: &str = "SELECT account_id, tenant_id FROM peristyle.account_tenant WHERE account_id IN (SELECT unnest($1))";
+    let mut memberships: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
+    for row in place.run(TENANTS, &[Bind::Ids(accounts)]).await? {
+        memberships.entry(row.id(0)?).or_default().insert(row.id(1)?);
+    }
+    let mut kept: Vec<Kept> = Vec::new();
+    for row in place.run(SQL, &[Bind::Ids(accounts)]).await? {
+        let account = row.id(0)?;
+        if kept.last().is_none_or(|last| last.account != account) {
+            kept.push(Kept {
+                account,
+                rights: Rights::from_json(&row.json(1)?),
+                tenants: row.ids(2)?,
+                roles: BTreeSet::new(),
+                memberships: memberships.remove(&account).unwrap_or_default(),
+            });
+        }
+        if let (Some(last), Some(role)) = (kept.last_mut(), row.maybe_id(3)?) {
+            last.roles.insert(role);
+        }
+    }
+    Ok(kept)
+}
+
+async fn held(place: &mut Place<'_>, roles: &[Uuid]) -> Result<BTreeMap<Uuid, Role>, Error> {
+    const SQL: &str = "SELECT role_id, permission FROM peristyle.role_permission WHERE role_id IN (SELECT unnest($1))";
+    let mut listed: BTreeMap<Uuid, BTreeSet<Permission>> = roles.iter().map(|role| (*role, BTreeSet::new())).collect();
+    if !roles.is_empty() {
+        for row in place.run(SQL, &[Bind::Ids(roles)]).await? {
+            listed.entry(row.id(0)?).or_default().insert(permission(row.text(1)?)?);
+        }
+    }
+    Ok(listed.into_iter().map(|(id, listed)| (id, Role::new(id, listed))).collect())
+}

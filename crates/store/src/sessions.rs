@@ -1,0 +1,116 @@
+//! Sign-ins at the hub, with the device and the address they came from.
+
+use identity::account::Account;
+use identity::event::Event;
+use identity::moment::Moment;
+use identity::session::Session;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::accounts::{self, account_columns};
+use crate::events::{self, Occasion};
+use crate::records::{Bind, Records, Row, Run};
+
+/// How exactly the last use of a session is known: a write a minute, not one a request.
+const USE_SECONDS: i64 = 60;
+
+macro_rules! session_columns {
+    () => {
+        "s.id, s.account_id, s.authenticated_at, s.expires_at, s.ended_at, s.last_used_at"
+    };
+}
+
+const WIDTH: usize = 6;
+
+/// A session as its owner sees it in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The session.
+    pub session: Session,
+    /// What the browser calls itself.
+    pub device: Option<String>,
+    /// From where it began.
+    pub address: Option<String>,
+    /// When it was used last, to the minute.
+    pub last_used_at: Moment,
+}
+
+fn read(row: &Row, from: usize) -> Result<Session, Error> {
+    Ok(Session {
+        id: row.id(from)?,
+        account: row.id(from + 1)?,
+        authenticated_at: row.moment(from + 2)?,
+        expires_at: row.moment(from + 3)?,
+        ended_at: row.maybe_moment(from + 4)?,
+    })
+}
+
+/// Begins a session and notes the sign-in. `false` if the account was closed in the meantime.
+pub async fn insert(records: &Records, session: &Session, device: Option<&str>, occasion: Occasion<'_>) -> Result<bool, Error> {
+    // The row of the account is held, so that closing it waits for the session and then ends it.
+    const SQL: &str = "INSERT INTO peristyle.session (id, account_id, device, address, authenticated_at, last_used_at, expires_at) \
+                       SELECT $1, a.id, $3, $4, $5, $6, $7 FROM peristyle.account a \
+                       WHERE a.id = $2 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+    let binds = [
+        Bind::Id(session.id),
+        Bind::Id(session.account),
+        Bind::maybe(device, Bind::Text),
+        Bind::maybe(occasion.address, Bind::Text),
+        Bind::moment(session.authenticated_at),
+        Bind::moment(occasion.now),
+        Bind::moment(session.expires_at),
+    ];
+    let mut transaction = records.begin().await?;
+    if transaction.run(SQL, &binds).await?.is_empty() {
+        return Ok(false);
+    }
+    let event = Event::SignedIn { account: session.account, session: session.id };
+    events::append(&mut transaction, &event, occasion).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// The session with this id and its account: what [`identity::session::LiveSession::of`] asks for. Its use is noted once a minute.
+pub async fn load(records: &Records, id: Uuid, now: Moment) -> Result<Option<(Session, Account)>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        session_columns!(),
+        ", ",
+        account_columns!(),
+        " FROM peristyle.session s JOIN peristyle.account a ON a.id = s.account_id WHERE s.id = $1"
+    );
+    const USED: &str = "UPDATE peristyle.session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2 AND ended_at IS NULL";
+    let Some(row) = records.first(SQL, &[Bind::Id(id)]).await? else { return Ok(None) };
+    let (session, account) = (read(&row, 0)?, accounts::read(&row, WIDTH)?);
+    if now.since(row.moment(WIDTH - 1)?) >= USE_SECONDS && session.ended_at.is_none() {
+        records.run(USED, &[Bind::Id(id), Bind::moment(now)]).await?;
+    }
+    Ok(Some((session, account)))
+}
+
+/// The live sessions of an account, the one used last first.
+pub async fn of_account(on: impl Run, account: Uuid, now: Moment) -> Result<Vec<Seen>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        session_columns!(),
+        ", s.device, s.address FROM peristyle.session s WHERE s.account_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2 \
+         ORDER BY s.last_used_at DESC, s.id"
+    );
+    on.rows(SQL, &[Bind::Id(account), Bind::moment(now)]).await?.iter().map(seen).collect()
+}
+
+/// The live sessions of everybody, the one used last first.
+pub async fn list(on: impl Run, limit: i64, now: Moment) -> Result<Vec<Seen>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        session_columns!(),
+        ", s.device, s.address FROM peristyle.session s WHERE s.ended_at IS NULL AND s.expires_at > $1 \
+         ORDER BY s.last_used_at DESC, s.id LIMIT $2"
+    );
+    on.rows(SQL, &[Bind::moment(now), Bind::Number(limit)]).await?.iter().map(seen).collect()
+}
+
+fn seen(row: &Row) -> Result<Seen, Error> {
+    let text = |column| row.maybe_text(column).map(|text| text.map(str::to_owned));
+    Ok(Seen { session: read(row, 0)?, last_used_at: row.moment(WIDTH - 1)?, device: text(WIDTH)?, address: text(WIDTH + 1)? })
+}

@@ -1,0 +1,154 @@
+//! Accounts, roles, tenants and clients.
+
+use std::collections::BTreeSet;
+
+use identity::account::{ADMINISTRATOR, Permission};
+use identity::opaque::ClientSecret;
+use identity::password::{Password, PasswordHash, Verdict, verify};
+use serde_json::json;
+use store::records::{Bind, Records};
+use store::rights::{self, Concerned};
+use store::roles::RoleRecord;
+use store::tenants::Tenant;
+use store::{Error, accounts, clients, roles, tenants};
+use uuid::Uuid;
+
+use crate::world::{NOW, World, account, client, id, random, records};
+
+pub(crate) async fn an_account_comes_back_as_it_was_kept(url: &str) {
+    let records = records(url).await;
+    let mut ana = account("ana");
+    accounts::insert(&records, &ana).await.expect("inserted");
+    assert_eq!(accounts::by_id(&records, ana.id).await.expect("a read"), Some(ana.clone()));
+
+    ana.email = None;
+    ana.is_active = false;
+    ana.tags = vec!["x".to_owned()];
+    accounts::update(&records, &ana, NOW.plus(5)).await.expect("updated");
+    ana.updated_at = NOW.plus(5);
+    assert_eq!(accounts::by_id(&records, ana.id).await.expect("a read"), Some(ana.clone()));
+
+    let mut transaction = records.begin().await.expect("a transaction");
+    accounts::remove(&mut transaction, ana.id, NOW.plus(6)).await.expect("removed");
+    transaction.commit().await.expect("committed");
+    let removed = accounts::by_id(&records, ana.id).await.expect("a read").expect("the row stays");
+    assert!(removed.deleted_at == Some(NOW.plus(6)) && !removed.may_sign_in());
+    assert_eq!(accounts::by_login(&records, "ana").await.expect("a read"), None);
+    accounts::insert(&records, &account("ana")).await.expect("the name is free again");
+}
+
+pub(crate) async fn names_are_found_and_unique_whatever_their_case(url: &str) {
+    // contract I15.1
+    let records = records(url).await;
+    let mut ana = account("Änä");
+    ana.email = Some("Ana@Example.com".to_owned());
+    accounts::insert(&records, &ana).await.expect("inserted");
+    let hash = PasswordHash::make(&Password::chosen("correct horse").unwrap(), [1; 16]).unwrap();
+    accounts::set_credential(&records, ana.id, &hash, NOW).await.expect("a password");
+    for name in ["Änä", "änä", "ÄNÄ", " ana@example.COM "] {
+        let (found, kept) = accounts::by_login(&records, name).await.expect("a read").expect(name);
+        assert_eq!(found.id, ana.id);
+        assert!(matches!(verify(kept.as_ref(), &Password::presented("correct horse").unwrap()), Verdict::Matches { .. }));
+    }
+    let mut other = account("änÄ");
+    assert!(matches!(accounts::insert(&records, &other).await, Err(Error::Exists)));
+    other.username = Some("other".to_owned());
+    other.code.replace_range(.., "other");
+    other.email = Some("ANA@example.com".to_owned());
+    assert!(matches!(accounts::insert(&records, &other).await, Err(Error::Exists)));
+
+    let newer = PasswordHash::make(&Password::chosen("battery staple").unwrap(), [2; 16]).unwrap();
+    accounts::set_credential(&records, ana.id, &newer, NOW).await.expect("a password");
+    accounts::rehash(&records, ana.id, &hash, &hash).await.expect("nothing");
+    assert_eq!(accounts::credential_of(&records, ana.id).await.expect("a read"), Some(newer), "a password changed in between stays");
+}
+
+fn role(name: &str, permissions: &[&str]) -> RoleRecord {
+    let permissions = permissions.iter().map(|name| Permission::parse(name).unwrap()).collect();
+    RoleRecord { id: id(), name: name.to_owned(), description: None, permissions }
+}
+
+async fn rights_of(records: &Records, account: Uuid) -> serde_json::Value {
+    accounts::by_id(records, account).await.expect("a read").expect("an account").rights.to_json()
+}
+
+pub(crate) async fn rights_follow_roles_permissions_and_memberships(url: &str) {
+    // contract I15.2
+    let records = records(url).await;
+    let (ana, bo, administrator) = (account("ana"), account("bo"), account("root"));
+    let (mut clerk, auditor) = (role("clerk", &["shop.order.get"]), role("auditor", &["shop.order.get", "iam.account.get"]));
+    let tenant = Tenant { id: id(), code: "north".to_owned(), name: "North".to_owned() };
+    let mut transaction = records.begin().await.expect("a transaction");
+    rights::lock(&mut transaction).await.expect("held");
+    for account in [&ana, &bo, &administrator] {
+        accounts::insert(&mut transaction, account).await.expect("an account");
+    }
+    roles::insert(&mut transaction, &clerk, NOW).await.expect("a role");
+    roles::insert(&mut transaction, &auditor, NOW).await.expect("a role");
+    tenants::insert(&mut transaction, &tenant, NOW).await.expect("a tenant");
+    accounts::set_roles(&mut transaction, ana.id, &[clerk.id, auditor.id]).await.expect("roles");
+    accounts::set_roles(&mut transaction, bo.id, &[clerk.id]).await.expect("roles");
+    accounts::set_roles(&mut transaction, administrator.id, &[ADMINISTRATOR]).await.expect("roles");
+    accounts::set_tenants(&mut transaction, ana.id, &[tenant.id]).await.expect("tenants");
+    rights::recompute(&mut transaction, Concerned::Accounts(&[ana.id, bo.id, administrator.id])).await.expect("rights");
+    transaction.commit().await.expect("committed");
+    let (clerk_id, auditor_id) = (clerk.id.to_string(), auditor.id.to_string());
+    assert_eq!(
+        rights_of(&records, ana.id).await,
+        json!({"all": ["iam.account.get", "shop.order.get"], clerk_id.clone(): ["shop.order.get"], auditor_id.clone(): ["iam.account.get", "shop.order.get"]})
+    );
+    assert_eq!(accounts::by_id(&records, ana.id).await.unwrap().unwrap().tenants, [tenant.id]);
+    let everything = accounts::by_id(&records, administrator.id).await.unwrap().unwrap().rights;
+    assert!(everything.are_everything() && everything.all().any(|name| name == "shop.order.get"), "what a role lists is known");
+
+    clerk.permissions = BTreeSet::from([Permission::parse("shop.order.update").unwrap()]);
+    let mut transaction = records.begin().await.expect("a transaction");
+    rights::lock(&mut transaction).await.expect("held");
+    roles::update(&mut transaction, &clerk, NOW).await.expect("updated");
+    transaction.commit().await.expect("committed");
+    assert_eq!(rights_of(&records, bo.id).await, json!({"all": ["shop.order.update"], clerk_id: ["shop.order.update"]}));
+    let everything = accounts::by_id(&records, administrator.id).await.unwrap().unwrap().rights;
+    assert!(everything.all().any(|name| name == "shop.order.update"), "a name that is new is the administrator's too");
+
+    let mut transaction = records.begin().await.expect("a transaction");
+    rights::lock(&mut transaction).await.expect("held");
+    roles::remove(&mut transaction, clerk.id).await.expect("removed");
+    tenants::remove(&mut transaction, tenant.id).await.expect("removed");
+    transaction.commit().await.expect("committed");
+    assert_eq!(rights_of(&records, bo.id).await, json!({"all": []}));
+    assert_eq!(
+        rights_of(&records, ana.id).await,
+        json!({"all": ["iam.account.get", "shop.order.get"], auditor_id: ["iam.account.get", "shop.order.get"]})
+    );
+    assert!(accounts::by_id(&records, ana.id).await.unwrap().unwrap().tenants.is_empty());
+    assert_eq!(accounts::active_administrators(&records).await.expect("a count"), 1);
+
+    rights::declare(&records, [Permission::parse("shop.label.get").unwrap()], NOW).await.expect("declared");
+    let everything = accounts::by_id(&records, administrator.id).await.unwrap().unwrap().rights;
+    assert!(everything.all().any(|name| name == "shop.label.get"));
+}
+
+pub(crate) async fn what_was_changed_past_the_program_is_mended_at_the_next_grant(url: &str) {
+    // contract I15.2
+    let world = World::at(url).await;
+    let past = "UPDATE peristyle.account SET d_permissions = $2 WHERE id = $1";
+    let binds = [Bind::Id(world.account.id), Bind::Json(r#"{"all": ["iam.account.delete"]}"#)];
+    world.records.run(past, &binds).await.expect("updated");
+    world.family().await;
+    assert_eq!(rights_of(&world.records, world.account.id).await, json!({"all": []}));
+}
+
+pub(crate) async fn a_client_comes_back_with_both_its_secrets(url: &str) {
+    let records = records(url).await;
+    let (one, two) = (ClientSecret::from_random(random()), ClientSecret::from_random(random()));
+    let mut kept = client("web:app", &one);
+    clients::insert(&records, &kept, NOW).await.expect("inserted");
+    assert_eq!(clients::by_id(&records, "web:app").await.expect("a read"), Some(kept.clone()));
+    kept.secret = kept.secret.renew(&two, NOW, 60);
+    kept.is_active = false;
+    clients::update(&records, &kept, NOW).await.expect("updated");
+    assert_eq!(clients::by_id(&records, "web:app").await.expect("a read"), Some(kept.clone()));
+    assert_eq!(clients::by_id(&records, "no client\0").await.expect("a read"), None);
+    clients::remove(&records, &kept.id).await.expect("removed");
+    assert_eq!(clients::list(&records).await.expect("a read"), []);
+}

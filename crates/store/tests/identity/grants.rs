@@ -1,0 +1,191 @@
+//! Codes, families, refresh tokens and what ends them.
+
+use identity::authorize::CodeRecord;
+use identity::event::Event;
+use identity::grant::{authorization_code, refresh_token, standing};
+use identity::opaque::Code;
+use identity::pkce::Verifier;
+use identity::session::Ending;
+use store::apps::{Access, App};
+use store::codes::Redeemed;
+use store::families::Rotated;
+use store::{accounts, apps, clients, codes, endings, events, families, sessions};
+use uuid::Uuid;
+
+use crate::world::{NOW, World, at, id, random};
+
+pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
+    // attack 7, contract I15.3
+    let world = World::at(url).await;
+    let other = World { records: store::records::Records::of(&crate::support::open(url)).expect("another process"), ..world.clone() };
+    let (code, verifier) = world.code().await;
+    let mut tasks = Vec::new();
+    for number in 0..500 {
+        let (world, code, verifier) = (if number % 2 == 0 { world.clone() } else { other.clone() }, code.clone(), verifier.clone());
+        tasks.push(tokio::spawn(async move {
+            match world.decide(&code, &verifier).await {
+                authorization_code::Outcome::Redeem(redemption) => {
+                    codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("a redemption") == Redeemed::Done
+                }
+                authorization_code::Outcome::Replay { .. } => false,
+                authorization_code::Outcome::Refused(error) => panic!("{error}"),
+            }
+        }));
+    }
+    let mut winners = 0;
+    for task in tasks {
+        winners += usize::from(task.await.expect("a task"));
+    }
+    assert_eq!(winners, 1);
+    let count = "SELECT (SELECT count(*) FROM peristyle.family), (SELECT count(*) FROM peristyle.refresh_token)";
+    let row = world.records.first(count, &[]).await.expect("a read").expect("a row");
+    assert_eq!((row.number(0).unwrap(), row.number(1).unwrap()), (1, 1), "nothing is half-written");
+
+    // attack 5
+    let authorization_code::Outcome::Replay { family, .. } = world.decide(&code, &verifier).await else { panic!("no replay") };
+    let cause = Event::CodeReplayed { client: world.client.id.clone(), family };
+    endings::end(&world.records, &Ending::FamilyEnded(family), Some(&cause), at(1)).await.expect("ended");
+    let (family, _) = families::standing(&world.records, family).await.expect("a read").expect("a family");
+    assert_eq!(family.ended_at, Some(NOW.plus(1)));
+    // attack 6
+    let wrong = Verifier::from_random(random());
+    assert!(matches!(world.decide(&code, &wrong).await, authorization_code::Outcome::Refused(_)));
+}
+
+pub(crate) async fn a_session_that_ended_takes_its_codes_with_it(url: &str) {
+    // contract I15.4
+    let world = World::at(url).await;
+    let (code, verifier) = world.code().await;
+    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    let over = endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
+    assert_eq!(over.sessions, [(world.session.id, world.account.id)]);
+    assert!(matches!(world.decide(&code, &verifier).await, authorization_code::Outcome::Refused(_)), "the code is gone");
+    let redeemed = codes::redeem(&world.records, &redemption, &world.client, at(1)).await.expect("an answer");
+    assert_eq!(redeemed, Redeemed::Late, "who looked it up before comes too late");
+    let record: CodeRecord = world.record(&Code::from_random(random()), &verifier);
+    assert!(!codes::insert(&world.records, &record, at(2)).await.expect("an answer"), "and no new one is made");
+}
+
+pub(crate) async fn a_refresh_token_has_one_successor_under_any_race(url: &str) {
+    // attack 34, contract I15.3
+    let world = World::at(url).await;
+    let (family, token) = world.family().await;
+    let mut tasks = Vec::new();
+    for _ in 0..60 {
+        let (world, token) = (world.clone(), token.clone());
+        tasks.push(tokio::spawn(async move {
+            loop {
+                match world.refresh(&token, NOW.plus(1)).await {
+                    refresh_token::Outcome::Rotate(rotation) => {
+                        if families::rotate(&world.records, &rotation, at(1)).await.expect("a rotation") == Rotated::Done {
+                            return rotation.issue.refresh_token().expose().to_string();
+                        }
+                    }
+                    refresh_token::Outcome::Repeat(issue) => return issue.refresh_token().expose().to_string(),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }));
+    }
+    let mut successors = std::collections::BTreeSet::new();
+    for task in tasks {
+        successors.insert(task.await.expect("a task"));
+    }
+    assert_eq!(successors.len(), 1, "everybody got the same successor");
+    let rows = "SELECT count(*) FROM peristyle.refresh_token";
+    assert_eq!(world.records.first(rows, &[]).await.unwrap().unwrap().number(0).unwrap(), 2);
+    let refreshed = "SELECT count(*) FROM peristyle.event WHERE kind = 'grant.refreshed' AND account_id IS NOT NULL AND client_id = 'web'";
+    assert_eq!(world.records.first(refreshed, &[]).await.unwrap().unwrap().number(0).unwrap(), 1, "and one rotation was noted");
+
+    assert!(matches!(world.refresh(&token, NOW.plus(30)).await, refresh_token::Outcome::Reuse { family: found, .. } if found == family));
+    let cause = Event::RefreshReused { client: world.client.id.clone(), family };
+    endings::end(&world.records, &Ending::FamilyEnded(family), Some(&cause), at(30)).await.expect("ended");
+    let successor = identity::opaque::RefreshToken::parse(successors.first().unwrap()).unwrap();
+    assert!(matches!(world.refresh(&successor, NOW.plus(31)).await, refresh_token::Outcome::Refused(_)), "the whole family is over");
+    let found = families::of_refresh_token(&world.records, &successor.digest()).await.expect("a read").expect("a family");
+    assert_eq!((found.id, found.ended_at), (family, Some(NOW.plus(30))));
+}
+
+async fn lives(world: &World, family: Uuid) -> bool {
+    let (family, _) = families::standing(&world.records, family).await.expect("a read").expect("a family");
+    family.ended_at.is_none()
+}
+
+pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
+    // attack 35, contract I9.2
+    let world = World::at(url).await;
+    let first = world.family().await.0;
+    let second_session = identity::session::Session::begin(id(), world.account.id, NOW);
+    assert!(sessions::insert(&world.records, &second_session, None, at(0)).await.expect("a session"));
+    let second_world = World { session: second_session.clone(), ..world.clone() };
+    let second = second_world.family().await.0;
+    let seen = sessions::of_account(&world.records, world.account.id, NOW).await.expect("a list");
+    assert_eq!(seen.len(), 2);
+
+    endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
+    assert_eq!((lives(&world, first).await, lives(&world, second).await), (false, true));
+    let (session, account) = sessions::load(&world.records, world.session.id, NOW.plus(1)).await.expect("a read").expect("a session");
+    assert_eq!((session.ended_at, account.id), (Some(NOW.plus(1)), world.account.id));
+
+    let kept = Ending::PasswordChanged { account: world.account.id, kept: Some(second_session.id) };
+    endings::end(&world.records, &kept, None, at(2)).await.expect("ended");
+    assert!(!lives(&world, second).await);
+    let (session, _) = sessions::load(&world.records, second_session.id, NOW.plus(90)).await.expect("a read").expect("a session");
+    assert_eq!(session.ended_at, None, "the session in which it was changed lives on");
+    let seen = sessions::list(&world.records, 10, NOW.plus(90)).await.expect("a list");
+    assert_eq!(seen.iter().map(|seen| (seen.session.id, seen.last_used_at)).collect::<Vec<_>>(), [(second_session.id, NOW.plus(90))]);
+
+    let third = second_world.family().await.0;
+    endings::end(&world.records, &Ending::ClientClosed(world.client.id.clone()), None, at(3)).await.expect("ended");
+    assert!(!lives(&world, third).await);
+    let fourth = second_world.family().await.0;
+    let over = endings::end(&world.records, &Ending::AccountClosed(world.account.id), None, at(4)).await.expect("ended");
+    assert_eq!((over.sessions, over.families), (vec![(second_session.id, world.account.id)], vec![fourth]));
+    let names: Vec<String> = events::newest(&world.records, 2).await.unwrap().into_iter().map(|event| event.name).collect();
+    assert_eq!(names, ["session.ended", "grant.revoked"]);
+    _ = standing::revoked_by;
+}
+
+pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
+    // contract I15.5
+    let mut world = World::at(url).await;
+    let mut app = App { id: id(), code: "shop".to_owned(), name: "Shop".to_owned(), url: None, access: Access::Open };
+    apps::insert(&world.records, &app, NOW).await.expect("an app");
+    world.client.app = Some(app.id);
+    clients::update(&world.records, &world.client, NOW).await.expect("a client");
+    world.family().await;
+    world.family().await;
+    assert_eq!(
+        apps::members(&world.records, app.id).await.expect("a list"),
+        [(world.account.id, Some(NOW))],
+        "one row, by the first grant"
+    );
+
+    app.access = Access::Closed;
+    apps::update(&world.records, &app, NOW).await.expect("closed");
+    world.family().await;
+    apps::expel(&world.records, app.id, world.account.id).await.expect("expelled");
+    assert_eq!(apps::admission(&world.records, &world.client, world.account.id).await.expect("an answer"), apps::Admission::Refused);
+    let (code, verifier) = world.code().await;
+    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
+    let redeemed = codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer");
+    assert_eq!(redeemed, Redeemed::Refused);
+    assert_eq!(families::standing(&world.records, redemption.begin.family.id).await.expect("a read"), None, "nothing is half-written");
+    apps::admit(&world.records, id(), (app.id, world.account.id), NOW).await.expect("listed");
+    world.family().await;
+}
+
+pub(crate) async fn a_closed_account_begins_nothing(url: &str) {
+    // attack 35
+    let world = World::at(url).await;
+    let (code, verifier) = world.code().await;
+    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
+    let mut closed = world.account.clone();
+    closed.is_active = false;
+    accounts::update(&world.records, &closed, NOW).await.expect("closed");
+    assert_eq!(codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer"), Redeemed::Refused);
+    let begun = families::begin(&world.records, &redemption.begin, &world.client, at(0)).await.expect("an answer");
+    assert_eq!(begun, families::Begun::Refused);
+    let session = identity::session::Session::begin(id(), world.account.id, NOW);
+    assert!(!sessions::insert(&world.records, &session, None, at(0)).await.expect("an answer"));
+}

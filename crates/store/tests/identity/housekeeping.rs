@@ -1,0 +1,120 @@
+//! Throttling, links, keys, events, and what is removed when it is over.
+
+use identity::keys::rotation::KeyRing;
+use identity::keys::{KeyLength, PrivateKey};
+use identity::link::{LinkPurpose, LinkRecord};
+use identity::opaque::LinkToken;
+use identity::throttle::{Failures, Familiarity, Verdict};
+use store::failures::{self, Watch};
+use store::{events, families, links, purge, signing_keys};
+
+use crate::world::{NOW, World, random, records};
+
+pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
+    // attack 32, contract I15.6
+    let world = World::at(url).await;
+    let watch = Watch::sign_in("Ana", "203.0.113.7", Some(world.account.id));
+    let mut tasks = Vec::new();
+    for _ in 0..40 {
+        let (records, watch) = (world.records.clone(), watch.clone());
+        tasks.push(tokio::spawn(async move { failures::attempt(&records, &watch, NOW).await.expect("an answer").is_ok() }));
+    }
+    let mut tried = 0;
+    for task in tasks {
+        tried += usize::from(task.await.expect("a task"));
+    }
+    assert_eq!(tried, 5, "as many as one after the other");
+    let refused = failures::attempt(&world.records, &watch, NOW).await.expect("an answer");
+    assert!(matches!(refused, Err(Verdict::Wait(seconds)) if seconds > 0));
+    let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
+    assert_eq!((evidence.pair.count, evidence.address.count, evidence.account.count), (5, 5, 5));
+    assert_eq!(evidence.address_is, Familiarity::Strange);
+
+    let later = NOW.plus(10);
+    let attempt = failures::attempt(&world.records, &watch, later).await.expect("an answer").expect("the delay is over");
+    failures::forgive(&world.records, &watch, attempt, later).await.expect("forgiven");
+    let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
+    assert_eq!(evidence.pair, Failures::default());
+    assert_eq!((evidence.address, evidence.account), (Failures { count: 5, last: Some(NOW) }, Failures { count: 5, last: Some(NOW) }));
+    assert_eq!(evidence.address_is, Familiarity::Familiar);
+
+    let client = Watch::client("web", "203.0.113.7");
+    failures::record(&world.records, &client, NOW).await.expect("recorded");
+    assert_eq!(failures::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
+    let kept = world.records.run("SELECT key FROM peristyle.failure", &[]).await.expect("a read");
+    assert!(kept.iter().all(|row| row.bytes(0).unwrap().len() == 32), "no name is kept");
+}
+
+pub(crate) async fn a_link_is_taken_once(url: &str) {
+    // contract I9.5
+    let world = World::at(url).await;
+    let (old, new) = (LinkToken::from_random(random()), LinkToken::from_random(random()));
+    for token in [&old, &new] {
+        let record = LinkRecord::make(token, world.account.id, LinkPurpose::Reset, NOW);
+        let mut transaction = world.records.begin().await.expect("a transaction");
+        links::insert(&mut transaction, &record, NOW).await.expect("inserted");
+        transaction.commit().await.expect("committed");
+        assert_eq!(links::load(&world.records, &token.digest()).await.expect("a read"), Some(record));
+    }
+    assert_eq!(links::load(&world.records, &old.digest()).await.expect("a read"), None, "a new link ends the old one");
+    let mut taken = 0;
+    for seconds in [3_600, 1, 2] {
+        let mut transaction = world.records.begin().await.expect("a transaction");
+        taken += usize::from(links::take(&mut transaction, &new.digest(), NOW.plus(seconds)).await.expect("an answer"));
+        transaction.commit().await.expect("committed");
+    }
+    assert_eq!(taken, 1);
+}
+
+pub(crate) async fn the_key_ring_comes_back(url: &str) {
+    // contract I6.3
+    let records = records(url).await;
+    assert_eq!(signing_keys::load(&records).await.expect("a read"), None);
+    let keys: Vec<_> = (0..2).map(|_| PrivateKey::generate(KeyLength::Bits2048).unwrap().public().clone()).collect();
+    let ring = KeyRing::begin(keys[0].clone(), NOW).announce(keys[1].clone(), NOW).unwrap().promote(NOW.plus(300), 300, 3_600).unwrap();
+    let mut transaction = records.begin().await.expect("a transaction");
+    signing_keys::lock(&mut transaction).await.expect("held");
+    signing_keys::save(&mut transaction, &ring).await.expect("saved");
+    transaction.commit().await.expect("committed");
+    let found = signing_keys::load(&records).await.expect("a read").expect("a ring");
+    assert_eq!(found.signing(), Some(&keys[1]));
+    assert_eq!(found.records().len(), 2);
+    assert_eq!(found.published(NOW).unwrap().keys().len(), 2);
+}
+
+pub(crate) async fn what_is_over_is_purged_and_the_rest_stays(url: &str) {
+    // contract I15.7
+    let world = World::at(url).await;
+    let (family, _) = world.family().await;
+    let unused = world.code().await;
+    let counted = "SELECT (SELECT count(*) FROM peristyle.code), (SELECT count(*) FROM peristyle.family), \
+                   (SELECT count(*) FROM peristyle.refresh_token), (SELECT count(*) FROM peristyle.session)";
+    let count = async || {
+        let row = world.records.first(counted, &[]).await.expect("a read").expect("a row");
+        [0, 1, 2, 3].map(|column| row.number(column).unwrap())
+    };
+    purge::purge(&world.records, NOW).await.expect("purged");
+    assert_eq!(count().await, [2, 1, 1, 1], "nothing is over yet");
+    purge::purge(&world.records, NOW.plus(3_700)).await.expect("purged");
+    assert_eq!(count().await, [1, 1, 1, 1], "the code that was not used is gone, the other stays with its family");
+    assert!(families::standing(&world.records, family).await.expect("a read").is_some());
+    purge::purge(&world.records, NOW.plus(3 * 86_400)).await.expect("purged");
+    assert_eq!(count().await, [0, 0, 0, 0]);
+    drop(unused);
+    assert!(!events::newest(&world.records, 10).await.expect("events").is_empty());
+    purge::purge(&world.records, NOW.plus(purge::EVENT_SECONDS)).await.expect("purged");
+    assert!(events::newest(&world.records, 10).await.expect("events").is_empty());
+}
+
+pub(crate) async fn every_event_is_listed_in_its_order(url: &str) {
+    // contract I13.1
+    let world = World::at(url).await;
+    world.family().await;
+    let all = events::newest(&world.records, 10).await.expect("events");
+    let names: Vec<&str> = all.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["sign-in.succeeded", "code.issued", "grant.issued"]);
+    assert_eq!(all[0].data["account"], world.account.id.to_string());
+    assert_eq!((all[0].at, all[0].address.as_deref()), (NOW, Some("203.0.113.7")));
+    assert_eq!(events::after(&world.records, all[0].sequence, 10).await.expect("events"), all[1..]);
+    assert_eq!(events::newest(&world.records, 1).await.expect("events"), all[2..]);
+}

@@ -1,0 +1,49 @@
+//! The records of identity on both databases: what is kept comes back as the decisions want it, races have one winner, and what ends
+//! together ends together.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod accounts;
+mod grants;
+mod housekeeping;
+#[path = "../support/mod.rs"]
+mod support;
+mod world;
+
+macro_rules! on_both {
+    ($($module:ident::$story:ident),* $(,)?) => {
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                let database = crate::support::Postgres::with("").await;
+                crate::$module::$story(&database.url).await;
+                database.drop().await;
+            })*
+        }
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                let database = crate::support::Sqlite::with("");
+                crate::$module::$story(&database.url).await;
+            })*
+        }
+    };
+}
+
+on_both!(
+    accounts::an_account_comes_back_as_it_was_kept,
+    accounts::names_are_found_and_unique_whatever_their_case,
+    accounts::rights_follow_roles_permissions_and_memberships,
+    accounts::what_was_changed_past_the_program_is_mended_at_the_next_grant,
+    accounts::a_client_comes_back_with_both_its_secrets,
+    grants::one_of_five_hundred_redemptions_wins,
+    grants::a_session_that_ended_takes_its_codes_with_it,
+    grants::a_refresh_token_has_one_successor_under_any_race,
+    grants::endings_reach_what_they_should_and_nothing_else,
+    grants::a_closed_app_admits_those_who_are_listed,
+    grants::a_closed_account_begins_nothing,
+    housekeeping::failures_count_in_parallel_and_are_forgiven,
+    housekeeping::a_link_is_taken_once,
+    housekeeping::the_key_ring_comes_back,
+    housekeeping::what_is_over_is_purged_and_the_rest_stays,
+    housekeeping::every_event_is_listed_in_its_order,
+);

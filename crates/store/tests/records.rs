@@ -1,0 +1,151 @@
+//! The process's own records on both databases: steps taken once, values that come back, transactions that count or do not.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use store::records::{Bind, Records};
+use support::{Postgres, Sqlite, open};
+use uuid::Uuid;
+
+const ADDED: &str = "INSERT INTO peristyle.tenant (id, code, name, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)";
+const COUNTED: &str = "SELECT count(*) FROM peristyle.tenant";
+
+fn records(url: &str) -> Records {
+    Records::of(&open(url)).expect("records")
+}
+
+fn tenant(number: u128) -> [Bind<'static>; 4] {
+    let code: &'static str = ["zero", "one", "two", "three"][number as usize];
+    [Bind::Id(Uuid::from_u128(number)), Bind::Text(code), Bind::Text("A tenant"), Bind::Instant(1_700_000_000_123_456)]
+}
+
+async fn count(records: &Records) -> i64 {
+    records.first(COUNTED, &[]).await.expect("a count").expect("a row").number(0).expect("a number")
+}
+
+async fn steps_are_taken_once(url: &str) {
+    let (one, two) = (records(url), records(url));
+    let (first, second) = tokio::join!(one.migrate(), two.migrate());
+    let mut taken = [first.expect("steps"), second.expect("steps")];
+    taken.sort();
+    assert_eq!(taken, [vec![], vec!["0001-identity"]], "two that start together take each step once");
+    assert!(one.migrate().await.expect("no steps").is_empty());
+}
+
+async fn values_come_back(url: &str) {
+    let records = records(url);
+    records.migrate().await.expect("steps");
+    let (id, texts) = (Uuid::from_u128(7), ["a".to_owned(), "b \"c\" \\ {}".to_owned()]);
+    let ids = [Uuid::from_u128(1), Uuid::from_u128(2)];
+    let insert = "INSERT INTO peristyle.account (id, type, code, email, username, is_active, tags, d_tenants, meta, created_at, updated_at) \
+                  VALUES ($1, $2, $3, $4, $3, $5, $6, $7, $8, $9, $9)";
+    let binds = [
+        Bind::Id(id),
+        Bind::Text("USER"),
+        Bind::Text("ana"),
+        Bind::Null,
+        Bind::Flag(true),
+        Bind::Texts(&texts),
+        Bind::Ids(&ids),
+        Bind::Json(r#"{"region": "north"}"#),
+        Bind::Instant(1_700_000_000_123_456),
+    ];
+    records.run(insert, &binds).await.expect("inserted");
+    let columns = "SELECT id, username, email, is_active, tags, d_tenants, meta, created_at FROM peristyle.account WHERE username = $1";
+    let row = records.first(columns, &[Bind::Text("ana")]).await.expect("a read").expect("a row");
+    assert_eq!((row.id(0).unwrap(), row.text(1).unwrap(), row.maybe_text(2).unwrap()), (id, "ana", None));
+    assert_eq!((row.flag(3).unwrap(), row.texts(4).unwrap(), row.ids(5).unwrap()), (true, texts.to_vec(), ids.to_vec()));
+    assert_eq!((row.text(6).unwrap(), row.instant(7).unwrap()), (r#"{"region": "north"}"#, 1_700_000_000_123_456));
+    assert!(row.number(1).is_err() && row.id(1).is_err() && row.text(99).is_err());
+    assert_eq!(format!("{row:?}"), "Row(8 columns)", "a row may hold what is nobody's business");
+
+    let client = "INSERT INTO peristyle.client (id, name, secret_hash, redirect, grants, access_token_seconds, refresh_token_seconds, created_at, updated_at) \
+                  VALUES ('web', 'Web', $1, 'https://web.example/callback', $2, $3, 10, $4, $4) RETURNING secret_hash, access_token_seconds, app_id";
+    let binds = [Bind::Bytes(&[0, 255, 1]), Bind::Texts(&texts), Bind::Number(3_600), Bind::Instant(0)];
+    let row = records.first(client, &binds).await.expect("inserted").expect("a row");
+    assert_eq!((row.bytes(0).unwrap(), row.number(1).unwrap(), row.maybe_id(2).unwrap()), (&[0, 255, 1][..], 3_600, None));
+}
+
+async fn what_is_not_committed_does_not_count(url: &str) {
+    let records = records(url);
+    records.migrate().await.expect("steps");
+    {
+        let mut transaction = records.begin().await.expect("a transaction");
+        transaction.run(ADDED, &tenant(1)).await.expect("inserted");
+    }
+    assert_eq!(count(&records).await, 0, "dropped without a commit");
+
+    let mut transaction = records.begin().await.expect("a transaction");
+    transaction.run(ADDED, &tenant(1)).await.expect("inserted");
+    transaction.run("SELECT id FROM peristyle.tenant WHERE code = $1 FOR UPDATE", &[Bind::Text("one")]).await.expect("locked");
+    transaction.commit().await.expect("committed");
+    assert_eq!(count(&records).await, 1);
+
+    let mut transaction = records.begin().await.expect("a transaction");
+    transaction.run(ADDED, &tenant(2)).await.expect("inserted");
+    transaction.run(ADDED, &tenant(1)).await.expect_err("the id is taken");
+    drop(transaction);
+    assert_eq!(count(&records).await, 1, "a failed statement takes the others with it");
+    records.run(ADDED, &tenant(3)).await.expect("and the next one works");
+    assert_eq!(count(&records).await, 2);
+}
+
+async fn one_of_many_wins(url: &str) {
+    let records = records(url);
+    records.migrate().await.expect("steps");
+    records.run(ADDED, &tenant(1)).await.expect("inserted");
+    let mut tasks = Vec::new();
+    for _ in 0..50 {
+        let records = records.clone();
+        tasks.push(tokio::spawn(async move {
+            let sql = "UPDATE peristyle.tenant SET name = 'taken' WHERE code = 'one' AND name <> 'taken' RETURNING id";
+            records.run(sql, &[]).await.expect("an update").len()
+        }));
+    }
+    let mut winners = 0;
+    for task in tasks {
+        winners += task.await.expect("a task");
+    }
+    assert_eq!(winners, 1);
+}
+
+macro_rules! on_both {
+    ($($story:ident),*) => {
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                let database = super::Postgres::with("").await;
+                super::$story(&database.url).await;
+                database.drop().await;
+            })*
+        }
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                let database = super::Sqlite::with("");
+                super::$story(&database.url).await;
+            })*
+        }
+    };
+}
+
+on_both!(steps_are_taken_once, values_come_back, what_is_not_committed_does_not_count, one_of_many_wins);
+
+#[tokio::test]
+async fn a_database_in_memory_is_one_for_all_its_connections() {
+    let database = open("sqlite::memory:");
+    let (one, two) = (Records::of(&database).expect("records"), Records::of(&database).expect("records"));
+    one.migrate().await.expect("steps");
+    one.run(ADDED, &tenant(1)).await.expect("inserted");
+    assert_eq!(count(&two).await, 1);
+}
+
+#[tokio::test]
+async fn tables_of_a_newer_version_are_left_alone() {
+    let database = Sqlite::with("");
+    let records = records(&database.url);
+    records.migrate().await.expect("steps");
+    records.run("INSERT INTO peristyle.migration (version, name) VALUES (999, 'later')", &[]).await.expect("inserted");
+    let message = records.migrate().await.expect_err("a newer version").to_string();
+    assert!(message.contains("999"), "{message}");
+}
