@@ -199,6 +199,7 @@ impl Administration<'_> {
             self.need("iam.tenant.create")?;
             let tenant = Tenant { id: *id, code: id.to_string(), name: id.to_string() };
             tenants::insert(&mut *transaction, &tenant, self.occasion.now).await?;
+            self.note(&mut *transaction, Record::Tenant(*id), Change::Created).await?;
         }
         Ok(accounts::set_tenants(transaction, account, ids).await?)
     }
