@@ -9,8 +9,11 @@ import { join } from 'node:path';
 
 const MAKE = 'import sqlite3, sys; file = sqlite3.connect(sys.argv[1]); file.executescript(sys.stdin.read()); file.close()';
 
-/** Starts a server on tables made by `script`; `manifest` may be left out. */
-export async function startServer({ manifest, script = '' }) {
+/**
+ * Starts a server on tables made by `script`; `manifest` may be left out. `environment` adds variables, and `prepare` runs
+ * before the server does, with the program and the options of a command in its folder.
+ */
+export async function startServer({ manifest, script = '', environment: added = {}, prepare }) {
   const program = process.env.PERISTYLE_BINARY;
   if (!program) throw new Error('PERISTYLE_BINARY is not set: name the binary, such as target/debug/peristyle');
   const folder = await mkdtemp(join(tmpdir(), 'peristyle-pages-'));
@@ -19,7 +22,13 @@ export async function startServer({ manifest, script = '' }) {
   if (manifest !== undefined) await writeFile(join(folder, 'peristyle.toml'), manifest);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const environment = { PATH: process.env.PATH, DATABASE_URL: `sqlite://${file}`, LISTEN: `127.0.0.1:${port}`, LOG: 'warn' };
+  const environment = { PATH: process.env.PATH, DATABASE_URL: `sqlite://${file}`, LISTEN: `127.0.0.1:${port}`, LOG: 'warn', ...added };
+  try {
+    prepare?.(program, { cwd: folder, env: environment });
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
   const child = spawn(program, ['serve'], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (piece) => { output += piece; });

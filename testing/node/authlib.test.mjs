@@ -1,0 +1,34 @@
+// Authlib, in Python: it asks for an address to be opened, and gets the one that the browser ended up at.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { Person, REDIRECT, startHub } from './hub.mjs';
+
+let hub;
+before(async () => {
+  hub = await startHub();
+});
+after(() => hub?.close());
+
+test('Authlib', async () => {
+  const program = fileURLToPath(new URL('../python/authlib_client.py', import.meta.url));
+  const python = process.env.PERISTYLE_TEST_PYTHON;
+  assert.ok(python, 'PERISTYLE_TEST_PYTHON is not set: run ./scripts/test, which makes an environment with Authlib in it');
+  const environment = { PATH: process.env.PATH, HUB: hub.origin, CLIENT_ID: hub.clientId, CLIENT_SECRET: hub.clientSecret, REDIRECT, AUTHLIB_INSECURE_TRANSPORT: '1' };
+  const child = spawn(python, [program], { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (piece) => { complaint += piece; });
+  const ended = once(child, 'exit');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [word, address] = line.split(' ');
+    assert.equal(word, 'open');
+    child.stdin.end(`${await new Person().authorize(address)}\n`);
+  }
+  const [code] = await ended;
+  assert.equal(code, 0, complaint);
+});
