@@ -111,13 +111,18 @@ impl Administration<'_> {
         }
     }
 
-    /// Notes a change as the last step of its transaction, and makes it count.
-    async fn finish(&self, mut transaction: Transaction, record: Record, change: Change) -> Result<(), Fault> {
+    /// Notes a change.
+    async fn note(&self, transaction: &mut Transaction, record: Record, change: Change) -> Result<(), Fault> {
         let actor = match self.actor {
             Actor::CommandLine => None,
             Actor::Account { id, .. } => Some(*id),
         };
-        events::append(&mut transaction, &Event::Changed { record, change, actor }, self.occasion).await?;
+        Ok(events::append(transaction, &Event::Changed { record, change, actor }, self.occasion).await?)
+    }
+
+    /// Notes a change as the last step of its transaction, and makes it count.
+    async fn finish(&self, mut transaction: Transaction, record: Record, change: Change) -> Result<(), Fault> {
+        self.note(&mut transaction, record, change).await?;
         Ok(transaction.commit().await?)
     }
 }

@@ -152,6 +152,8 @@ impl Administration<'_> {
     pub async fn set_password(&self, id: Uuid, hash: &PasswordHash) -> Result<(), Fault> {
         self.need("iam.account.update")?;
         let mut transaction = self.records.begin().await?;
+        // What the account holds must not grow between the check and the change.
+        rights::lock(&mut transaction).await?;
         self.touchable(&mut transaction, id).await?;
         accounts::set_credential(&mut transaction, id, hash, self.occasion.now).await?;
         let ending = Ending::PasswordChanged { account: id, kept: None };
@@ -164,6 +166,8 @@ impl Administration<'_> {
     pub async fn make_link(&self, id: Uuid, purpose: LinkPurpose) -> Result<LinkToken, Fault> {
         self.need("iam.account.update")?;
         let mut transaction = self.records.begin().await?;
+        // What the account holds must not grow between the check and the change.
+        rights::lock(&mut transaction).await?;
         self.touchable(&mut transaction, id).await?;
         let token = LinkToken::from_random(chance::random()?);
         let now = self.occasion.now;
@@ -199,6 +203,7 @@ impl Administration<'_> {
             self.need("iam.tenant.create")?;
             let tenant = Tenant { id: *id, code: id.to_string(), name: id.to_string() };
             tenants::insert(&mut *transaction, &tenant, self.occasion.now).await?;
+            self.note(&mut *transaction, Record::Tenant(*id), Change::Created).await?;
         }
         Ok(accounts::set_tenants(transaction, account, ids).await?)
     }

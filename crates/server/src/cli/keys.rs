@@ -68,7 +68,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
 }
 
 fn generate(folder: &Path, bits: KeyLength, json: bool) -> Result<ExitCode, Failure> {
-    let (private, public) = (folder.join("oauth-private.key"), folder.join("oauth-public.key"));
+    let (private, public) = (folder.join("oauth-private.key"), folder.join(PUBLIC_NAME));
     if let Some(there) = [&private, &public].into_iter().find(|path| path.exists()) {
         return Err(Failure(format!("{} is there already and is not overwritten", there.display())));
     }
@@ -86,6 +86,7 @@ fn generate(folder: &Path, bits: KeyLength, json: bool) -> Result<ExitCode, Fail
 /// Who may read a file.
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o644;
+const PUBLIC_NAME: &str = "oauth-public.key";
 
 /// A file that was not there before, with its mode from the beginning on.
 fn write_new(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
@@ -116,6 +117,11 @@ async fn rotate(config: &Config, announced_seconds: i64, json: bool) -> Result<E
     let mut transaction = desk.records.begin().await?;
     signing_keys::lock(&mut transaction).await?;
     let ring = signing_keys::load(&mut transaction).await?.unwrap_or_else(|| KeyRing::begin(current.public().clone(), desk.now));
+    // A promotion that was cut off before the file was moved is finished first.
+    if next.exists() && ring.signing() == Some(read(&next)?.public()) {
+        let text = moved(&next, path);
+        return Ok(desk.answer(&text, &json!({ "kid": ring.signing().map(|key| key.id().as_str()), "state": "signing" })));
+    }
     let promoting = ring.announced().is_some();
     let (mut ring, state, key) = if promoting {
         let key = read(&next)?;
@@ -154,13 +160,16 @@ async fn rotate(config: &Config, announced_seconds: i64, json: bool) -> Result<E
     Ok(desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys })))
 }
 
-/// The new key takes the place of the old one, whose private half nobody needs any more.
+/// The new key takes the place of the old one, whose private half nobody needs any more, and so does its public half where there is one.
 fn moved(next: &Path, path: &Path) -> String {
+    let public = path.with_file_name(PUBLIC_NAME);
+    if let (true, Ok(key)) = (public.exists(), read(next)) {
+        // Only people read this file; the hub publishes what the database says.
+        _ = key.public().to_pem().map(|text| std::fs::write(&public, text));
+    }
+    let (next_name, name) = (next.display(), path.display());
     match std::fs::rename(next, path) {
-        Ok(()) => format!(
-            "the announced key signs now; {} is its private half, and the old key stays published until its last token has expired",
-            path.display()
-        ),
-        Err(error) => format!("the announced key signs now; put {} in the place of {} yourself: {error}", next.display(), path.display()),
+        Ok(()) => format!("the announced key signs now, from {name}; the old one stays published until its last token has expired"),
+        Err(error) => format!("the announced key signs now; put {next_name} in the place of {name} yourself: {error}"),
     }
 }

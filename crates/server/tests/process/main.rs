@@ -1,6 +1,7 @@
 //! The binary itself: boot and its faults, signals, logs and the command line.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod administration;
 mod boot;
 mod check;
 mod explain;
