@@ -152,3 +152,36 @@ pub(crate) async fn a_client_comes_back_with_both_its_secrets(url: &str) {
     clients::remove(&records, &kept.id).await.expect("removed");
     assert_eq!(clients::list(&records).await.expect("a read"), []);
 }
+
+pub(crate) async fn a_role_that_changes_while_it_is_given_leaves_nobody_behind(url: &str) {
+    // contract I15.2
+    let records = records(url).await;
+    let ana = account("ana");
+    accounts::insert(&records, &ana).await.expect("an account");
+    let clerk = role("clerk", &["shop.order.get"]);
+    let mut transaction = records.begin().await.expect("a transaction");
+    roles::insert(&mut transaction, &clerk, NOW).await.expect("a role");
+    transaction.commit().await.expect("committed");
+    for round in 0..10 {
+        let given = async {
+            let mut transaction = records.begin().await.expect("a transaction");
+            rights::lock(&mut transaction).await.expect("held");
+            let roles = if round % 3 == 2 { vec![] } else { vec![clerk.id] };
+            accounts::set_roles(&mut transaction, ana.id, &roles).await.expect("roles");
+            rights::recompute(&mut transaction, Concerned::Accounts(&[ana.id])).await.expect("rights");
+            transaction.commit().await.expect("committed");
+        };
+        let name = format!("shop.order.a{round}");
+        let changed = async {
+            let mut clerk = clerk.clone();
+            clerk.permissions = BTreeSet::from([Permission::parse(&name).unwrap()]);
+            let mut transaction = records.begin().await.expect("a transaction");
+            rights::lock(&mut transaction).await.expect("held");
+            roles::update(&mut transaction, &clerk, NOW).await.expect("updated");
+            transaction.commit().await.expect("committed");
+        };
+        tokio::join!(given, changed);
+        let expected = if round % 3 == 2 { json!({"all": []}) } else { json!({"all": [name], clerk.id.to_string(): [name]}) };
+        assert_eq!(rights_of(&records, ana.id).await, expected);
+    }
+}

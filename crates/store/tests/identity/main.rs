@@ -34,6 +34,7 @@ on_both!(
     accounts::names_are_found_and_unique_whatever_their_case,
     accounts::rights_follow_roles_permissions_and_memberships,
     accounts::what_was_changed_past_the_program_is_mended_at_the_next_grant,
+    accounts::a_role_that_changes_while_it_is_given_leaves_nobody_behind,
     accounts::a_client_comes_back_with_both_its_secrets,
     grants::one_of_five_hundred_redemptions_wins,
     grants::a_session_that_ended_takes_its_codes_with_it,
