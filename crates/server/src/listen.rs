@@ -94,15 +94,19 @@ where
     });
 }
 
-/// Resolves when the process is asked to end.
-pub async fn signal() {
+/// Resolves when the process is asked to end. It listens from the moment it is made, so that whoever has seen us serve can end us in
+/// good order.
+pub fn signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        tracing::error!("signals cannot be listened to; the process ends only by force");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
+            tracing::error!("signals cannot be listened to; the process ends only by force");
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
 }

@@ -16,6 +16,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     let listener =
         listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
     let address = listener.local_addr()?;
+    let stop = listen::signal();
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
@@ -24,6 +25,6 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
-    listen::serve(listener, router::router(service, config, metrics), config.database.patience, listen::signal()).await;
+    listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop).await;
     Ok(ExitCode::SUCCESS)
 }
