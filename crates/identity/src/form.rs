@@ -1,10 +1,13 @@
 //! `application/x-www-form-urlencoded`, read strictly and written for redirects; also how HTTP Basic spells a client's id and secret.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::error::Error;
 
 /// The most names a request may carry.
 pub const MOST_PARAMETERS: usize = 64;
 
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const MALFORMED: Error = Error::request("the parameters are not well-formed: percent-encoded UTF-8 is expected");
 
 /// The pairs of a query string or a form body, in their order, repeated names included.
@@ -36,18 +39,7 @@ pub fn decode(text: &str) -> Option<String> {
 
 /// One encoded component; everything but letters, digits and `-._~` is escaped, so that it is safe in any part of an address.
 pub fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
-            }
-        }
-    }
-    out
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// Pairs as one query string.

@@ -12,14 +12,11 @@ use store::records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::auth::Gate;
+use crate::chance;
 use crate::config::{Config, ManifestPath};
 use crate::graphql::Engine;
 use crate::hub::{self, Hub, KeyFiles};
-
-/// Why a process cannot start: one message, for the person who starts it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BootError(pub String);
+use crate::refusal::BootError;
 
 /// What answering a request needs. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -92,7 +89,10 @@ fn authority(config: &Config) -> Result<Option<KeyFiles>, BootError> {
     }
     let files = KeyFiles::read(config)?;
     if config.strategy == Strategy::PlatformHub {
-        return Err(BootError(format!("OAUTH_STRATEGY={} is not built yet in this version; use none", config.strategy.as_str())));
+        return Err(BootError(format!(
+            "OAUTH_STRATEGY={} is not built yet in this version; use none or local-provider",
+            config.strategy.as_str()
+        )));
     }
     Ok(Some(files))
 }
@@ -106,7 +106,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     }
     let named = catalog.resources().iter().filter_map(|resource| resource.permission.as_deref());
     let permissions = named.filter_map(|name| Permission::parse(name).ok());
-    store::rights::declare(&records, permissions, hub::now()).await.map_err(failed)?;
+    store::rights::declare(&records, permissions, chance::now()).await.map_err(failed)?;
     if store::accounts::count(&records).await.map_err(failed)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"

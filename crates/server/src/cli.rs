@@ -63,27 +63,27 @@ enum Command {
     Schema(schema::Arguments),
     /// Make and rotate the keys that tokens are signed with
     #[command(after_help = "Example:\n  peristyle keys generate")]
-    Keys(keys::Arguments),
+    Keys(Administered<keys::Action>),
     /// Roles and what they hold
     #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get")]
-    Role(role::Arguments),
+    Role(Administered<role::Action>),
     /// Accounts and their passwords
     #[command(
         after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
     )]
-    Account(account::Arguments),
+    Account(Administered<account::Action>),
     /// OAuth clients and their secrets
     #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
-    Client(client::Arguments),
+    Client(Administered<client::Action>),
     /// Tenants
     #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
-    Tenant(tenant::Arguments),
+    Tenant(Administered<tenant::Action>),
     /// Apps and who may sign in to them
     #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop")]
-    App(app::Arguments),
+    App(Administered<app::Action>),
     /// Sessions: list them, end them
     #[command(after_help = "Example:\n  peristyle session list")]
-    Session(session::Arguments),
+    Session(Administered<session::Action>),
     /// The audit log
     #[command(after_help = "Example:\n  peristyle event follow")]
     Event(event::Arguments),
@@ -94,6 +94,22 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What is typed after a command that has commands of its own.
+#[derive(Debug, clap::Args)]
+struct Administered<Action: Subcommand> {
+    #[command(subcommand)]
+    action: Action,
+    /// Print one JSON object for programs
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl<Action: Subcommand> Administered<Action> {
+    fn output(&self) -> Output {
+        Output::of(self.json)
+    }
 }
 
 /// A command that could not do its work: one message, for the person who typed it.
@@ -125,7 +141,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         match command {
             Command::Serve => serve::run(&config).await,
-            Command::Check { json } => check::run(&config, if json { Output::Json } else { Output::Text }).await,
+            Command::Check { json } => check::run(&config, Output::of(json)).await,
             Command::Introspect(arguments) => introspect::run(&config, arguments).await,
             Command::Explain(arguments) => explain::run(&config, arguments).await,
             Command::Schema(arguments) => schema::run(&config, &arguments),
@@ -137,7 +153,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             Command::App(arguments) => app::run(&config, arguments).await,
             Command::Session(arguments) => session::run(&config, arguments).await,
             Command::Event(arguments) => event::run(&config, arguments).await,
-            Command::Migrate { json } => migrate::run(&config, if json { Output::Json } else { Output::Text }).await,
+            Command::Migrate { json } => migrate::run(&config, Output::of(json)).await,
         }
     })
 }
@@ -147,6 +163,13 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
 enum Output {
     Text,
     Json,
+}
+
+impl Output {
+    /// As `--json` says.
+    fn of(json: bool) -> Self {
+        if json { Output::Json } else { Output::Text }
+    }
 }
 
 /// Prints to standard output; a reader that closed it early is no fault.

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{Response, StatusCode};
+use axum::http::Response;
 use query::merge::merge;
 use query::parse::{self, Body as Statements};
 use query::plan::{self, Operation};
@@ -12,9 +12,9 @@ use query::statement::Statement;
 use serde_json::{Value, json};
 use store::Database;
 
+use crate::body;
 use crate::boot::Service;
 use crate::error::Problem;
-use crate::rest::{json_answer, read_body};
 
 /// The permission that lets somebody see SQL.
 pub const PERMISSION: &str = "peristyle.explain";
@@ -37,7 +37,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
-    let bytes = read_body(&head.headers, body).await?;
+    let bytes = body::json(&head.headers, body).await?;
     let Statements { query, constraint } = parse::body(&bytes)?;
     let statement = match constraint {
         Some(constraint) => merge(query, constraint),
@@ -45,7 +45,7 @@ pub(crate) async fn answer(
     };
     let analyze = if analyze { Analyze::Yes } else { Analyze::No };
     let explained = explain(&service.reader.primary, entrance, viewer, statement, analyze).await?;
-    Ok(json_answer(StatusCode::OK, explained.to_string()))
+    Ok(body::answer(explained.to_string()))
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.

@@ -20,8 +20,8 @@ use apollo_compiler::schema::Implementers;
 use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 
-use crate::boot::BootError;
 use crate::config::Introspection;
+use crate::refusal::BootError;
 
 pub(crate) use http::routes;
 pub(crate) use schema::ACCOUNT;

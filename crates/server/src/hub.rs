@@ -7,7 +7,6 @@
 mod account_page;
 mod authorize;
 mod clients;
-mod clock;
 mod credentials;
 mod grants;
 mod hasher;
@@ -43,13 +42,13 @@ use store::records::Records;
 use uuid::Uuid;
 
 use crate::boot::Service;
+use crate::chance;
 use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
 use crate::error::oauth::Fault;
 use crate::tagged::Tagged;
 
-pub(crate) use clock::now;
 pub(crate) use keys::KeyFiles;
 pub(crate) use resources::manifest;
 pub(crate) use upkeep::keep;
@@ -73,7 +72,7 @@ struct Inner {
 
 impl Hub {
     /// A hub on these records, whose tables are as this version needs them.
-    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::boot::BootError> {
+    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::refusal::BootError> {
         let keys = Keyring::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
@@ -110,7 +109,7 @@ impl Hub {
         let token = Unverified::read(text)?;
         let keys = self.keys().current();
         let key = keys.set().find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
-        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now() })
+        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: chance::now() })
     }
 
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.

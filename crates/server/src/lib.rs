@@ -3,6 +3,7 @@
 pub mod administration;
 mod ask;
 pub mod auth;
+mod body;
 pub mod boot;
 pub mod chance;
 pub mod cli;
@@ -16,6 +17,7 @@ pub mod listen;
 pub mod metrics;
 pub mod openapi;
 mod pages;
+pub mod refusal;
 pub mod rest;
 pub mod router;
 mod tagged;

@@ -1,26 +1,23 @@
 //! REST: `POST /api/{context}/{plural}/{operation}`.
 
 mod answer;
-mod request;
+mod key;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::HeaderName;
-use axum::http::{HeaderMap, Method, Response};
+use axum::http::{Method, Response};
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::parse;
 use query::plan::Operation;
 use query::policy::{Entrance, Viewer};
 
-use crate::ask;
 use crate::boot::Service;
 use crate::error::{NOWHERE, Problem};
-use crate::explain;
+use crate::{ask, body, explain};
 
-pub(crate) use answer::json as json_answer;
-pub(crate) use request::{body as read_body, bytes as read_bytes, key_parts};
+pub(crate) use key::key_parts;
 
 /// The addresses of the declared resources.
 pub(crate) fn routes() -> Router<Service> {
@@ -86,18 +83,8 @@ async fn rows(
     }
     let (head, body) = request.into_parts();
     let format = answer::format(&head.headers, operation);
-    let bytes = request::body(&head.headers, body).await?;
-    let decoded = id.as_deref().map(|id| request::key_parts(id, entrance.resource().key.len()));
+    let bytes = body::json(&head.headers, body).await?;
+    let decoded = id.as_deref().map(|id| key_parts(id, entrance.resource().key.len()));
     let query = ask::render(service, (entrance, viewer), (operation, decoded.as_deref()), parse::body(&bytes)?)?;
     Ok(answer::of(service.reader.run(query, format).await?, format))
-}
-
-/// Whether the header holds this media type, parameters aside.
-fn is_media_type(headers: &HeaderMap, name: &HeaderName, accepted: impl Fn(&str) -> bool) -> bool {
-    headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|item| accepted(item.split(';').next().unwrap_or_default().trim()))
 }

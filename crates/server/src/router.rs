@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::http::{HeaderMap, Method, Response};
 use axum::routing::get;
 use axum::{BoxError, Router};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{graphql, hub, openapi, pages, rest};
+use crate::{body, graphql, hub, openapi, pages, rest};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -54,7 +54,7 @@ pub fn router(
         .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
         .layer(compression)
         .service(routes);
-    let (metrics, proxies) = (metrics, Proxies::new(&config.trusted_proxies));
+    let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request| identified(metrics.clone(), proxies.clone(), served.clone(), request))
 }
 
@@ -105,12 +105,12 @@ async fn only_get() -> Response<Body> {
 }
 
 async fn health() -> Response<Body> {
-    rest::json_answer(StatusCode::OK, r#"{"status":"live"}"#)
+    body::answer(r#"{"status":"live"}"#)
 }
 
 async fn ready(State(service): State<boot::Service>) -> Response<Body> {
     match service.reader.primary.ping().await {
-        Ok(()) => rest::json_answer(StatusCode::OK, r#"{"status":"ready"}"#),
+        Ok(()) => body::answer(r#"{"status":"ready"}"#),
         Err(error) => Problem::Store(error).response(),
     }
 }

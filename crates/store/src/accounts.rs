@@ -88,22 +88,8 @@ pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)";
     let kept = Kept::of(account);
     let rights = account.rights.to_json().to_string();
-    let binds = [
-        Bind::Id(account.id),
-        Bind::Text(account.kind.as_str()),
-        Bind::Text(&account.code),
-        Bind::maybe(account.email.as_deref(), Bind::Text),
-        Bind::maybe(kept.email_key.as_deref(), Bind::Text),
-        Bind::maybe(account.username.as_deref(), Bind::Text),
-        Bind::maybe(kept.username_key.as_deref(), Bind::Text),
-        Bind::Flag(account.is_active),
-        Bind::Texts(&account.tags),
-        Bind::Texts(&account.scopes),
-        Bind::Json(&rights),
-        Bind::Ids(&account.tenants),
-        Bind::Json(&kept.meta),
-        Bind::moment(account.created_at),
-    ];
+    let derived = [Bind::Json(&rights), Bind::Ids(&account.tenants)];
+    let binds = [&kept.binds(account)[..], &derived, &[Bind::Json(&kept.meta), Bind::moment(account.created_at)]].concat();
     on.rows(SQL, &binds).await.map(drop)
 }
 
@@ -112,23 +98,11 @@ pub async fn update(on: impl Run, account: &Account, now: Moment) -> Result<(), 
     const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
                        is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
     let kept = Kept::of(account);
-    let binds = [
-        Bind::Id(account.id),
-        Bind::Text(account.kind.as_str()),
-        Bind::Text(&account.code),
-        Bind::maybe(account.email.as_deref(), Bind::Text),
-        Bind::maybe(kept.email_key.as_deref(), Bind::Text),
-        Bind::maybe(account.username.as_deref(), Bind::Text),
-        Bind::maybe(kept.username_key.as_deref(), Bind::Text),
-        Bind::Flag(account.is_active),
-        Bind::Texts(&account.tags),
-        Bind::Texts(&account.scopes),
-        Bind::Json(&kept.meta),
-        Bind::moment(now),
-    ];
+    let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
     on.rows(SQL, &binds).await.map(drop)
 }
 
+/// What a row holds of an account in other words than the account does.
 struct Kept {
     email_key: Option<String>,
     username_key: Option<String>,
@@ -142,6 +116,22 @@ impl Kept {
             username_key: account.username.as_deref().map(login_name),
             meta: Value::Object(account.meta.clone()).to_string(),
         }
+    }
+
+    /// What an insert and an update begin with.
+    fn binds<'a>(&'a self, account: &'a Account) -> [Bind<'a>; 10] {
+        [
+            Bind::Id(account.id),
+            Bind::Text(account.kind.as_str()),
+            Bind::Text(&account.code),
+            Bind::maybe(account.email.as_deref(), Bind::Text),
+            Bind::maybe(self.email_key.as_deref(), Bind::Text),
+            Bind::maybe(account.username.as_deref(), Bind::Text),
+            Bind::maybe(self.username_key.as_deref(), Bind::Text),
+            Bind::Flag(account.is_active),
+            Bind::Texts(&account.tags),
+            Bind::Texts(&account.scopes),
+        ]
     }
 }
 

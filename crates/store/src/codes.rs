@@ -14,7 +14,7 @@ use crate::apps::Admission;
 use crate::clients::{self, client_columns};
 use crate::events::{self, Occasion};
 use crate::families::{self, Begun};
-use crate::records::{Bind, Records, Row, unexpected};
+use crate::records::{Bind, Records, Row, Run, unexpected};
 use crate::{Error, rights};
 
 /// What a request with a code is about.
@@ -78,7 +78,7 @@ pub async fn presented(records: &Records, client: &str, code: &Digest<purpose::C
     if identity::client::ClientId::parse(client).is_err() {
         return Ok(None);
     }
-    let Some(row) = records.first(SQL, &[Bind::Text(client), Bind::digest(code)]).await? else { return Ok(None) };
+    let Some(row) = records.row(SQL, &[Bind::Text(client), Bind::digest(code)]).await? else { return Ok(None) };
     let client = clients::read(&row, WIDTH + accounts::WIDTH)?;
     let code = if row.is_null(0) { None } else { Some((read(&row, *code)?, accounts::read(&row, WIDTH)?)) };
     Ok(Some(Presented { client, code }))

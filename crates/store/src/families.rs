@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::accounts::{self, account_columns};
 use crate::clients::{self, client_columns};
 use crate::events::{self, Occasion};
-use crate::records::{Bind, Records, Row, Transaction, unexpected};
+use crate::records::{Bind, Records, Row, Run, Transaction, unexpected};
 use crate::{Error, apps, rights};
 
 /// The columns of a family `f`, in the order [`read`] expects them.
@@ -145,7 +145,7 @@ pub async fn presented(records: &Records, client: &str, token: &Digest<purpose::
     if ClientId::parse(client).is_err() {
         return Ok(None);
     }
-    let Some(row) = records.first(SQL, &[Bind::Text(client), Bind::digest(token)]).await? else { return Ok(None) };
+    let Some(row) = records.row(SQL, &[Bind::Text(client), Bind::digest(token)]).await? else { return Ok(None) };
     let client = clients::read(&row, 3 + WIDTH + accounts::WIDTH)?;
     if row.is_null(0) {
         return Ok(Some(Presented { client, found: None }));
@@ -232,7 +232,7 @@ pub async fn standing(records: &Records, family: Uuid) -> Result<Option<(Family,
         account_columns!(),
         " FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id WHERE f.id = $1"
     );
-    let row = records.first(SQL, &[Bind::Id(family)]).await?;
+    let row = records.row(SQL, &[Bind::Id(family)]).await?;
     row.map(|row| Ok((read(&row, 0)?, accounts::read(&row, WIDTH)?))).transpose()
 }
 
@@ -243,5 +243,5 @@ pub async fn of_refresh_token(records: &Records, token: &Digest<purpose::Refresh
         family_columns!(),
         " FROM peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id WHERE t.hash = $1"
     );
-    records.first(SQL, &[Bind::digest(token)]).await?.map(|row| read(&row, 0)).transpose()
+    records.row(SQL, &[Bind::digest(token)]).await?.map(|row| read(&row, 0)).transpose()
 }

@@ -59,11 +59,6 @@ impl Records {
         }
     }
 
-    /// The first row of one statement that counts by itself.
-    pub async fn first(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Option<Row>, Error> {
-        Ok(self.run(sql, binds).await?.into_iter().next())
-    }
-
     /// Which SQL it speaks.
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
@@ -122,11 +117,6 @@ impl Transaction {
             Open::Postgres(open) => open.run(sql, binds).await,
             Open::Sqlite(open) => open.run(sql, binds).await,
         }
-    }
-
-    /// The first row of a statement.
-    pub async fn first(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Option<Row>, Error> {
-        Ok(self.run(sql, binds).await?.into_iter().next())
     }
 
     /// Runs a script of ours, which may be several statements.

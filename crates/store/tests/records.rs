@@ -3,7 +3,7 @@
 
 mod support;
 
-use store::records::{Bind, Records};
+use store::records::{Bind, Records, Run};
 use support::{Postgres, Sqlite, open};
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ fn tenant(number: u128) -> [Bind<'static>; 4] {
 }
 
 async fn count(records: &Records) -> i64 {
-    records.first(COUNTED, &[]).await.expect("a count").expect("a row").number(0).expect("a number")
+    records.row(COUNTED, &[]).await.expect("a count").expect("a row").number(0).expect("a number")
 }
 
 async fn steps_are_taken_once(url: &str) {
@@ -52,7 +52,7 @@ async fn values_come_back(url: &str) {
     ];
     records.run(insert, &binds).await.expect("inserted");
     let columns = "SELECT id, username, email, is_active, tags, d_tenants, meta, created_at FROM peristyle.account WHERE username = $1";
-    let row = records.first(columns, &[Bind::Text("ana")]).await.expect("a read").expect("a row");
+    let row = records.row(columns, &[Bind::Text("ana")]).await.expect("a read").expect("a row");
     assert_eq!((row.id(0).unwrap(), row.text(1).unwrap(), row.maybe_text(2).unwrap()), (id, "ana", None));
     assert_eq!((row.flag(3).unwrap(), row.texts(4).unwrap(), row.ids(5).unwrap()), (true, texts.to_vec(), ids.to_vec()));
     assert_eq!((row.text(6).unwrap(), row.instant(7).unwrap()), (r#"{"region": "north"}"#, 1_700_000_000_123_456));
@@ -62,7 +62,7 @@ async fn values_come_back(url: &str) {
     let client = "INSERT INTO peristyle.client (id, name, secret_hash, redirect, grants, access_token_seconds, refresh_token_seconds, created_at, updated_at) \
                   VALUES ('web', 'Web', $1, 'https://web.example/callback', $2, $3, 10, $4, $4) RETURNING secret_hash, access_token_seconds, app_id";
     let binds = [Bind::Bytes(&[0, 255, 1]), Bind::Texts(&texts), Bind::Number(3_600), Bind::Instant(0)];
-    let row = records.first(client, &binds).await.expect("inserted").expect("a row");
+    let row = records.row(client, &binds).await.expect("inserted").expect("a row");
     assert_eq!((row.bytes(0).unwrap(), row.number(1).unwrap(), row.maybe_id(2).unwrap()), (&[0, 255, 1][..], 3_600, None));
 }
 

@@ -12,21 +12,11 @@ use uuid::Uuid;
 use crate::administration::{AccountChange, NewAccount};
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::{self, Desk};
-
-/// What is typed after `account`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make an account
     #[command(
         after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
@@ -65,7 +55,7 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+pub(super) struct Named {
     /// Its username or email
     #[arg(long)]
     username: String,
@@ -73,7 +63,7 @@ struct Named {
 
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
-struct Secret {
+pub(super) struct Secret {
     /// Read the password from standard input, to its end
     #[arg(long)]
     password_stdin: bool,
@@ -83,7 +73,7 @@ struct Secret {
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+pub(super) struct Add {
     /// Its username
     #[arg(long, required_unless_present = "email")]
     username: Option<String>,
@@ -107,7 +97,7 @@ struct Add {
 }
 
 #[derive(Debug, clap::Args)]
-struct Update {
+pub(super) struct Update {
     #[command(flatten)]
     named: Named,
     /// Whether it can be used
@@ -143,8 +133,8 @@ fn shown(account: &Account) -> Value {
     })
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     match arguments.action {
         Action::Add(add) => self::add(&desk, *add).await,
         Action::List { limit, offset } => {

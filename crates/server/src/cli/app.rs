@@ -9,21 +9,11 @@ use store::apps::{self, Access, App};
 use crate::administration::AppChange;
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::Desk;
-
-/// What is typed after `app`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make an app
     #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop --closed true")]
     Add(Described),
@@ -49,7 +39,7 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct Described {
+pub(super) struct Described {
     /// Its code: a readable name that is unique
     #[arg(long)]
     code: String,
@@ -72,7 +62,7 @@ impl Described {
 }
 
 #[derive(Debug, clap::Args)]
-struct Membership {
+pub(super) struct Membership {
     /// The app's code
     #[arg(long)]
     code: String,
@@ -85,8 +75,8 @@ fn shown(app: &App) -> Value {
     json!({ "id": app.id.to_string(), "code": app.code, "name": app.name, "url": app.url, "isClosed": app.access == Access::Closed })
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
     Ok(match arguments.action {
         Action::Add(described) => {

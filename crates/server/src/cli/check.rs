@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use serde_json::json;
 use store::check::Severity;
 
-use crate::boot::{self, BootError};
+use crate::boot;
 use crate::config::{Config, ManifestPath};
+use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 

@@ -13,20 +13,10 @@ use crate::administration::{ClientChange, NewClient};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Failure, print};
-
-/// What is typed after `client`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure, print};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make a client and print its secret, once
     #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
     Add(Box<Add>),
@@ -45,14 +35,14 @@ enum Action {
 }
 
 #[derive(Debug, clap::Args)]
-struct Named {
+pub(super) struct Named {
     /// Its id
     #[arg(long)]
     id: String,
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+pub(super) struct Add {
     #[command(flatten)]
     named: Named,
     /// What people call it
@@ -76,7 +66,7 @@ struct Add {
 }
 
 #[derive(Debug, clap::Args)]
-struct Update {
+pub(super) struct Update {
     #[command(flatten)]
     named: Named,
     /// Whether it can be used
@@ -121,8 +111,8 @@ async fn app(desk: &Desk, code: Option<&str>) -> Result<Option<Uuid>, Failure> {
     Ok(Some(app.id))
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     match arguments.action {
         Action::Add(add) => {
             let new = NewClient {

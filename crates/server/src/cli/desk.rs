@@ -14,11 +14,12 @@ use store::records::Records;
 use zeroize::Zeroizing;
 
 use crate::administration::{Actor, Administration};
-use crate::boot::{self, BootError};
+use crate::boot;
 use crate::chance;
 use crate::config::Config;
+use crate::refusal::BootError;
 
-use super::{Failure, print};
+use super::{Failure, Output, print};
 
 /// The most that is read from standard input: a password of the longest kind and a newline fit in many times over.
 const MOST_INPUT: u64 = 64 * 1024;
@@ -27,18 +28,11 @@ const MOST_INPUT: u64 = 64 * 1024;
 pub(super) struct Desk {
     pub(super) records: Records,
     pub(super) now: Moment,
-    output: Answer,
-}
-
-/// How to answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    People,
-    Programs,
+    output: Output,
 }
 
 impl Desk {
-    pub(super) async fn open(config: &Config, json: bool) -> Result<Self, Failure> {
+    pub(super) async fn open(config: &Config, output: Output) -> Result<Self, Failure> {
         let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
             .map_err(|BootError(message)| Failure(message))?;
         let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
@@ -46,7 +40,7 @@ impl Desk {
         records.migrate().await.map_err(unusable)?;
         let now = chance::now();
         store::rights::declare(&records, [], now).await.map_err(unusable)?;
-        Ok(Desk { records, now, output: if json { Answer::Programs } else { Answer::People } })
+        Ok(Desk { records, now, output })
     }
 
     /// The administration on behalf of whoever typed the command.
@@ -63,8 +57,8 @@ impl Desk {
     /// Answers a person in a sentence, a program by an object.
     pub(super) fn answer(&self, text: &str, object: &Value) -> ExitCode {
         print(&match self.output {
-            Answer::People => text.to_owned(),
-            Answer::Programs => object.to_string(),
+            Output::Text => text.to_owned(),
+            Output::Json => object.to_string(),
         });
         ExitCode::SUCCESS
     }
@@ -72,9 +66,9 @@ impl Desk {
     /// Answers with a list: a line for each to a person, one object to a program.
     pub(super) fn list(&self, name: &str, lines: &[String], items: Vec<Value>) -> ExitCode {
         match self.output {
-            Answer::People if lines.is_empty() => {}
-            Answer::People => print(&lines.join("\n")),
-            Answer::Programs => print(&Value::Object(Map::from_iter([(name.to_owned(), Value::Array(items))])).to_string()),
+            Output::Text if lines.is_empty() => {}
+            Output::Text => print(&lines.join("\n")),
+            Output::Json => print(&Value::Object(Map::from_iter([(name.to_owned(), Value::Array(items))])).to_string()),
         }
         ExitCode::SUCCESS
     }

@@ -11,7 +11,7 @@ use store::events::{self, Noted};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Failure, print};
+use super::{Failure, Output, print};
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -55,7 +55,7 @@ fn line(event: &Noted) -> String {
 }
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+    let desk = Desk::open(config, Output::of(arguments.json)).await?;
     match arguments.action {
         Action::List { limit } => {
             let events = events::newest(&desk.records, limit.into()).await?;

@@ -14,22 +14,11 @@ use store::{clients, signing_keys};
 
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::Desk;
-use super::print;
-
-/// What is typed after `keys`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure, Output, print};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make a key pair: oauth-private.key and oauth-public.key
     #[command(after_help = "Example:\n  peristyle keys generate --out .keys")]
     Generate {
@@ -60,14 +49,15 @@ fn length(text: &str) -> Result<KeyLength, String> {
     }
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let output = arguments.output();
     match arguments.action {
-        Action::Generate { out, bits } => generate(&out, bits, arguments.json),
-        Action::Rotate { now } => rotate(config, if now { 0 } else { ANNOUNCED_SECONDS }, arguments.json).await,
+        Action::Generate { out, bits } => generate(&out, bits, output),
+        Action::Rotate { now } => rotate(config, if now { 0 } else { ANNOUNCED_SECONDS }, output).await,
     }
 }
 
-fn generate(folder: &Path, bits: KeyLength, json: bool) -> Result<ExitCode, Failure> {
+fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, Failure> {
     let (private, public) = (folder.join("oauth-private.key"), folder.join(PUBLIC_NAME));
     if let Some(there) = [&private, &public].into_iter().find(|path| path.exists()) {
         return Err(Failure(format!("{} is there already and is not overwritten", there.display())));
@@ -79,7 +69,7 @@ fn generate(folder: &Path, bits: KeyLength, json: bool) -> Result<ExitCode, Fail
     write_new(&public, &key.public().to_pem()?, PUBLIC).map_err(|error| unwritten(&public, &error))?;
     let object = json!({ "kid": key.public().id().as_str(), "private": private, "public": public });
     let text = format!("{} and {} were made; guard the private one", private.display(), public.display());
-    print(&if json { object.to_string() } else { text });
+    print(&if output == Output::Json { object.to_string() } else { text });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -106,8 +96,8 @@ fn read(path: &Path) -> Result<PrivateKey, Failure> {
     PrivateKey::from_pem(&text).map_err(|error| Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {error}", path.display())))
 }
 
-async fn rotate(config: &Config, announced_seconds: i64, json: bool) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, json).await?;
+async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, output).await?;
     let path = &config.private_key_path;
     let mut next = path.clone().into_os_string();
     next.push(".next");

@@ -6,8 +6,9 @@ use query::catalog::Catalog;
 use serde_json::json;
 use store::records::Records;
 
-use crate::boot::{self, BootError};
+use crate::boot;
 use crate::config::Config;
+use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 

@@ -8,21 +8,11 @@ use store::roles::{self, RoleRecord};
 
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::Desk;
-
-/// What is typed after `role`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make a role
     #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get --permission shop.order.update")]
     Add {
@@ -66,8 +56,8 @@ fn shown(role: &RoleRecord) -> Value {
     json!({ "id": role.id.to_string(), "name": role.name, "permissions": permissions })
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
     Ok(match arguments.action {
         Action::Add { name, permissions } => {

@@ -48,7 +48,7 @@ enum Document {
 pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Here a manifest that is missing is a fault wherever it was looked for.
     let catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
-    let output = if arguments.json { Output::Json } else { Output::Text };
+    let output = Output::of(arguments.json);
     match &arguments.document {
         Document::Openapi => document(&openapi::document(&catalog), output),
         Document::Graphql => text("graphql", &graphql::sdl(&catalog)?, output),

@@ -9,24 +9,14 @@ use uuid::Uuid;
 
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::Desk;
+use super::{Administered, Failure};
 
 /// The most sessions that are listed.
 const MOST: i64 = 1_000;
 
-/// What is typed after `session`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// List live sessions
     #[command(after_help = "Example:\n  peristyle session list --username ana")]
     List {
@@ -41,7 +31,7 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct End {
+pub(super) struct End {
     /// The session's id
     #[arg(long)]
     id: Option<Uuid>,
@@ -58,8 +48,8 @@ fn shown(seen: &Seen) -> Value {
     })
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     match arguments.action {
         Action::List { username } => {
             let seen = match username {

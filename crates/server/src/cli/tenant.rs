@@ -9,21 +9,11 @@ use uuid::Uuid;
 
 use crate::config::Config;
 
-use super::Failure;
 use super::desk::Desk;
-
-/// What is typed after `tenant`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs
-    #[arg(long, global = true)]
-    json: bool,
-}
+use super::{Administered, Failure};
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum Action {
     /// Make a tenant
     #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
     Add {
@@ -66,8 +56,8 @@ fn shown(tenant: &Tenant) -> Value {
     json!({ "id": tenant.id.to_string(), "code": tenant.code, "name": tenant.name })
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.json).await?;
+pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
+    let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
     Ok(match arguments.action {
         Action::Add { name, code, id } => {

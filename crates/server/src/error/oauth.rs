@@ -6,6 +6,8 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use identity::error::{Error, ErrorCode};
 use serde_json::json;
 
+use crate::chance::NoRandomness;
+
 use super::Problem;
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -44,6 +46,12 @@ impl From<Error> for Fault {
 impl From<store::Error> for Fault {
     fn from(error: store::Error) -> Self {
         Fault::Store(error)
+    }
+}
+
+impl From<NoRandomness> for Fault {
+    fn from(_: NoRandomness) -> Self {
+        Fault::Internal("the system gives no random bytes")
     }
 }
 

@@ -9,9 +9,9 @@ use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::json::{self, Json};
 
+use crate::body;
 use crate::boot::Service;
 use crate::error::{Dialect, Problem, Refusal};
-use crate::rest::read_body;
 
 use super::document::Came;
 use super::execute::{Asker, Budget, Request, execute};
@@ -150,7 +150,7 @@ async fn of_body(request: HttpRequest) -> Result<Asked, Problem> {
     if !is_json(&head.headers) {
         return Err(Problem::MediaType);
     }
-    let bytes = read_body(&head.headers, body).await?;
+    let bytes = body::json(&head.headers, body).await?;
     match json::strict(&bytes)? {
         Json::Array(items) if items.is_empty() => Err(wrong("the batch is empty")),
         Json::Array(items) if items.len() > MOST_REQUESTS => {

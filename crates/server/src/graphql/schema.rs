@@ -7,7 +7,7 @@ use query::catalog::{Catalog, Field, Mask, Relation, Resource, ResourceId};
 use query::json::write_text;
 use query::types::{Scalar, Type};
 
-use crate::boot::BootError;
+use crate::refusal::BootError;
 
 /// What every schema has, whatever the catalog declares. No field of an object is non-null: a group of an aggregation has
 /// none of them, a mask may leave nothing, and a stored value that does not fit its type reads as null.

@@ -14,11 +14,12 @@ use identity::password::Password;
 use identity::session::{Ending, LiveSession};
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, escaped};
 
 use super::incoming::{self, Sender};
-use super::{Hub, clock, credentials, name_of, session};
+use super::{Hub, credentials, name_of, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the present password is wrong");
 const SHORT: Error = Error::new(ErrorCode::InvalidGrant, "a password has 8 characters at least and 1024 bytes at most");
@@ -41,7 +42,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&Fault>) -> Result<Re
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
     let mut rows = String::new();
-    for seen in store::sessions::of_account(hub.records(), account.id, clock::now()).await? {
+    for seen in store::sessions::of_account(hub.records(), account.id, chance::now()).await? {
         let id = seen.session.id;
         let here = if id == live.id() { " (this one)" } else { "" };
         // Writing to a String cannot fail.
@@ -51,7 +52,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&Fault>) -> Result<Re
              <input type=\"hidden\" name=\"action\" value=\"end\"><input type=\"hidden\" name=\"session\" value=\"{id}\">\
              <button class=\"small\" type=\"submit\">End</button></form></li>",
             escaped(seen.device.as_deref().unwrap_or("unknown device")),
-            ago(clock::now().since(seen.last_used_at)),
+            ago(chance::now().since(seen.last_used_at)),
             escaped(seen.address.as_deref().unwrap_or("somewhere")),
         );
     }
@@ -102,7 +103,7 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 /// Ends one session, if it is the account's own.
 async fn end_one(hub: &Hub, sender: &Sender, account: &Account, id: Option<&str>) -> Result<(), Fault> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    let sessions = store::sessions::of_account(hub.records(), account.id, clock::now()).await?;
+    let sessions = store::sessions::of_account(hub.records(), account.id, chance::now()).await?;
     if sessions.iter().any(|seen| seen.session.id == id) {
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
     }
@@ -120,8 +121,8 @@ async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSess
     let ending = Ending::PasswordChanged { account: account.id, kept: Some(live.id()) };
     let event = Event::Changed { record: Record::Account(account.id), change: Change::CredentialChanged, actor: Some(account.id) };
     let mut transaction = hub.records().begin().await?;
-    store::accounts::set_credential(&mut transaction, account.id, &hash, clock::now()).await?;
-    store::endings::carry_out(&mut transaction, &ending, clock::now()).await?;
+    store::accounts::set_credential(&mut transaction, account.id, &hash, chance::now()).await?;
+    store::endings::carry_out(&mut transaction, &ending, chance::now()).await?;
     store::events::append(&mut transaction, &event, sender.occasion()).await?;
     transaction.commit().await?;
     Ok(())

@@ -12,11 +12,12 @@ use identity::opaque::Code;
 use identity::parameters::Parameters;
 use store::apps::Admission;
 
+use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub as pages;
 
 use super::incoming::{self, Sender};
-use super::{Hub, clock, session};
+use super::{Hub, session};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 
@@ -39,7 +40,7 @@ async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
     let request = authorize::check(&parameters, found.as_ref())?;
     let Some(client) = &found else { return Err(Fault::Internal("a request was checked against no client")) };
     let session = session::live(hub, sender).await?.map(|(session, _)| session);
-    match request.decide(session, hub.issuer(), clock::now()) {
+    match request.decide(session, hub.issuer(), chance::now()) {
         Outcome::SignIn(continuation) | Outcome::AskAgain(continuation) => {
             Ok(format!("/sign-in?continue={}", form::encode(continuation.as_str())))
         }
@@ -54,7 +55,7 @@ async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -
         store::events::append(hub.records(), &event, sender.occasion()).await?;
         return Ok(granted.deny());
     }
-    let (row, address) = granted.issue(&Code::from_random(clock::random()?), clock::now());
+    let (row, address) = granted.issue(&Code::from_random(chance::random()?), chance::now());
     let kept = store::codes::insert(hub.records(), &row, sender.occasion()).await?;
     if kept { Ok(address) } else { Err(ENDED.into()) }
 }

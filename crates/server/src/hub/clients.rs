@@ -6,10 +6,11 @@ use identity::event::Event;
 use identity::parameters::Parameters;
 use identity::token_request::Credentials;
 
+use crate::chance;
 use crate::error::oauth::Fault;
 
+use super::Hub;
 use super::incoming::Sender;
-use super::{Hub, clock};
 
 /// The client whose credentials are presented, looked up and not yet believed.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Presented {
 
     /// Believes it, or refuses and says so in the log.
     pub(super) async fn prove(&self, hub: &Hub, sender: &Sender) -> Result<client::Authenticated<'_>, Fault> {
-        match client::authenticate(self.found.as_ref(), self.credentials.secret(), clock::now()) {
+        match client::authenticate(self.found.as_ref(), self.credentials.secret(), chance::now()) {
             Ok(client) => Ok(client),
             Err(error) => Err(refused(hub, self.found.as_ref(), sender, error).await?),
         }

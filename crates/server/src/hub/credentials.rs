@@ -7,10 +7,11 @@ use identity::password::{Password, Verdict};
 use identity::throttle;
 use store::failures::Watch;
 
+use crate::chance;
 use crate::error::oauth::Fault;
 
+use super::Hub;
 use super::incoming::Sender;
-use super::{Hub, clock};
 
 /// What came of it. A wrong password and an unknown name look alike.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Se
     let id = account.as_ref().map(|account| account.id);
     let watch = Watch::sign_in(name, &sender.address, id);
     // The failure is recorded before the hash is computed, so that parallel guesses count.
-    let attempt = match store::failures::attempt(records, &watch, clock::now()).await? {
+    let attempt = match store::failures::attempt(records, &watch, chance::now()).await? {
         Ok(attempt) => attempt,
         Err(verdict) => {
             let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
@@ -50,7 +51,7 @@ pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Se
     let compared = ticket.compare(hash.clone(), password).await?;
     let judged = Judged { account, verdict: compared.verdict };
     if let Some(account) = judged.admitted() {
-        store::failures::forgive(records, &watch, attempt, clock::now()).await?;
+        store::failures::forgive(records, &watch, attempt, chance::now()).await?;
         if let (Some(before), Some(after)) = (&hash, &compared.renewed) {
             store::accounts::rehash(records, account.id, before, after).await?;
         }

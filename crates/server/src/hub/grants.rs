@@ -12,10 +12,11 @@ use store::codes::Redeemed;
 use store::families::{Begun, Rotated};
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::Fault;
 
 use super::incoming::Sender;
-use super::{Hub, clients, clock, credentials};
+use super::{Hub, clients, credentials};
 
 /// Who was faster is known after one more look.
 const LOOKS: usize = 3;
@@ -45,7 +46,7 @@ impl Desk<'_> {
     }
 
     async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
-        let proven = match authenticate(client, self.credentials.secret(), clock::now()) {
+        let proven = match authenticate(client, self.credentials.secret(), chance::now()) {
             Ok(proven) => proven,
             Err(error) => return Err(clients::refused(self.hub, client, self.sender, error).await?),
         };
@@ -65,7 +66,7 @@ impl Desk<'_> {
             let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
-            match authorization_code::decide(presented, row, account, fresh()?, clock::now()) {
+            match authorization_code::decide(presented, row, account, fresh()?, chance::now()) {
                 authorization_code::Outcome::Redeem(redemption) => {
                     match store::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
                         Redeemed::Done => return Ok(redemption.begin.issue),
@@ -99,8 +100,8 @@ impl Desk<'_> {
                 family: &found.family,
                 account: Some(&found.account),
             });
-            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(clock::random()?), nonce: clock::random()? };
-            match refresh_token::decide(presented, found, fresh, clock::now()) {
+            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
+            match refresh_token::decide(presented, found, fresh, chance::now()) {
                 refresh_token::Outcome::Rotate(rotation) => {
                     match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
@@ -129,7 +130,7 @@ impl Desk<'_> {
         let judged = credentials::judge(self.hub, &username, password, self.sender).await?;
         let signed_in = (judged.account.as_ref(), judged.verdict);
         let grant = Some(GrantType::Password);
-        match password::decide(client, signed_in, scope.as_ref(), fresh()?, clock::now()) {
+        match password::decide(client, signed_in, scope.as_ref(), fresh()?, chance::now()) {
             password::Outcome::Grant(beginning) => {
                 match store::families::begin(self.hub.records(), &beginning, client.client(), self.sender.occasion()).await? {
                     Begun::Done => Ok(beginning.issue),
@@ -148,5 +149,5 @@ impl Desk<'_> {
 }
 
 fn fresh() -> Result<Fresh, Fault> {
-    Ok(Fresh { family: Uuid::new_v4(), refresh: RefreshToken::from_random(clock::random()?) })
+    Ok(Fresh { family: Uuid::new_v4(), refresh: RefreshToken::from_random(chance::random()?) })
 }

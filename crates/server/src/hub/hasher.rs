@@ -6,9 +6,8 @@ use std::sync::Arc;
 use identity::password::{self, Password, PasswordHash, Rehash, Verdict};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::chance;
 use crate::error::oauth::Fault;
-
-use super::clock;
 
 /// How many may wait for each core. Beyond that an answer would come too late to be of use.
 const WAITING_PER_CORE: usize = 64;
@@ -51,7 +50,7 @@ pub(crate) struct Ticket {
 impl Ticket {
     /// Compares a password with what is kept; without an account the same work is done for nothing.
     pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Compared, Fault> {
-        let salt = clock::random()?;
+        let salt = chance::random()?;
         self.work(move || {
             let verdict = password::verify(kept.as_ref(), &password);
             let renewed = match verdict {
@@ -65,7 +64,7 @@ impl Ticket {
 
     /// Hashes a password that somebody has chosen.
     pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, Fault> {
-        let salt = clock::random()?;
+        let salt = chance::random()?;
         let made = self.work(move || PasswordHash::make(&password, salt)).await?;
         made.map_err(|_| Fault::Internal("a password could not be hashed"))
     }

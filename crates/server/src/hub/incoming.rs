@@ -12,11 +12,11 @@ use identity::parameters::Parameters;
 use query::json::{self, Json};
 use store::events::Occasion;
 
+use crate::chance;
 use crate::client::Peer;
 use crate::error::oauth::Fault;
-use crate::rest::read_bytes;
 
-use super::{Hub, clock};
+use super::Hub;
 
 /// No request of these endpoints needs more.
 const MOST_BYTES: usize = 64 * 1024;
@@ -65,7 +65,7 @@ impl Sender {
 
     /// What an event notes of it.
     pub(crate) fn occasion(&self) -> Occasion<'_> {
-        Occasion { now: clock::now(), address: Some(&self.address) }
+        Occasion { now: chance::now(), address: Some(&self.address) }
     }
 
     /// Whether a page is wanted rather than JSON.
@@ -97,7 +97,7 @@ pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Param
     }
     let (head, body) = request.into_parts();
     let sender = Sender::of(hub, head);
-    let bytes = read_bytes(body).await?;
+    let bytes = crate::body::bytes(body).await?;
     if bytes.len() > MOST_BYTES {
         return Err(Fault::TooLarge);
     }

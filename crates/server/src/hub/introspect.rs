@@ -12,10 +12,11 @@ use identity::token::AccessClaims;
 use serde_json::{Value, json};
 use store::families::Found;
 
+use crate::chance;
 use crate::error::oauth::{Fault, json_no_store};
 
 use super::clients::Presented;
-use super::{Hub, clock, incoming, name_of, told};
+use super::{Hub, incoming, name_of, told};
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 
@@ -65,7 +66,7 @@ async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> 
     let open = family.client == client.client().id
         && family.ended_at.is_none()
         && record.state == RefreshState::Live
-        && clock::now() < record.expires_at
+        && chance::now() < record.expires_at
         && account.may_sign_in();
     Ok(open.then(|| {
         json!({

@@ -8,12 +8,11 @@ use identity::keys::{KeySet, PrivateKey};
 use identity::token::{Claims, sign};
 use store::records::Records;
 
-use crate::boot::BootError;
+use crate::chance;
 use crate::config::{Config, KeyMode};
 use crate::error::oauth::Fault;
+use crate::refusal::BootError;
 use crate::tagged::Tagged;
-
-use super::clock;
 
 /// The private keys that this process has files of: the one that signs, and the next one beside it.
 #[derive(Debug)]
@@ -129,7 +128,7 @@ impl Keyring {
 async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store::Error> {
     let mut transaction = records.begin().await?;
     let own = files.first.public();
-    let now = clock::now();
+    let now = chance::now();
     // Replicas that start together register one after the other.
     store::signing_keys::lock(&mut transaction).await?;
     let ring = match store::signing_keys::load(&mut transaction).await? {
@@ -159,7 +158,7 @@ fn of_ring(files: &KeyFiles, ring: &KeyRing) -> Result<Keys, String> {
     let private = files.find(signing.key.id()).ok_or_else(|| {
         format!("the key that signs is {}, and neither {} nor its .next holds it", signing.key.id(), files.path.display())
     })?;
-    let set = ring.published(clock::now()).map_err(|fault| format!("the key set {fault}"))?;
+    let set = ring.published(chance::now()).map_err(|fault| format!("the key set {fault}"))?;
     let document = Tagged::new("application/json", set.to_json().to_string());
     Ok(Keys { signing: private, set, document })
 }

@@ -14,10 +14,11 @@ use identity::password::Password;
 use identity::session::Ending;
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub as pages;
 
-use super::{Hub, clock, incoming};
+use super::{Hub, incoming};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
 const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
@@ -46,7 +47,7 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Ok(pages::set_password(&token.expose(), Some(&SHORT.into())));
     };
     let hash = hub.hasher().admit()?.make(password).await?;
-    let now = clock::now();
+    let now = chance::now();
     let mut transaction = hub.records().begin().await?;
     if !store::links::take(&mut transaction, &token.digest(), now).await? {
         return Err(DEAD.into());
@@ -63,6 +64,6 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Uuid), Fault> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
     let row = store::links::load(hub.records(), &token.digest()).await?;
-    let account = LinkRecord::open(row.as_ref(), clock::now()).map_err(|_| DEAD)?;
+    let account = LinkRecord::open(row.as_ref(), chance::now()).map_err(|_| DEAD)?;
     Ok((token, account))
 }

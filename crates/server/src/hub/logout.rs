@@ -12,11 +12,12 @@ use identity::session::Ending;
 use identity::token::{IdClaims, Unverified};
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::{Fault, Redirection, no_content, redirect};
 use crate::pages::hub as pages;
 
 use super::incoming::{self, Sender};
-use super::{Hub, clock, session};
+use super::{Hub, session};
 
 const ELSEWHERE: Error =
     Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");
@@ -105,7 +106,7 @@ fn hint(hub: &Hub, text: &str) -> Option<IdClaims> {
     let token = Unverified::read(text).ok()?;
     let keys = hub.keys().current();
     let key = keys.set().find(token.key_id())?;
-    IdClaims::read_hint(&token, key, hub.issuer(), clock::now()).ok().map(identity::token::Verified::into_claims)
+    IdClaims::read_hint(&token, key, hub.issuer(), chance::now()).ok().map(identity::token::Verified::into_claims)
 }
 
 fn with_state(address: &str, state: Option<&str>) -> String {

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, VARY};
+use axum::http::header::VARY;
 use axum::http::{HeaderMap, HeaderValue, Response};
 use query::parse;
 use query::plan::Operation;
@@ -45,7 +45,6 @@ pub(super) async fn answer(State(service): State<Service>, headers: HeaderMap) -
 async fn told(service: &Service, headers: &HeaderMap) -> Result<Response<Body>, Problem> {
     let account = service.gate.caller(headers).await?.account().ok_or(Problem::Unauthenticated)?;
     let mut response = json_no_store(row(service, account).await?);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
     Ok(response)
 }

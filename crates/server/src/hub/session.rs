@@ -10,10 +10,11 @@ use identity::session::{Ending, LiveSession, SESSION_SECONDS, Session, may_begin
 use identity::token::{AccessClaims, HubSessionClaims};
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::{Fault, no_content};
 
 use super::incoming::{self, Sender};
-use super::{Hub, clock, told};
+use super::{Hub, told};
 
 /// The cookie's name is part of the contract, so it has no prefix; its value is signed and its row is asked each time.
 const COOKIE: &str = "hub_session";
@@ -23,7 +24,7 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
     let audience = HubSessionClaims::audience(hub.issuer());
     for text in sender.cookies(COOKIE) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
-        let now = clock::now();
+        let now = chance::now();
         let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
             return Ok(Some((session, account)));
@@ -36,7 +37,7 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
 /// the same account lives on, since clients still hold what it gave.
 pub(super) async fn begin(hub: &Hub, sender: &Sender, account: Uuid) -> Result<HeaderValue, Fault> {
     let before = live(hub, sender).await?;
-    let session = Session::begin(Uuid::new_v4(), account, clock::now());
+    let session = Session::begin(Uuid::new_v4(), account, chance::now());
     if let Some((before, _)) = before.filter(|(_, whose)| whose.id != account) {
         store::endings::end(hub.records(), &Ending::Logout(before.id()), None, sender.occasion()).await?;
     }
@@ -73,7 +74,7 @@ async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let token = hub.verify::<AccessClaims>(text, hub.issuer()).map_err(|_| refused)?;
     let account = hub.account_of(&token).await?.ok_or(refused)?;
     let client = store::clients::by_id(hub.records(), token.claims().client.as_str()).await?.ok_or(refused)?;
-    may_begin_by_token(&token, &client, clock::now())?;
+    may_begin_by_token(&token, &client, chance::now())?;
     let cookie = begin(hub, &sender, account.id).await?;
     let mut response = no_content();
     response.headers_mut().insert(SET_COOKIE, cookie);

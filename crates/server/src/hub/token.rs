@@ -9,10 +9,11 @@ use identity::token_request::Credentials;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::chance;
 use crate::error::oauth::{Fault, json_no_store};
 
 use super::grants::Desk;
-use super::{Hub, clock, incoming, told};
+use super::{Hub, incoming, told};
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     told(granted(hub, request).await)
@@ -27,7 +28,7 @@ async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 
 /// RFC 6749, 5.1. One signature a token.
 fn written(hub: &Hub, issue: &Issue) -> Result<String, Fault> {
-    let now = clock::now();
+    let now = chance::now();
     let access = hub.keys().sign(&issue.access_claims(hub.issuer(), Uuid::new_v4(), now))?;
     let mut answer = Map::new();
     if let Some(claims) = issue.id_claims(hub.issuer(), &access, now) {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Hub, clock};
+use crate::chance;
+
+use super::Hub;
 
 /// A replica may sign with an old key for as long as this after a promotion: half of what the rotation allows for.
 const KEYS: Duration = Duration::from_secs(30);
@@ -19,7 +21,7 @@ pub(crate) async fn keep(hub: Hub) {
         }
         round = round.wrapping_add(1);
         if round.is_multiple_of(PURGE_EVERY) {
-            match store::purge::purge(hub.records(), clock::now()).await {
+            match store::purge::purge(hub.records(), chance::now()).await {
                 Ok(rows) => tracing::debug!(rows, "expired rows were dropped"),
                 Err(error) => tracing::warn!(%error, "expired rows could not be dropped; the next round tries again"),
             }

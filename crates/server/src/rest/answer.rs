@@ -2,14 +2,13 @@
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Response};
 use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
+use crate::body::is_media_type;
 use crate::error::Problem;
-
-use super::is_media_type;
 
 const LINES: &str = "application/x-ndjson";
 
@@ -32,12 +31,5 @@ pub(super) fn of(answer: Answer, format: Format) -> Response<Body> {
     let kind = if format == Format::Lines { LINES } else { "application/json" };
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
-}
-
-pub(crate) fn json(status: StatusCode, text: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(text.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

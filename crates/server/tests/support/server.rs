@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
-use peristyle::boot::{self, BootError, Service};
+use peristyle::boot::{self, Service};
 use peristyle::config::{Config, Introspection, KeyMode, LogFormat, ManifestPath};
 use peristyle::metrics::Metrics;
+use peristyle::refusal::BootError;
 use peristyle::{listen, router};
 use query::policy::Viewer;
 use store::DatabaseSettings;

@@ -4,7 +4,7 @@ use query::sql::Dialect;
 
 use crate::Error;
 
-use super::{Bind, Records};
+use super::{Bind, Records, Run};
 
 /// A step, in the words of each database.
 struct Step {
@@ -34,7 +34,7 @@ pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Erro
         transaction.script("CREATE SCHEMA IF NOT EXISTS peristyle").await?;
     }
     transaction.run(BEGINNING, &[]).await?;
-    let row = transaction.first("SELECT coalesce(max(version), 0) FROM peristyle.migration", &[]).await?;
+    let row = transaction.row("SELECT coalesce(max(version), 0) FROM peristyle.migration", &[]).await?;
     let taken = row.map_or(Ok(0), |row| row.number(0))?;
     let newest = STEPS.iter().map(|step| step.version).max().unwrap_or(0);
     if taken > newest {

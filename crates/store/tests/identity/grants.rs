@@ -9,6 +9,7 @@ use identity::session::Ending;
 use store::apps::{Access, App};
 use store::codes::Redeemed;
 use store::families::Rotated;
+use store::records::Run;
 use store::{accounts, apps, clients, codes, endings, events, families, sessions};
 use uuid::Uuid;
 
@@ -38,7 +39,7 @@ pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
     }
     assert_eq!(winners, 1);
     let count = "SELECT (SELECT count(*) FROM peristyle.family), (SELECT count(*) FROM peristyle.refresh_token)";
-    let row = world.records.first(count, &[]).await.expect("a read").expect("a row");
+    let row = world.records.row(count, &[]).await.expect("a read").expect("a row");
     assert_eq!((row.number(0).unwrap(), row.number(1).unwrap()), (1, 1), "nothing is half-written");
 
     // attack 5
@@ -93,9 +94,9 @@ pub(crate) async fn a_refresh_token_has_one_successor_under_any_race(url: &str) 
     }
     assert_eq!(successors.len(), 1, "everybody got the same successor");
     let rows = "SELECT count(*) FROM peristyle.refresh_token";
-    assert_eq!(world.records.first(rows, &[]).await.unwrap().unwrap().number(0).unwrap(), 2);
+    assert_eq!(world.records.row(rows, &[]).await.unwrap().unwrap().number(0).unwrap(), 2);
     let refreshed = "SELECT count(*) FROM peristyle.event WHERE kind = 'grant.refreshed' AND account_id IS NOT NULL AND client_id = 'web'";
-    assert_eq!(world.records.first(refreshed, &[]).await.unwrap().unwrap().number(0).unwrap(), 1, "and one rotation was noted");
+    assert_eq!(world.records.row(refreshed, &[]).await.unwrap().unwrap().number(0).unwrap(), 1, "and one rotation was noted");
 
     assert!(matches!(world.refresh(&token, NOW.plus(30)).await, refresh_token::Outcome::Reuse { family: found, .. } if found == family));
     let cause = Event::RefreshReused { client: world.client.id.clone(), family };

@@ -6,6 +6,7 @@ use identity::link::{LinkPurpose, LinkRecord};
 use identity::opaque::LinkToken;
 use identity::throttle::{Failures, Familiarity, Verdict};
 use store::failures::{self, Watch};
+use store::records::Run;
 use store::{events, families, links, purge, signing_keys};
 
 use crate::world::{NOW, World, random, records};
@@ -90,7 +91,7 @@ pub(crate) async fn what_is_over_is_purged_and_the_rest_stays(url: &str) {
     let counted = "SELECT (SELECT count(*) FROM peristyle.code), (SELECT count(*) FROM peristyle.family), \
                    (SELECT count(*) FROM peristyle.refresh_token), (SELECT count(*) FROM peristyle.session)";
     let count = async || {
-        let row = world.records.first(counted, &[]).await.expect("a read").expect("a row");
+        let row = world.records.row(counted, &[]).await.expect("a read").expect("a row");
         [0, 1, 2, 3].map(|column| row.number(column).unwrap())
     };
     purge::purge(&world.records, NOW).await.expect("purged");

@@ -1,16 +1,13 @@
-//! The request's side: a bounded body, and the id in the address.
+//! Bodies, for every protocol: read with bounds in size and time, and written as JSON.
 
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
-use percent_encoding::percent_decode_str;
 
 use crate::error::Problem;
-
-use super::is_media_type;
 
 /// The largest body.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -19,7 +16,7 @@ const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a JSON body.
-pub(crate) async fn body(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
     let empty = declared == Some(0) || (declared.is_none() && axum::body::HttpBody::is_end_stream(&body));
     if empty {
@@ -61,28 +58,19 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
     if size > MOST_BYTES { Err(Problem::TooLarge) } else { Ok(whole.into()) }
 }
 
-/// The parts of an id, each decoded by itself.
-pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
-    if count == 1 {
-        return vec![decoded(raw)];
-    }
-    raw.split(',').map(decoded).collect()
+/// Whether the header holds this media type, parameters aside.
+pub(crate) fn is_media_type(headers: &HeaderMap, name: &HeaderName, accepted: impl Fn(&str) -> bool) -> bool {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|item| accepted(item.split(';').next().unwrap_or_default().trim()))
 }
 
-/// What is no UTF-8 equals no key.
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_a_composite_key_may_hold_a_comma() {
-        assert_eq!(key_parts("a%2Cb,c", 2), ["a,b", "c"]);
-        assert_eq!(key_parts("a,b", 1), ["a,b"]);
-        assert_eq!(key_parts("%C3%91U", 1), ["ÑU"]);
-        assert_eq!(key_parts("%zz%4", 1), ["%zz%4"]);
-    }
+/// An answer that is JSON.
+pub(crate) fn answer(text: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(text.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

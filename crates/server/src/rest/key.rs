@@ -1,0 +1,29 @@
+//! The id in the address.
+
+use percent_encoding::percent_decode_str;
+
+/// The parts of an id, each decoded by itself.
+pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
+    if count == 1 {
+        return vec![decoded(raw)];
+    }
+    raw.split(',').map(decoded).collect()
+}
+
+/// What is no UTF-8 equals no key.
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_composite_key_may_hold_a_comma() {
+        assert_eq!(key_parts("a%2Cb,c", 2), ["a,b", "c"]);
+        assert_eq!(key_parts("a,b", 1), ["a,b"]);
+        assert_eq!(key_parts("%C3%91U", 1), ["ÑU"]);
+        assert_eq!(key_parts("%zz%4", 1), ["%zz%4"]);
+    }
+}
