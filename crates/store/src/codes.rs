@@ -8,12 +8,13 @@ use identity::grant::authorization_code::Redemption;
 use identity::opaque::{Digest, purpose};
 use identity::pkce::Challenge;
 use identity::scope::Scope;
+use query::sql::Dialect;
 
 use crate::accounts::{self, account_columns};
 use crate::apps::Admission;
 use crate::clients::{self, client_columns};
 use crate::events::{self, Occasion};
-use crate::families::{self, Begun};
+use crate::families::{self, Begun, at_once};
 use crate::records::{Bind, Records, Row, Run, unexpected};
 use crate::{Error, rights};
 
@@ -107,6 +108,10 @@ pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client,
     const USED: &str = "UPDATE peristyle.code SET used_by = $2 WHERE hash = $1 AND used_by IS NULL RETURNING account_id";
     let begin = &redemption.begin;
     rights::refresh(records, begin.family.account).await?;
+    if records.dialect() == Dialect::Postgres && at_once::redeem(records, redemption, client, occasion).await? {
+        return Ok(Redeemed::Done);
+    }
+    // In steps it is told why a code cannot be redeemed.
     let mut transaction = records.begin().await?;
     let binds = [Bind::digest(&redemption.code), Bind::Id(begin.family.id)];
     if transaction.run(USED, &binds).await?.is_empty() {

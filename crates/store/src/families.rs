@@ -1,5 +1,7 @@
 //! Families of grants and their refresh tokens: begun once, rotated with exactly one successor, ended together.
 
+pub(crate) mod at_once;
+
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::event::Event;
@@ -83,6 +85,9 @@ fn read(row: &Row, from: usize) -> Result<Family, Error> {
 /// Begins a family that no code stands behind: the password grant.
 pub async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<Begun, Error> {
     rights::refresh(records, begin.family.account).await?;
+    if records.dialect() == Dialect::Postgres && at_once::begin(records, begin, client, occasion).await? {
+        return Ok(Begun::Done);
+    }
     let mut transaction = records.begin().await?;
     let begun = insert(&mut transaction, begin, client, occasion).await?;
     if begun == Begun::Done {
@@ -169,40 +174,12 @@ pub async fn rotate(records: &Records, rotation: &Rotation, occasion: Occasion<'
     let used = [Bind::digest(&rotation.digest), Bind::moment(*at), Bind::Bytes(sealed.as_bytes())];
     let next = [Bind::digest(&rotation.successor.digest), Bind::moment(rotation.successor.expires_at)];
     match records.dialect() {
-        Dialect::Postgres => rotate_at_once(records, (used, next), &event, occasion).await,
+        Dialect::Postgres => at_once::rotate(records, (used, next), &event, occasion).await,
         Dialect::Sqlite => rotate_in_steps(records, (used, next), (family.id, &event), occasion).await,
     }
 }
 
 type Binds<'a> = ([Bind<'a>; 3], [Bind<'a>; 2]);
-
-/// One statement, and so one trip to the database, makes the whole transaction.
-async fn rotate_at_once(records: &Records, (used, next): Binds<'_>, event: &Event, occasion: Occasion<'_>) -> Result<Rotated, Error> {
-    const SQL: &str = "WITH used AS (UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 \
-                       WHERE hash = $1 AND used_at IS NULL RETURNING family_id), \
-                       successor AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
-                       SELECT $4, family_id, $2, $5 FROM used), \
-                       noted AS (INSERT INTO peristyle.event (at, kind, account_id, client_id, address, detail) \
-                       SELECT $2, $6, $7, $8, $9, $10 FROM used) SELECT family_id FROM used";
-    let parts = events::Parts::of(event);
-    let binds = [
-        used[0],
-        used[1],
-        used[2],
-        next[0],
-        next[1],
-        Bind::Text(event.name()),
-        Bind::maybe(parts.account, Bind::Id),
-        Bind::maybe(parts.client.as_deref(), Bind::Text),
-        Bind::maybe(occasion.address, Bind::Text),
-        Bind::Json(&parts.data),
-    ];
-    if records.run(SQL, &binds).await?.is_empty() {
-        return Ok(Rotated::Late);
-    }
-    events::tell(event, &parts, occasion);
-    Ok(Rotated::Done)
-}
 
 async fn rotate_in_steps(
     records: &Records,

@@ -73,7 +73,7 @@ pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) 
             transaction.run(HOLDERS, &[Bind::Id(role)]).await?.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?
         }
     };
-    let stale = stale(Place::Transaction(&mut *transaction), &accounts).await?;
+    let stale = stale(transaction, &accounts).await?;
     for (rights, accounts) in stale.rights {
         transaction.run(RIGHTS, &[Bind::Ids(&accounts), Bind::Json(&rights.to_json().to_string())]).await?;
     }
@@ -86,8 +86,7 @@ pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) 
 /// Makes sure, before a grant, that what an account may do is what its roles give now. It is, unless something was changed past this
 /// program; so nothing is locked unless it must be.
 pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
-    let stale = stale(Place::Records(records), &[account]).await?;
-    if stale.rights.is_empty() && stale.tenants.is_empty() {
+    if is_current(records, account).await? {
         return Ok(());
     }
     let mut transaction = records.begin().await?;
@@ -96,19 +95,27 @@ pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
     transaction.commit().await
 }
 
-/// Where several statements run.
-enum Place<'a> {
-    Records(&'a Records),
-    Transaction(&'a mut Transaction),
-}
-
-impl Place<'_> {
-    async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<crate::records::Row>, Error> {
-        match self {
-            Place::Records(records) => records.run(sql, binds).await,
-            Place::Transaction(transaction) => transaction.run(sql, binds).await,
+/// Whether what is kept of an account is what its roles and memberships give. Everything that it takes is one answer.
+async fn is_current(records: &Records, account: Uuid) -> Result<bool, Error> {
+    const SQL: &str = "SELECT a.d_permissions, a.d_tenants, CAST(NULL AS uuid), NULL, CAST(NULL AS uuid) FROM peristyle.account a \
+                       WHERE a.id = $1 UNION ALL SELECT NULL, NULL, r.role_id, p.permission, NULL FROM peristyle.account_role r \
+                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.role_id WHERE r.account_id = $1 \
+                       UNION ALL SELECT NULL, NULL, NULL, NULL, t.tenant_id FROM peristyle.account_tenant t WHERE t.account_id = $1";
+    let (mut kept, mut listed, mut tenants) = (None, BTreeMap::<Uuid, BTreeSet<Permission>>::new(), BTreeSet::new());
+    for row in records.run(SQL, &[Bind::Id(account)]).await? {
+        match (row.maybe_id(2)?, row.maybe_id(4)?) {
+            (Some(role), _) => {
+                let held = listed.entry(role).or_default();
+                held.extend(row.maybe_text(3)?.map(permission).transpose()?);
+            }
+            (None, Some(tenant)) => _ = tenants.insert(tenant),
+            (None, None) => kept = Some((Rights::from_json(&row.json(0)?), row.ids(1)?)),
         }
     }
+    let catalogue = if listed.contains_key(&ADMINISTRATOR) { catalogue(records).await? } else { Catalogue::new([]) };
+    let roles: Vec<Role> = listed.into_iter().map(|(id, listed)| Role::new(id, listed)).collect();
+    let derived = (Some(Rights::of(&roles, &catalogue)), tenants.into_iter().collect());
+    Ok(kept.is_none_or(|kept| kept == derived))
 }
 
 /// What is to be written: each value once, for all accounts that it is the value of.
@@ -118,19 +125,15 @@ struct Stale {
     tenants: BTreeMap<Vec<Uuid>, Vec<Uuid>>,
 }
 
-async fn stale(mut place: Place<'_>, accounts: &[Uuid]) -> Result<Stale, Error> {
+async fn stale(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Stale, Error> {
     let mut stale = Stale::default();
     if accounts.is_empty() {
         return Ok(stale);
     }
-    let kept = kept(&mut place, accounts).await?;
+    let kept = kept(transaction, accounts).await?;
     let roles: BTreeSet<Uuid> = kept.iter().flat_map(|kept| kept.roles.iter().copied()).collect();
-    let roles = held(&mut place, &roles.into_iter().collect::<Vec<_>>()).await?;
-    let catalogue = match &mut place {
-        _ if !roles.contains_key(&ADMINISTRATOR) => Catalogue::new([]),
-        Place::Records(records) => catalogue(*records).await?,
-        Place::Transaction(transaction) => catalogue(&mut **transaction).await?,
-    };
+    let roles = held(transaction, &roles.into_iter().collect::<Vec<_>>()).await?;
+    let catalogue = if roles.contains_key(&ADMINISTRATOR) { catalogue(transaction).await? } else { Catalogue::new([]) };
     let mut alike: BTreeMap<&BTreeSet<Uuid>, Vec<&Kept>> = BTreeMap::new();
     for kept in &kept {
         alike.entry(&kept.roles).or_default().push(kept);
@@ -161,16 +164,16 @@ struct Kept {
     memberships: BTreeSet<Uuid>,
 }
 
-async fn kept(place: &mut Place<'_>, accounts: &[Uuid]) -> Result<Vec<Kept>, Error> {
+async fn kept(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<Vec<Kept>, Error> {
     const SQL: &str = "SELECT a.id, a.d_permissions, a.d_tenants, r.role_id FROM peristyle.account a \
                        LEFT JOIN peristyle.account_role r ON r.account_id = a.id WHERE a.id IN (SELECT unnest($1)) ORDER BY a.id";
     const TENANTS: &str = "SELECT account_id, tenant_id FROM peristyle.account_tenant WHERE account_id IN (SELECT unnest($1))";
     let mut memberships: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
-    for row in place.run(TENANTS, &[Bind::Ids(accounts)]).await? {
+    for row in transaction.run(TENANTS, &[Bind::Ids(accounts)]).await? {
         memberships.entry(row.id(0)?).or_default().insert(row.id(1)?);
     }
     let mut kept: Vec<Kept> = Vec::new();
-    for row in place.run(SQL, &[Bind::Ids(accounts)]).await? {
+    for row in transaction.run(SQL, &[Bind::Ids(accounts)]).await? {
         let account = row.id(0)?;
         if kept.last().is_none_or(|last| last.account != account) {
             kept.push(Kept {
@@ -188,11 +191,11 @@ async fn kept(place: &mut Place<'_>, accounts: &[Uuid]) -> Result<Vec<Kept>, Err
     Ok(kept)
 }
 
-async fn held(place: &mut Place<'_>, roles: &[Uuid]) -> Result<BTreeMap<Uuid, Role>, Error> {
+async fn held(transaction: &mut Transaction, roles: &[Uuid]) -> Result<BTreeMap<Uuid, Role>, Error> {
     const SQL: &str = "SELECT role_id, permission FROM peristyle.role_permission WHERE role_id IN (SELECT unnest($1))";
     let mut listed: BTreeMap<Uuid, BTreeSet<Permission>> = roles.iter().map(|role| (*role, BTreeSet::new())).collect();
     if !roles.is_empty() {
-        for row in place.run(SQL, &[Bind::Ids(roles)]).await? {
+        for row in transaction.run(SQL, &[Bind::Ids(roles)]).await? {
             listed.entry(row.id(0)?).or_default().insert(permission(row.text(1)?)?);
         }
     }
