@@ -1,4 +1,4 @@
-"""What `run` and `memory` share: a private PostgreSQL with the shop in it, and processes that end when we do."""
+"""What the measurements share: a private PostgreSQL with the shop in it, and processes that end when we do."""
 
 import contextlib
 import fcntl
@@ -99,7 +99,8 @@ def free_port():
 class Cluster:
     """A PostgreSQL of our own. Its data folder stays for the next run; the server does not."""
 
-    def __init__(self, stack):
+    def __init__(self, stack, settings=None):
+        self.settings = {**SETTINGS, **(settings or {})}
         self.folder = scratch()
         lock = stack.enter_context(open(self.folder / "lock", "w"))
         try:
@@ -143,7 +144,7 @@ class Cluster:
         if sockets != self.folder:
             stack.callback(shutil.rmtree, sockets, ignore_errors=True)
             shutil.chown(sockets, *owner())
-        options = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(sockets)}
+        options = {**self.settings, "port": str(self.port), "unix_socket_directories": str(sockets)}
         words = " ".join(f"-c {name}={value}" for name, value in options.items())
         stack.callback(self.stop)
         self.run("pg_ctl", "-D", str(self.data), "-l", str(self.folder / "log"), "-w", "-t", "60", "-o", words, "start")
@@ -171,6 +172,34 @@ class Cluster:
     def answer(self, sql):
         """What psql says to one statement that gives one value."""
         return self.output("psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql, self.url).strip()
+
+
+def busy():
+    """The share of the processors' time that is used just now."""
+    def read():
+        fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        return sum(fields), fields[3] + fields[4]
+
+    before = read()
+    time.sleep(0.25)
+    after = read()
+    return 1 - (after[1] - before[1]) / max(after[0] - before[0], 1)
+
+
+class Quiet:
+    """Waits for other programs to be done before a round, two minutes in all; after that the table says so."""
+
+    def __init__(self):
+        self.patience = 120
+
+    def wait(self):
+        start = time.monotonic()
+        while self.patience > 0 and busy() > 0.2:
+            if time.monotonic() - start > self.patience:
+                say("other programs keep the machine busy: the numbers will be unsteady")
+                self.patience = 0
+                return
+        self.patience -= time.monotonic() - start
 
 
 def owner():
@@ -237,6 +266,23 @@ def wait_ready(process, url, pause=0.02, patience=20):
             pass
         time.sleep(pause)
     fail(f"{url} was not ready within {patience} s")
+
+
+def load(url, seconds, *words, connections=16, threads=2):
+    """Starts wrk with a way to load of `load.lua`."""
+    command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(BENCH / "load.lua"), url, "--"]
+    return subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True)
+
+
+def seen(wrk, seconds, what):
+    """What wrk saw, when it is done."""
+    text, _ = wrk.communicate(timeout=seconds + 60)
+    if wrk.returncode != 0:
+        fail(f"{what}: wrk ended with status {wrk.returncode}")
+    seen = json.loads(text.strip().splitlines()[-1])
+    if seen["failed"] or not seen["requests"]:
+        fail(f"{what}: {seen['failed']} of {seen['requests']} requests failed")
+    return {"rate": seen["requests"] / (seen["microseconds"] / 1e6), "p50": seen["p50"] / 1e3, "p99": seen["p99"] / 1e3}
 
 
 def post(url, body):

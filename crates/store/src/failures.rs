@@ -64,9 +64,7 @@ pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Re
     if let verdict @ Verdict::Wait(_) = judge(&before, now) {
         return Ok(Err(verdict));
     }
-    for (key, failures) in counters(watch, &before) {
-        write(&mut transaction, key, failures.failed(now)).await?;
-    }
+    write(&mut transaction, watch, counters(watch, &before).map(|(_, failures)| failures.failed(now))).await?;
     transaction.commit().await?;
     Ok(Ok(Attempt { at: now, before }))
 }
@@ -75,9 +73,7 @@ pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Re
 pub async fn record(records: &Records, watch: &Watch, now: Moment) -> Result<(), Error> {
     let mut transaction = records.begin().await?;
     let before = hold(&mut transaction, watch, now).await?;
-    for (key, failures) in counters(watch, &before) {
-        write(&mut transaction, key, failures.failed(now)).await?;
-    }
+    write(&mut transaction, watch, counters(watch, &before).map(|(_, failures)| failures.failed(now))).await?;
     transaction.commit().await
 }
 
@@ -87,11 +83,10 @@ pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Mo
                             ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
     let mut transaction = records.begin().await?;
     let found = hold(&mut transaction, watch, now).await?;
-    let before: Vec<(&Key, Failures)> = counters(watch, &attempt.before).collect();
-    for ((key, failures), (_, before)) in counters(watch, &found).zip(before) {
-        let after = if *key == watch.pair { Failures::default() } else { failures.forgiven(attempt.at, before) };
-        write(&mut transaction, key, after).await?;
-    }
+    let after = counters(watch, &found)
+        .zip(counters(watch, &attempt.before))
+        .map(|((key, failures), (_, before))| if *key == watch.pair { Failures::default() } else { failures.forgiven(attempt.at, before) });
+    write(&mut transaction, watch, after).await?;
     if let Some((account, address)) = &watch.familiar {
         transaction.run(FAMILIAR, &[Bind::Id(*account), Bind::Text(address), Bind::moment(now)]).await?;
     }
@@ -108,12 +103,12 @@ async fn familiarity(on: impl Run, watch: &Watch) -> Result<Familiarity, Error> 
 
 /// Makes the counters where they are missing and holds them, so that attempts that share one are judged one after the other.
 async fn hold(transaction: &mut Transaction, watch: &Watch, now: Moment) -> Result<Evidence, Error> {
-    const MADE: &str = "INSERT INTO peristyle.failure (key, count, last_at) VALUES ($1, 0, $2) ON CONFLICT (key) DO NOTHING";
+    const MADE: &str = "INSERT INTO peristyle.failure (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
+                        ON CONFLICT (key) DO NOTHING";
     const HELD: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3) ORDER BY key FOR UPDATE";
-    for key in watch.keys() {
-        transaction.run(MADE, &[Bind::Bytes(key), Bind::moment(now.plus(-FORGOTTEN_SECONDS))]).await?;
-    }
-    read(&transaction.run(HELD, &bound(watch)).await?, watch)
+    let [pair, account, address] = bound(watch);
+    transaction.run(MADE, &[pair, account, address, Bind::moment(now.plus(-FORGOTTEN_SECONDS))]).await?;
+    read(&transaction.run(HELD, &[pair, account, address]).await?, watch)
 }
 
 fn bound(watch: &Watch) -> [Bind<'_>; 3] {
@@ -147,11 +142,25 @@ fn counters<'a>(watch: &'a Watch, evidence: &Evidence) -> impl Iterator<Item = (
     [pair, account, address].into_iter().flatten()
 }
 
-async fn write(transaction: &mut Transaction, key: &Key, failures: Failures) -> Result<(), Error> {
-    const SQL: &str = "UPDATE peristyle.failure SET count = $2, last_at = $3 WHERE key = $1";
-    match failures.last.filter(|_| failures.count > 0) {
-        Some(last) => transaction.run(SQL, &[Bind::Bytes(key), Bind::Number(failures.count.into()), Bind::moment(last)]).await?,
-        None => transaction.run("DELETE FROM peristyle.failure WHERE key = $1", &[Bind::Bytes(key)]).await?,
-    };
+/// Writes what the counters are from now on, in their order; one that knows of no failure is not kept.
+async fn write(transaction: &mut Transaction, watch: &Watch, after: impl Iterator<Item = Failures>) -> Result<(), Error> {
+    const COUNTED: &str = "UPDATE peristyle.failure SET \
+                           count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, \
+                           last_at = CASE key WHEN $1 THEN $7 WHEN $2 THEN $8 ELSE $9 END WHERE key IN ($1, $2, $3)";
+    const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key IN ($1, $2, $3) AND count = 0";
+    let [pair, account, address] = bound(watch);
+    let (mut counts, mut moments, mut cleared) = ([Bind::Number(0); 3], [Bind::moment(Moment::from_unix(0)); 3], false);
+    for (place, failures) in after.enumerate() {
+        match failures.last.filter(|_| failures.count > 0) {
+            Some(last) => (counts[place], moments[place]) = (Bind::Number(failures.count.into()), Bind::moment(last)),
+            None => cleared = true,
+        }
+    }
+    let [one, two, three] = counts;
+    let [first, second, third] = moments;
+    transaction.run(COUNTED, &[pair, account, address, one, two, three, first, second, third]).await?;
+    if cleared {
+        transaction.run(CLEARED, &[pair, account, address]).await?;
+    }
     Ok(())
 }
