@@ -34,10 +34,6 @@ impl Watch {
     pub fn client(id: &str, address: &str) -> Self {
         Watch { pair: Counter::Client(id, address).key(), account: None, address: None, familiar: None }
     }
-
-    fn keys(&self) -> impl Iterator<Item = &Key> {
-        [Some(&self.pair), self.account.as_ref(), self.address.as_ref()].into_iter().flatten()
-    }
 }
 
 /// An attempt that was let through and counts as a failure until it is forgiven.
