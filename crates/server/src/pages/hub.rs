@@ -191,9 +191,13 @@ fn for_password_managers(escaped_name: &str) -> String {
     )
 }
 
-/// A refusal that is announced.
+/// A refusal that is announced. Who is to wait is told for how long.
 fn refused(fault: &Fault) -> String {
-    alert(fault.told().1)
+    match fault {
+        Fault::Throttled(seconds @ ..120) => alert(&format!("Too many failed attempts. Try again in {seconds} seconds.")),
+        Fault::Throttled(seconds) => alert(&format!("Too many failed attempts. Try again in {} minutes.", seconds / 60 + 1)),
+        _ => alert(fault.told().1),
+    }
 }
 
 fn alert(text: &str) -> String {

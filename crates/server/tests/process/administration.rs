@@ -142,6 +142,7 @@ async fn keys_are_made_and_rotated() {
         assert_eq!((announced["state"].as_str(), announced["published"].as_array().map(Vec::len)), (Some("announced"), Some(2)));
         let next = desk.folder.read(".keys/oauth-private.key.next");
         assert!(desk.refused("keys rotate").contains("seconds"), "verifiers must know it first");
+        assert!(desk.refused("keys rotate --after 1h").contains("seconds"));
         let signing = object(&desk.run("keys rotate --now --json"));
         assert_eq!((&signing["state"], &signing["kid"]), (&"signing".into(), &announced["kid"]));
         assert_eq!(desk.folder.read(".keys/oauth-private.key"), next);

@@ -6,7 +6,8 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::house::{House, PASSWORD, VERIFIER, authorize, code, me, object, posted, sign_in};
-use crate::support::{PLACES, get, until};
+use crate::program::{Folder, Serving};
+use crate::support::{PLACES, Place, get, until};
 
 // contract B1.7, attack 37
 #[tokio::test]
@@ -107,11 +108,10 @@ async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
         let tokens = house.password().send(serving.address).await.good();
         let unused = code(serving.address, &kept).await;
         serving.stop();
-        let old = match place {
-            crate::support::Place::Postgres => ("peristyle.", "now() - interval '3 days'"),
-            crate::support::Place::Sqlite => ("peristyle_", "1000000"),
+        let (prefix, past) = match place {
+            Place::Postgres => ("peristyle.", "now() - interval '3 days'"),
+            Place::Sqlite => ("peristyle_", "1000000"),
         };
-        let (prefix, past) = old;
         let newest = format!("(SELECT id FROM {prefix}session ORDER BY authenticated_at, id LIMIT 1)");
         assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}session SET expires_at = {past} WHERE id <> {newest}")).await, 1);
         assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}code SET expires_at = {past}")).await, 1);
@@ -136,7 +136,7 @@ async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
 // contract I22.3, attack 42
 #[tokio::test]
 async fn a_cookie_is_secure_where_the_hub_is() {
-    let house = House::with(crate::support::Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
+    let house = House::with(Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
     let serving = house.serve();
     let signed = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).send(serving.address).await;
     let cookie = signed.header("set-cookie").expect("a cookie");
@@ -153,5 +153,35 @@ async fn a_cookie_is_secure_where_the_hub_is() {
     let tossed = format!("hub_session=forged; {}", sign_in(serving.address).await);
     assert_eq!(authorize(serving.address, &tossed).await.status(), 302);
     assert_eq!(get("/").header("cookie", &tossed).send(serving.address).await.status(), 200);
+    serving.stop();
+}
+
+// contract B3.1
+#[tokio::test]
+async fn the_three_lines_of_the_guide_make_a_hub() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/hub.md")).expect("the guide");
+    let block = guide.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("the readme");
+    assert!(readme.contains(block), "README.md says the same");
+    let folder = Folder::new();
+    let script = block.replace("cargo run --", env!("CARGO_BIN_EXE_peristyle"));
+    let lines: Vec<&str> = script.lines().collect();
+    let [first, second, serve] = lines[..] else { panic!("three lines: {script}") };
+    let shell = |line: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", line]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("LISTEN", "127.0.0.1:0").current_dir(folder.path(""));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let made = shell(first).output().expect("a shell");
+    assert!(made.status.success(), "{made:?}");
+    let client = shell(second).output().expect("a shell");
+    let client: Value = serde_json::from_slice(&client.stdout).unwrap_or_else(|error| panic!("{error}: {client:?}"));
+    assert_eq!(client["id"], "shop");
+    // The shell makes room for the hub, so that signals reach it.
+    let serving = Serving::start(&mut shell(&serve.replacen(' ', " exec ", 1)));
+    let signed = posted("/sign-in", &[("username", "ana"), ("password", "correct horse battery")]).send(serving.address).await;
+    assert_eq!(signed.status(), 303, "{}", signed.text());
     serving.stop();
 }
