@@ -66,6 +66,34 @@ async fn every_answer_to_a_client_names_its_issuer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_learns_when_somebody_signed_in_and_can_ask_for_it_again() {
+    // contract I21.1
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let cookie = stage.sign_in().await;
+        let ask = |more: &[(&str, &str)]| get(&authorize(&verifier(), more)).header("cookie", &cookie);
+        let long_ago = crate::stage::now().plus(-600);
+        let older = "UPDATE peristyle.session SET authenticated_at = $1";
+        stage.records.run(older, &[store::records::Bind::moment(long_ago)]).await.unwrap();
+        for (more, asked) in
+            [(("max_age", "60"), true), (("max_age", "6000"), false), (("prompt", "login"), true), (("prompt", "consent"), false)]
+        {
+            let answer = stage.send(&ask(&[more])).await;
+            assert_eq!(answer.header("location").unwrap().starts_with("/sign-in"), asked, "{more:?}");
+        }
+        let silent = stage.send(&ask(&[("max_age", "60"), ("prompt", "none")])).await;
+        assert_eq!(parameter(silent.header("location").unwrap(), "error"), "login_required");
+        for more in [("prompt", "none login"), ("prompt", "dance"), ("max_age", "-1"), ("max_age", "soon")] {
+            assert_eq!(error(&stage.send(&ask(&[more])).await, 400), "invalid_request", "{more:?}");
+        }
+        let granted = stage.send(&ask(&[("scope", "openid"), ("nonce", "n-2")])).await;
+        let code = parameter(granted.header("location").unwrap(), "code");
+        let claims = crate::stage::part(&stage.redeem(&code, &verifier()).await.good()["id_token"], 1);
+        assert_eq!((&claims["auth_time"], &claims["nonce"]), (&long_ago.unix().into(), &"n-2".into()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_path_after_the_sign_in_stays_on_the_hub() {
     // contract I10.1, attack 13
     let stage = Stage::start(Place::Sqlite).await;
