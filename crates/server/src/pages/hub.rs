@@ -94,21 +94,24 @@ pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
 }
 
 /// What somebody who meets a refusal is told around it: what it is about, and what to do.
-fn circumstances(fault: &Fault, code: &str) -> (&'static str, &'static str, &'static str) {
+fn circumstances(fault: &Fault, code: &str) -> (&'static str, &'static str, String) {
     const BACK: &str =
         "Go back to the app you came from and try again. If it happens again, tell the people who run it what this page says.";
     const LATER: &str = "Nothing of what you did is lost. Wait a moment, then load this page again.";
     match (fault, code) {
-        (_, "invalid_client") => ("This app is not known here", "An app sent you here to sign in, and this hub does not know it.", BACK),
-        (Fault::CrossOrigin, _) => (
-            "This was not sent from here",
-            "Another site sent this form, so it was not looked at.",
-            "If you meant to do it, <a href=\"/\">begin at your account</a>.",
-        ),
-        (_, "server_error" | "temporarily_unavailable") => {
-            ("This does not work right now", "The fault is on our side, not on yours.", LATER)
+        (_, "invalid_client") => {
+            ("This app is not known here", "An app sent you here to sign in, and this hub does not know it.", BACK.to_owned())
         }
-        _ => ("This did not work", "The request that brought you here cannot be answered.", BACK),
+        // Often nobody is to blame: the same hub was opened under another name, such as localhost in place of 127.0.0.1.
+        (Fault::CrossOrigin(own), _) => {
+            let own = escaped(own);
+            let begin = format!("The address of this hub is <a href=\"{own}/\">{own}</a>. If you meant to do this, begin there.");
+            ("This was not sent from here", "The form came from a page at another address, so it was not looked at.", begin)
+        }
+        (_, "server_error" | "temporarily_unavailable") => {
+            ("This does not work right now", "The fault is on our side, not on yours.", LATER.to_owned())
+        }
+        _ => ("This did not work", "The request that brought you here cannot be answered.", BACK.to_owned()),
     }
 }
 
@@ -149,7 +152,7 @@ pub(crate) fn confirm_logout(parameters: &Parameters) -> Response<Body> {
 /// Says that it is done.
 pub(crate) fn signed_out() -> Response<Body> {
     let body = "<div class=\"sheet\"><h1>Signed out</h1><p class=\"lead\">You can close this page.</p>\
-                <p class=\"aside\"><a href=\"/sign-in\">Sign in again</a></p></div>";
+                <p><a href=\"/sign-in\">Sign in again</a></p></div>";
     document("Signed out", "", body)
 }
 
