@@ -60,7 +60,7 @@ async function visit(work, { width = 1100, scheme = 'light', script = true } = {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
     await page.setJavaScriptEnabled(script);
     await work(page);
-    const own = (trouble) => !trouble.startsWith(`elsewhere: ${app.origin}/`) && !/status of (401|403|429)/.test(trouble);
+    const own = (trouble) => !/^elsewhere: http:\/\/localhost:/.test(trouble) && !trouble.startsWith(`elsewhere: ${app.origin}/`) && !/status of (401|403|429)/.test(trouble);
     assert.deepEqual(troubles.filter(own), []);
   } finally {
     await close();
@@ -207,6 +207,17 @@ describe('signing in to an app', () => {
       { script: false },
     ));
 
+  // contract I22.2
+  test('under another name of the same machine the form is refused, and says where the hub is', () =>
+    visit(async (page) => {
+      await page.goto(`${hub.origin.replace('127.0.0.1', 'localhost')}/sign-in`);
+      assert.equal((await fill(page)).status(), 403);
+      await leading(page, () => page.click('main a'));
+      assert.equal(page.url(), `${hub.origin}/sign-in`);
+      await fill(page);
+      assert.equal(page.url(), `${hub.origin}/`);
+    }));
+
   // contract I21.1
   test('prompt=none shows no page, and prompt=login shows the form to whoever is signed in', () =>
     visit(async (page) => {
@@ -312,6 +323,27 @@ describe('the account page', () => {
         assert.match(await textOf(here, '[role=status]'), /signed out everywhere/);
         await there.reload();
         assert.equal(there.url(), `${hub.origin}/sign-in`);
+      }),
+    ));
+
+  // contract I22.20
+  test('needs no mouse, and names what each button signs out', () =>
+    visit((here) =>
+      visit(async (there) => {
+        await signIn(there);
+        await signIn(here);
+        await here.reload();
+        const labels = [];
+        for (let step = 0; step < 40; step += 1) {
+          await here.keyboard.press('Tab');
+          const label = await here.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.textContent);
+          labels.push(label);
+          if (label === 'Sign out everywhere') break;
+        }
+        assert.equal(labels[0], 'Sign out');
+        assert.ok(labels.includes('Sign out Chrome on Linux, used just now'), labels.join(', '));
+        await leading(here, () => here.keyboard.press('Enter'));
+        assert.match(await textOf(here, '[role=status]'), /signed out everywhere/);
       }),
     ));
 
