@@ -378,6 +378,7 @@ describe('the account page', () => {
       assert.equal(page.url(), `${hub.origin}/`);
       await page.goto(link);
       assert.match(await textOf(page, '[role=alert]'), /unknown, expired or used/);
+      assert.match(await textOf(page, 'main'), /Ask whoever sent it for a new one/);
     }));
 });
 

@@ -104,14 +104,15 @@ impl Keyring {
         Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
     }
 
-    /// Reads the ring again: another replica may have announced, promoted or dropped a key.
-    pub(super) async fn refresh(&self, records: &Records) -> Result<(), store::Error> {
-        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(()) };
+    /// Reads the ring again: another replica may have announced, promoted or dropped a key. Gives why the ring cannot be used, in which
+    /// case the keys of before serve on.
+    pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
+        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(None) };
         match of_ring(&self.files, Some(&self.current().signing), &ring) {
             Ok(keys) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys),
-            Err(problem) => tracing::error!("{problem}"),
+            Err(problem) => return Ok(Some(problem)),
         }
-        Ok(())
+        Ok(None)
     }
 
     pub(super) fn current(&self) -> Arc<Keys> {

@@ -28,7 +28,10 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
         Method::POST => set(hub, request).await,
         _ => Err(Fault::Method("GET, POST")),
     };
-    answered.unwrap_or_else(|fault| pages::refusal(&fault))
+    answered.unwrap_or_else(|fault| match &fault {
+        Fault::Rule(error) if *error == DEAD => pages::dead_link(&fault),
+        _ => pages::refusal(&fault),
+    })
 }
 
 async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {

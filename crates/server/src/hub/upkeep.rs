@@ -14,6 +14,7 @@ const PURGE_EVERY: u32 = 60;
 /// Works until the process ends.
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
+    let mut complaint = None;
     loop {
         if round.is_multiple_of(PURGE_EVERY) {
             match store::purge::purge(hub.records(), chance::now()).await {
@@ -23,8 +24,16 @@ pub(crate) async fn keep(hub: Hub) {
         }
         round = round.wrapping_add(1);
         tokio::time::sleep(KEYS).await;
-        if let Err(error) = hub.keys().refresh(hub.records()).await {
-            tracing::warn!(%error, "the keys could not be read again; those of before serve on");
+        match hub.keys().refresh(hub.records()).await {
+            // Said once, not every five seconds until somebody brings the file.
+            Ok(problem) if problem != complaint => {
+                if let Some(problem) = &problem {
+                    tracing::error!("{problem}");
+                }
+                complaint = problem;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "the keys could not be read again; those of before serve on"),
         }
     }
 }

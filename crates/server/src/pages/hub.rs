@@ -78,8 +78,18 @@ pub(crate) fn sign_in(page: &SignIn<'_>) -> Response<Body> {
 
 /// A refusal as a page.
 pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
+    explained(fault, &circumstances(fault))
+}
+
+/// A one-time link that is good for nothing any more.
+pub(crate) fn dead_link(fault: &Fault) -> Response<Body> {
+    let hint = "Ask whoever sent it for a new one. If you have set your password already, <a href=\"/sign-in\">sign in</a>.".to_owned();
+    let lead = "It works once, and for a limited time.";
+    explained(fault, &Circumstances { heading: "This link does not work any more", lead, hint })
+}
+
+fn explained(fault: &Fault, Circumstances { heading, lead, hint }: &Circumstances) -> Response<Body> {
     let (code, description) = fault.told();
-    let (heading, lead, hint) = circumstances(fault, code);
     let body = format!(
         "<div class=\"sheet\"><h1>{heading}</h1><p class=\"lead\">{lead}</p>{}<p>{hint}</p><p class=\"hint\">Error code: <code>{}</code></p></div>",
         alert(description),
@@ -93,25 +103,32 @@ pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
     response
 }
 
-/// What somebody who meets a refusal is told around it: what it is about, and what to do.
-fn circumstances(fault: &Fault, code: &str) -> (&'static str, &'static str, String) {
+/// What somebody who meets a refusal is told around it: what it is about, and what to do. The hint is markup.
+struct Circumstances {
+    heading: &'static str,
+    lead: &'static str,
+    hint: String,
+}
+
+fn circumstances(fault: &Fault) -> Circumstances {
     const BACK: &str =
         "Go back to the app you came from and try again. If it happens again, tell the people who run it what this page says.";
     const LATER: &str = "Nothing of what you did is lost. Wait a moment, then load this page again.";
-    match (fault, code) {
+    let told = |heading, lead, hint: &str| Circumstances { heading, lead, hint: hint.to_owned() };
+    match (fault, fault.told().0) {
         (_, "invalid_client") => {
-            ("This app is not known here", "An app sent you here to sign in, and this hub does not know it.", BACK.to_owned())
+            told("This app is not known here", "An app sent you here to sign in, and this hub does not know it.", BACK)
         }
         // Often nobody is to blame: the same hub was opened under another name, such as localhost in place of 127.0.0.1.
         (Fault::CrossOrigin(own), _) => {
             let own = escaped(own);
             let begin = format!("The address of this hub is <a href=\"{own}/\">{own}</a>. If you meant to do this, begin there.");
-            ("This was not sent from here", "The form came from a page at another address, so it was not looked at.", begin)
+            told("This was not sent from here", "The form came from a page at another address, so it was not looked at.", &begin)
         }
         (_, "server_error" | "temporarily_unavailable") => {
-            ("This does not work right now", "The fault is on our side, not on yours.", LATER.to_owned())
+            told("This does not work right now", "The fault is on our side, not on yours.", LATER)
         }
-        _ => ("This did not work", "The request that brought you here cannot be answered.", BACK.to_owned()),
+        _ => told("This did not work", "The request that brought you here cannot be answered.", BACK),
     }
 }
 
