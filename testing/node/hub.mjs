@@ -10,17 +10,17 @@ export const PASSWORD = 'correct horse battery staple';
 export const REDIRECT = 'http://127.0.0.1:9/callback';
 
 /** Starts a hub; what is returned has what `startServer` gives, and the client's id and secret. */
-export async function startHub() {
+export async function startHub({ name = 'Web', redirect = REDIRECT, environment = {} } = {}) {
   const secrets = {};
   const server = await startServer({
-    environment: { OAUTH_STRATEGY: 'local-provider' },
+    environment: { OAUTH_STRATEGY: 'local-provider', ...environment },
     prepare(program, options) {
       const run = (words, input) => execFileSync(program, words, { ...options, input, encoding: 'utf8' });
       run(['keys', 'generate']);
       run(['role', 'add', '--name', 'reader', '--permission', 'iam.account.get']);
       run(['account', 'add', '--username', USERNAME, '--email', 'ana@example.org', '--role', 'reader', '--password-stdin'], `${PASSWORD}\n`);
       const grants = ['authorization_code', 'refresh_token', 'password'].flatMap((grant) => ['--grant', grant]);
-      Object.assign(secrets, JSON.parse(run(['client', 'add', '--id', 'web', '--name', 'Web', '--redirect', REDIRECT, ...grants, '--json'])));
+      Object.assign(secrets, JSON.parse(run(['client', 'add', '--id', 'web', '--name', name, '--redirect', redirect, ...grants, '--json'])));
     },
   });
   return { ...server, clientId: secrets.id, clientSecret: secrets.secret };

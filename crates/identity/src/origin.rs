@@ -20,8 +20,15 @@ pub fn provenance(origin: &[&str], fetch_site: &[&str], own: &str) -> Provenance
     let origin_is_ours = match origin {
         [] => true,
         ["null"] => same_origin,
-        [one] => *one == own,
+        [one] => *one == spelled(own),
         _ => false,
     };
     if site_is_ours && origin_is_ours { Provenance::Own } else { Provenance::Foreign }
+}
+
+/// An origin as browsers spell it: in lower case, and without the port that its scheme has anyway. Operators need not.
+fn spelled(origin: &str) -> String {
+    let lower = origin.to_ascii_lowercase();
+    let usual = if lower.starts_with("https://") { ":443" } else { ":80" };
+    lower.strip_suffix(usual).map(str::to_owned).unwrap_or(lower)
 }

@@ -101,7 +101,7 @@ impl fmt::Debug for PasswordHash {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the password hash is in no accepted format, or its cost is out of bounds; accepted are Argon2 ($argon2id$…, $argon2i$…, $argon2d$…), \
-     bcrypt ($2a$…, $2b$…, $2y$…), scrypt ($scrypt$…, Django's scrypt$…) and PBKDF2 with SHA-1, SHA-256 or SHA-512 \
+     bcrypt ($2a$…, $2b$…, $2y$…, Django's bcrypt_sha256$$2b$…), scrypt ($scrypt$…, Django's scrypt$…) and PBKDF2 with SHA-1, SHA-256 or SHA-512 \
      ($pbkdf2-sha256$…, Django's pbkdf2_sha256$…)"
 )]
 pub struct UnknownFormat;

@@ -27,6 +27,9 @@ pub const PAIR: Allowance = Allowance { first_delay: 5, longest_seconds: 900 };
 pub const ADDRESS: Allowance = Allowance { first_delay: 50, longest_seconds: 900 };
 /// For one name from everywhere: tenfold.
 pub const ACCOUNT: Allowance = Allowance { first_delay: 50, longest_seconds: 30 };
+/// For the secret of one client from one address. It is random and cannot be guessed, so this keeps a guesser from being busy here, and
+/// leaves room for a deployment whose processes come up with an old one.
+pub const CLIENT: Allowance = Allowance { first_delay: 50, longest_seconds: 900 };
 /// After so long without a failure a counter begins anew.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;
 
@@ -39,7 +42,7 @@ pub enum Counter<'a> {
     Address(&'a str),
     /// A name.
     Account(&'a str),
-    /// A client's id from an address: its secret is guessed like a password, and counted as [`Evidence::pair`].
+    /// A client's id from an address, judged by [`judge_client`].
     Client(&'a str, &'a str),
 }
 
@@ -131,14 +134,22 @@ pub enum Verdict {
     Wait(i64),
 }
 
+impl Verdict {
+    fn after(seconds: i64) -> Self {
+        if seconds == 0 { Verdict::Try } else { Verdict::Wait(seconds) }
+    }
+}
+
 /// Judges an attempt.
 pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
     let account = match evidence.address_is {
         Familiarity::Familiar => 0,
         Familiarity::Strange => evidence.account.wait(ACCOUNT, now),
     };
-    match evidence.pair.wait(PAIR, now).max(evidence.address.wait(ADDRESS, now)).max(account) {
-        0 => Verdict::Try,
-        seconds => Verdict::Wait(seconds),
-    }
+    Verdict::after(evidence.pair.wait(PAIR, now).max(evidence.address.wait(ADDRESS, now)).max(account))
+}
+
+/// Judges one more failure of a client. A right secret is never judged: nobody can shut a client out by failing in its name.
+pub fn judge_client(failures: Failures, now: Moment) -> Verdict {
+    Verdict::after(failures.wait(CLIENT, now))
 }

@@ -8,6 +8,7 @@ mod account_page;
 mod authorize;
 mod clients;
 mod credentials;
+mod device;
 mod grants;
 mod hasher;
 mod incoming;

@@ -154,6 +154,26 @@ fn every_trap_is_cited_by_a_test() {
 }
 
 #[test]
+fn every_attack_is_made_by_a_test_and_every_citation_names_one() {
+    let document = read("docs/attacks.md");
+    let numbered = document.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    let rows: BTreeSet<usize> = numbered.filter_map(|(number, _)| number.parse().ok()).collect();
+    assert!(rows.len() >= 50, "only {} rows were found in docs/attacks.md", rows.len());
+    let cited: Vec<(String, usize)> = tests()
+        .iter()
+        .flat_map(|(path, text)| cited(text, "attack ", is_trap).into_iter().map(|number| (path.clone(), number)))
+        .filter_map(|(path, number)| Some((path, number.parse().ok()?)))
+        .collect();
+    let unknown: Vec<String> =
+        cited.iter().filter(|(_, number)| !rows.contains(number)).map(|(path, number)| format!("{path}: attack {number}")).collect();
+    none("citations of attacks that docs/attacks.md does not list", &unknown);
+    let named: BTreeSet<usize> = cited.iter().map(|(_, number)| *number).collect();
+    // What only a satellite meets is made by its own tests.
+    let uncited: Vec<String> = rows.iter().filter(|row| !named.contains(row) && **row != 44).map(|row| format!("attack {row}")).collect();
+    none("attacks that no test makes", &uncited);
+}
+
+#[test]
 fn the_pure_crates_know_no_runtime_no_driver_no_environment_and_no_clock() {
     for name in ["query", "identity"] {
         let manifest = read(format!("crates/{name}/Cargo.toml"));

@@ -2,7 +2,7 @@
 //! as a thousand.
 
 use identity::moment::Moment;
-use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge};
+use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge, judge_client};
 use uuid::Uuid;
 
 use crate::Error;
@@ -65,12 +65,16 @@ pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Re
     Ok(Ok(Attempt { at: now, before }))
 }
 
-/// Counts a failure, whatever the verdict would be: of a client, which is judged before its secret is compared.
-pub async fn record(records: &Records, watch: &Watch, now: Moment) -> Result<(), Error> {
+/// Judges a client that showed a wrong secret, and counts that unless it is told to wait.
+pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Result<Verdict, Error> {
     let mut transaction = records.begin().await?;
     let before = hold(&mut transaction, watch, now).await?;
-    write(&mut transaction, watch, counters(watch, &before).map(|(_, failures)| failures.failed(now))).await?;
-    transaction.commit().await
+    let verdict = judge_client(before.pair, now);
+    if verdict == Verdict::Try {
+        write(&mut transaction, watch, [before.pair.failed(now)].into_iter()).await?;
+        transaction.commit().await?;
+    }
+    Ok(verdict)
 }
 
 /// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on.

@@ -7,8 +7,9 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::pbkdf2;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
 
-use crate::opaque::equal;
+use crate::opaque::{equal, sha256};
 use crate::password::Password;
 use crate::password::phc::Phc;
 
@@ -24,12 +25,20 @@ const OUTPUT_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 pub(crate) enum Foreign {
     /// Argon2 in any variant.
     Argon2 { algorithm: Algorithm, version: Version, cost: [u32; 3], salt: Vec<u8>, output: Vec<u8> },
-    /// bcrypt, as its library reads it.
-    Bcrypt(String),
+    /// bcrypt, as its library reads it, of the password or of what was made of it before.
+    Bcrypt(Before, String),
     /// scrypt.
     Scrypt { logarithm: u8, block: u32, lanes: u32, salt: Vec<u8>, output: Vec<u8> },
     /// PBKDF2 with HMAC.
     Pbkdf2 { hash: Hash, iterations: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
+}
+
+/// What is done to a password before it is hashed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    Nothing,
+    /// Its SHA-256 in hexadecimal, so that bcrypt, which reads 72 bytes, sees all of it: Django's `bcrypt_sha256`.
+    Sha256,
 }
 
 /// The hash below PBKDF2's HMAC.
@@ -48,9 +57,13 @@ impl Foreign {
         }
         // Django writes its name for the algorithm before the PHC string.
         let text = text.strip_prefix("argon2").filter(|rest| rest.starts_with("$argon2")).unwrap_or(text);
-        let text = text.strip_prefix("bcrypt$").filter(|rest| rest.starts_with("$2")).unwrap_or(text);
+        let (before, text) = match ["bcrypt$", "bcrypt_sha256$"].map(|name| text.strip_prefix(name).filter(|rest| rest.starts_with("$2"))) {
+            [Some(rest), _] => (Before::Nothing, rest),
+            [_, Some(rest)] => (Before::Sha256, rest),
+            [None, None] => (Before::Nothing, text),
+        };
         let found = match text.split('$').nth(usize::from(text.starts_with('$')))? {
-            "2a" | "2b" | "2y" => bcrypt(text),
+            "2a" | "2b" | "2y" => bcrypt(before, text),
             "scrypt" | "pbkdf2" | "pbkdf2-sha1" | "pbkdf2-sha256" | "pbkdf2-sha512" | "argon2id" | "argon2i" | "argon2d"
                 if text.starts_with('$') =>
             {
@@ -70,7 +83,10 @@ impl Foreign {
                 let hasher = Argon2::new(*algorithm, *version, parameters);
                 hasher.hash_password_into(password.bytes(), salt, &mut found).is_ok() && equal(&found, output)
             }
-            Foreign::Bcrypt(text) => ::bcrypt::verify(password.bytes(), text).unwrap_or(false),
+            Foreign::Bcrypt(Before::Nothing, text) => ::bcrypt::verify(password.bytes(), text).unwrap_or(false),
+            Foreign::Bcrypt(Before::Sha256, text) => {
+                ::bcrypt::verify(hexadecimal(&sha256(password.bytes())).as_bytes(), text).unwrap_or(false)
+            }
             Foreign::Scrypt { logarithm, block, lanes, salt, output } => {
                 let mut found = vec![0; output.len()];
                 let Ok(parameters) = ::scrypt::Params::new(*logarithm, *block, *lanes) else { return false };
@@ -97,7 +113,7 @@ impl Foreign {
                     && salt.len() >= argon2::MIN_SALT_LEN
                     && Params::new(*memory, *passes, *lanes, Some(output.len())).is_ok()
             }
-            Foreign::Bcrypt(_) => true,
+            Foreign::Bcrypt(..) => true,
             Foreign::Scrypt { logarithm, block, lanes, output, .. } => {
                 let memory = 1_u64.checked_shl(u32::from(*logarithm)).and_then(|n| n.checked_mul(u64::from(*block)));
                 memory.is_some_and(|blocks| (1..=MOST_MEMORY_KIB * 8).contains(&blocks))
@@ -111,11 +127,17 @@ impl Foreign {
 }
 
 /// `$2b$12$` and 53 characters.
-fn bcrypt(text: &str) -> Option<Foreign> {
+fn bcrypt(before: Before, text: &str) -> Option<Foreign> {
     let (cost, rest) = text.get(4..)?.split_once('$')?;
     let cost_fits = cost.len() == 2 && (4..=MOST_BCRYPT_COST).contains(&cost.parse().ok()?);
     let whole = rest.len() == 53 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'/');
-    (cost_fits && whole && text.parse::<::bcrypt::HashParts>().is_ok()).then(|| Foreign::Bcrypt(text.to_owned()))
+    (cost_fits && whole && text.parse::<::bcrypt::HashParts>().is_ok()).then(|| Foreign::Bcrypt(before, text.to_owned()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> Zeroizing<String> {
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    Zeroizing::new(nibbles.map(|nibble| DIGITS[usize::from(nibble)]).collect())
 }
 
 fn phc(text: &Phc<'_>) -> Option<Foreign> {

@@ -117,3 +117,20 @@ fn a_post_of_another_page_is_told_from_one_of_ours() {
         assert_eq!(provenance(&origin, &site, own), Provenance::Foreign, "{origin:?} {site:?}");
     }
 }
+
+// contract I10.2
+#[test]
+fn an_origin_is_ours_however_its_operator_spells_it() {
+    for (own, sent) in [
+        ("https://Hub.Example", "https://hub.example"),
+        ("https://hub.example:443", "https://hub.example"),
+        ("http://hub.example:80", "http://hub.example"),
+        ("https://hub.example:80", "https://hub.example:80"),
+        ("http://[::1]:80", "http://[::1]"),
+    ] {
+        assert_eq!(provenance(&[sent], &[], own), Provenance::Own, "{own}");
+    }
+    for (own, sent) in [("https://hub.example:8443", "https://hub.example"), ("http://hub.example:443", "http://hub.example")] {
+        assert_eq!(provenance(&[sent], &[], own), Provenance::Foreign, "{own}");
+    }
+}

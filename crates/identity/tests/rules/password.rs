@@ -58,6 +58,9 @@ fn hashes_from_elsewhere_are_compared_and_then_made_anew() {
         ("$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("bcrypt$$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
+        // As Django 5.2 writes it
+        ("bcrypt_sha256$$2b$05$CCCCCCCCCCCCCCCCCCCCC.bdNwF18LmuBgx.3vdUAHc5aN/.UHaVC", "lètmein"),
+        ("bcrypt_sha256$$2b$05$CCCCCCCCCCCCCCCCCCCCC.jkGMyGDwQEPkW62gDnVEt5vQ5TQY40W", "correct horse"),
         // Argon2, from the reference implementation's tests
         ("$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc", "password"),
         ("$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA", "password"),
@@ -124,4 +127,12 @@ fn an_unknown_format_or_a_cost_out_of_bounds_is_refused_with_the_list_of_what_is
             assert!(refused.contains(name), "{hash}: {refused}");
         }
     }
+}
+
+// contract I7.3
+#[test]
+fn all_of_a_long_password_counts_where_it_was_made_shorter_first() {
+    let hash = "bcrypt_sha256$$2b$05$CCCCCCCCCCCCCCCCCCCCC.ySq28cyu5WMJkog0C9MAckTbsEq7.5K";
+    assert_eq!(compared(hash, &"x".repeat(200)), Verdict::Matches { rehash: Rehash::Needed });
+    assert_eq!(compared(hash, &"x".repeat(199)), Verdict::Differs);
 }

@@ -1,6 +1,8 @@
 //! How fast passwords may be guessed.
 
-use identity::throttle::{ACCOUNT, ADDRESS, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge};
+use identity::throttle::{
+    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge, judge_client,
+};
 
 use crate::support::{NOW, seconds};
 
@@ -82,4 +84,14 @@ fn a_counter_is_kept_under_a_digest_of_what_it_is_about() {
         assert_ne!(key, other.key());
     }
     assert_ne!(Counter::Pair("a b", "c").key(), Counter::Pair("a", "b c").key());
+}
+
+// attack 28 // contract I20.20
+#[test]
+fn a_client_may_fail_for_a_while_before_it_is_told_to_wait() {
+    assert_eq!(judge_client(failures(CLIENT.first_delay - 1), NOW), Verdict::Try);
+    assert_eq!(judge_client(failures(CLIENT.first_delay), NOW), Verdict::Wait(2));
+    assert_eq!(judge_client(failures(u32::MAX), NOW), Verdict::Wait(CLIENT.longest_seconds));
+    assert_eq!(judge_client(failures(u32::MAX), seconds(FORGOTTEN_SECONDS)), Verdict::Try);
+    assert_ne!(Counter::Client("ana", "192.0.2.1").key(), Counter::Pair("ana", "192.0.2.1").key(), "a client is no account");
 }

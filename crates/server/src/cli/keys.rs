@@ -31,11 +31,14 @@ pub(super) enum Action {
     },
     /// Take the next step of a rotation: announce a new key; five minutes later, let it sign and retire the old one
     #[command(
-        after_help = "Example:\n  peristyle keys rotate   # makes oauth-private.key.next and announces it\n  peristyle keys rotate   # five minutes later: it signs"
+        after_help = "Example:\n  peristyle keys rotate   # makes oauth-private.key.next and announces it\n  peristyle keys rotate   # five minutes later: it signs\n  peristyle keys rotate --after 1h   # if verifiers keep the key set for an hour"
     )]
     Rotate {
-        /// Let the announced key sign although verifiers may not know it yet
-        #[arg(long)]
+        /// How long the key must have been announced before it signs: as long as verifiers keep the key set
+        #[arg(long, default_value_t = ANNOUNCED_SECONDS, value_parser = seconds)]
+        after: i64,
+        /// Let the announced key sign although verifiers may not know it yet: --after 0s
+        #[arg(long, conflicts_with = "after")]
         now: bool,
     },
 }
@@ -49,11 +52,24 @@ fn length(text: &str) -> Result<KeyLength, String> {
     }
 }
 
+/// `90`, `90s`, `5m` or `1h`, up to a week.
+fn seconds(text: &str) -> Result<i64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3_600),
+        _ => None,
+    };
+    let number = digits.parse::<u32>().ok().zip(unit).map(|(number, unit)| i64::from(number) * unit);
+    number.filter(|seconds| *seconds <= 7 * 86_400).ok_or_else(|| "a time such as 30s, 5m or 1h is expected, a week at most".to_owned())
+}
+
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
     let output = arguments.output();
     match arguments.action {
         Action::Generate { out, bits } => generate(&out, bits, output),
-        Action::Rotate { now } => rotate(config, if now { 0 } else { ANNOUNCED_SECONDS }, output).await,
+        Action::Rotate { after, now } => rotate(config, if now { 0 } else { after }, output).await,
     }
 }
 
@@ -142,12 +158,17 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         moved(&next, path)
     } else {
         format!(
-            "key {name} is announced; its private half is {}. Bring the file to every replica, and in five minutes run this again",
-            next.display()
+            "key {name} is announced; its private half is {}. Bring the file to every replica, and run this again when {} has passed",
+            next.display(),
+            told(announced_seconds)
         )
     };
     let keys: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();
     Ok(desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys })))
+}
+
+fn told(seconds: i64) -> String {
+    if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") }
 }
 
 /// The new key takes the place of the old one, whose private half nobody needs any more, and so does its public half where there is one.

@@ -25,8 +25,8 @@ pub(crate) enum Fault {
     TooLarge,
     /// A body that did not come whole or in time.
     Body,
-    /// Posted by a page of somebody else.
-    CrossOrigin,
+    /// Posted by a page of somebody else; this is our own origin.
+    CrossOrigin(String),
     /// Too many failures: so many seconds to wait.
     Throttled(i64),
     /// Too many passwords are being hashed.
@@ -77,7 +77,7 @@ impl Fault {
             Fault::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
             Fault::TooLarge => (request, "the body is too large"),
             Fault::Body => (request, "the body did not arrive whole and in time"),
-            Fault::CrossOrigin => (request, "the request was made by a page of another origin"),
+            Fault::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
             Fault::Throttled(_) => (later, "too many failed attempts; try again later"),
             Fault::Busy => (later, "too many sign-ins at once; try again shortly"),
             Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
@@ -94,7 +94,7 @@ impl Fault {
             Fault::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::Body => StatusCode::BAD_REQUEST,
-            Fault::CrossOrigin => StatusCode::FORBIDDEN,
+            Fault::CrossOrigin(_) => StatusCode::FORBIDDEN,
             Fault::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Fault::Busy | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 StatusCode::SERVICE_UNAVAILABLE

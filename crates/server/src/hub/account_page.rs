@@ -1,29 +1,31 @@
 //! `/`: who is signed in, their sessions, and what they can do about both.
 
-use std::fmt::Write;
-
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
-use identity::event::{Change, Event, Record};
+use identity::form;
 use identity::parameters::Parameters;
 use identity::password::Password;
 use identity::session::{Ending, LiveSession};
+use store::sessions::Seen;
 use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub::{self as pages, escaped};
+use crate::pages::hub::{self as pages, AccountPage, ChangeRefused, Field, Here, Notice, SessionLine};
 
+use super::credentials::{self, Renewal};
 use super::incoming::{self, Sender};
-use super::{Hub, credentials, name_of, session};
+use super::{Hub, device, name_of, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the present password is wrong");
-const SHORT: Error = Error::new(ErrorCode::InvalidGrant, "a password has 8 characters at least and 1024 bytes at most");
+const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such action");
+/// A list of more would be read by nobody; a program that signs in again and again makes any number.
+const SHOWN: usize = 50;
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     let answered = match *request.method() {
@@ -37,43 +39,33 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     answered.unwrap_or_else(|fault| pages::refusal(&fault))
 }
 
-async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&Fault>) -> Result<Response<Body>, Fault> {
+async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> Result<Response<Body>, Fault> {
     let Some((live, account)) = session::live(hub, sender).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
-    let mut rows = String::new();
-    for seen in store::sessions::of_account(hub.records(), account.id, chance::now()).await? {
-        let id = seen.session.id;
-        let here = if id == live.id() { " (this one)" } else { "" };
-        // Writing to a String cannot fail.
-        _ = write!(
-            rows,
-            "<li><span>{}{here}<small>last used {} from {}</small></span><form method=\"post\" action=\"/\">\
-             <input type=\"hidden\" name=\"action\" value=\"end\"><input type=\"hidden\" name=\"session\" value=\"{id}\">\
-             <button class=\"small\" type=\"submit\">End</button></form></li>",
-            escaped(seen.device.as_deref().unwrap_or("unknown device")),
-            ago(chance::now().since(seen.last_used_at)),
-            escaped(seen.address.as_deref().unwrap_or("somewhere")),
-        );
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let mut seen = store::sessions::of_account(hub.records(), account.id, chance::now()).await?;
+    // The session one is in comes first, however many there are.
+    seen.sort_by_key(|seen| seen.session.id != live.id());
+    let page = AccountPage {
+        name: name_of(&account),
+        email: account.email.as_deref(),
+        more: seen.len().saturating_sub(SHOWN),
+        sessions: seen.into_iter().take(SHOWN).map(|seen| line(seen, live)).collect(),
+        notice: Notice::from_word(parameters.get("done")).filter(|_| refusal.is_none()),
+        refusal,
+    };
+    Ok(pages::account(&page))
+}
+
+fn line(seen: Seen, live: LiveSession) -> SessionLine {
+    SessionLine {
+        id: seen.session.id,
+        here: if seen.session.id == live.id() { Here::Yes } else { Here::No },
+        device: device::name(seen.device.as_deref()),
+        used: ago(chance::now().since(seen.last_used_at)),
+        address: seen.address,
     }
-    let email = account.email.as_deref().map_or_else(String::new, |email| format!("<p>{}</p>", escaped(email)));
-    let refused = refusal.map_or_else(String::new, |fault| pages::refused(fault.told().1));
-    let body = format!(
-        "<h1>{}</h1>{email}{refused}<h2>Sessions</h2><ul>{rows}</ul>\
-         <form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"everywhere\"><button type=\"submit\">Sign out everywhere</button></form>\
-         <h2>Change password</h2><form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"password\">\
-         <input type=\"hidden\" name=\"username\" autocomplete=\"username\" value=\"{}\">\
-         <label for=\"present\">Present password</label><input id=\"present\" name=\"present\" type=\"password\" autocomplete=\"current-password\" required>\
-         <label for=\"chosen\">New password</label><input id=\"chosen\" name=\"chosen\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required>\
-         <button type=\"submit\">Change password</button></form>",
-        escaped(name_of(&account)),
-        escaped(name_of(&account)),
-    );
-    let mut response = pages::document("Your account", "wide", &body);
-    if let Some(fault) = refusal {
-        fault.mark(&mut response);
-    }
-    Ok(response)
 }
 
 async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -83,47 +75,58 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
     match body.get("action") {
-        Some("end") => end_one(hub, &sender, &account, body.get("session")).await?,
+        Some("end") => end_one(hub, &sender, (&account, live), body.get("session")).await,
         Some("everywhere") => {
             store::endings::end(hub.records(), &Ending::LogoutEverywhere(account.id), None, sender.occasion()).await?;
-            let mut response = redirect(Redirection::SeeOther, "/sign-in");
-            response.headers_mut().insert(SET_COOKIE, session::farewell(hub)?);
-            return Ok(response);
+            goodbye(hub, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
-        Some("password") => {
-            if let Err(fault) = change(hub, &sender, (&account, live), &body).await {
-                return shown(hub, &sender, Some(&fault)).await;
-            }
-        }
-        _ => return Err(UNKNOWN.into()),
+        Some("password") => match change(hub, &sender, (&account, live), &body).await {
+            Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))),
+            Err(refused) => shown(hub, &sender, Some(&refused)).await,
+        },
+        _ => Err(UNKNOWN.into()),
     }
-    Ok(redirect(Redirection::SeeOther, "/"))
+}
+
+/// Leads on without the cookie.
+fn goodbye(hub: &Hub, address: &str) -> Result<Response<Body>, Fault> {
+    let mut response = redirect(Redirection::SeeOther, address);
+    response.headers_mut().insert(SET_COOKIE, session::farewell(hub)?);
+    Ok(response)
 }
 
 /// Ends one session, if it is the account's own.
-async fn end_one(hub: &Hub, sender: &Sender, account: &Account, id: Option<&str>) -> Result<(), Fault> {
+async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), id: Option<&str>) -> Result<Response<Body>, Fault> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
     let sessions = store::sessions::of_account(hub.records(), account.id, chance::now()).await?;
     if sessions.iter().any(|seen| seen.session.id == id) {
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
     }
-    Ok(())
+    if id == live.id() {
+        return goodbye(hub, "/sign-in");
+    }
+    Ok(redirect(Redirection::SeeOther, &Notice::SessionEnded.at("/")))
 }
 
 /// Sets a new password, for who knows the present one; it ends everything but this session.
-async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), body: &Parameters) -> Result<(), Fault> {
-    let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| WRONG)?;
-    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| SHORT)?;
-    // Behind the same throttle as a sign-in: a browser left open must not be a place to guess.
+async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), body: &Parameters) -> Result<(), ChangeRefused> {
+    let at = |field| move |fault| ChangeRefused { fault, field };
+    let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
+    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(SHORT.into()))?;
+    proven(hub, sender, account, present).await.map_err(at(Field::Present))?;
+    renewed(hub, sender, (account.id, live), chosen).await.map_err(at(Field::Chosen))
+}
+
+/// Behind the same throttle as a sign-in: a browser left open must not be a place to guess.
+async fn proven(hub: &Hub, sender: &Sender, account: &Account, present: Password) -> Result<(), Fault> {
     let judged = credentials::judge(hub, name_of(account), present, sender).await?;
-    judged.admitted().filter(|found| found.id == account.id).ok_or(WRONG)?;
+    judged.admitted().filter(|found| found.id == account.id).map(|_| ()).ok_or(WRONG.into())
+}
+
+async fn renewed(hub: &Hub, sender: &Sender, (account, live): (Uuid, LiveSession), chosen: Password) -> Result<(), Fault> {
     let hash = hub.hasher().admit()?.make(chosen).await?;
-    let ending = Ending::PasswordChanged { account: account.id, kept: Some(live.id()) };
-    let event = Event::Changed { record: Record::Account(account.id), change: Change::CredentialChanged, actor: Some(account.id) };
     let mut transaction = hub.records().begin().await?;
-    store::accounts::set_credential(&mut transaction, account.id, &hash, chance::now()).await?;
-    store::endings::carry_out(&mut transaction, &ending, chance::now()).await?;
-    store::events::append(&mut transaction, &event, sender.occasion()).await?;
+    credentials::renew(&mut transaction, &Renewal { account, hash: &hash, kept: Some(live.id()) }, sender).await?;
     transaction.commit().await?;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Lets a client prove itself, the same way at every endpoint that asks it to.
 
-use identity::client::{self, Client};
-use identity::error::{Error, ErrorCode};
+use identity::client::{Authenticated, Client, authenticate};
 use identity::event::Event;
 use identity::parameters::Parameters;
+use identity::throttle::Verdict;
 use identity::token_request::Credentials;
+use store::failures::Watch;
 
 use crate::chance;
 use crate::error::oauth::Fault;
@@ -26,20 +27,29 @@ impl Presented {
         Ok(Presented { found, credentials })
     }
 
-    /// Believes it, or refuses and says so in the log.
-    pub(super) async fn prove(&self, hub: &Hub, sender: &Sender) -> Result<client::Authenticated<'_>, Fault> {
-        match client::authenticate(self.found.as_ref(), self.credentials.secret(), chance::now()) {
-            Ok(client) => Ok(client),
-            Err(error) => Err(refused(hub, self.found.as_ref(), sender, error).await?),
-        }
+    /// Believes it, or refuses.
+    pub(super) async fn prove(&self, hub: &Hub, sender: &Sender) -> Result<Authenticated<'_>, Fault> {
+        prove(hub, sender, self.found.as_ref(), &self.credentials).await
     }
 }
 
-/// Notes that a client did not prove itself.
-pub(super) async fn refused(hub: &Hub, client: Option<&Client>, sender: &Sender, error: Error) -> Result<Fault, Fault> {
-    if error.code() == ErrorCode::InvalidClient {
-        let event = Event::ClientRefused { client: client.map(|client| client.id.clone()) };
-        store::events::append(hub.records(), &event, sender.occasion()).await?;
+/// Lets a client that was looked up prove itself; a failure is noted and counted, and after too many of them told to wait. Who shows the
+/// right secret is never asked about failures: it costs nothing, and nobody can shut a client out.
+pub(super) async fn prove<'c>(
+    hub: &Hub,
+    sender: &Sender,
+    client: Option<&'c Client>,
+    credentials: &Credentials,
+) -> Result<Authenticated<'c>, Fault> {
+    let error = match authenticate(client, credentials.secret(), chance::now()) {
+        Ok(client) => return Ok(client),
+        Err(error) => error,
+    };
+    let event = Event::ClientRefused { client: client.map(|client| client.id.clone()) };
+    store::events::append(hub.records(), &event, sender.occasion()).await?;
+    let watch = Watch::client(credentials.id(), &sender.address);
+    match store::failures::client_failed(hub.records(), &watch, chance::now()).await? {
+        Verdict::Try => Err(error.into()),
+        Verdict::Wait(seconds) => Err(Fault::Throttled(seconds)),
     }
-    Ok(error.into())
 }

@@ -2,10 +2,13 @@
 //! sign-in page and the password grant both come here.
 
 use identity::account::Account;
-use identity::event::{Event, SignInRefusal};
-use identity::password::{Password, Verdict};
+use identity::event::{Change, Event, Record, SignInRefusal};
+use identity::password::{Password, PasswordHash, Verdict};
+use identity::session::Ending;
 use identity::throttle;
 use store::failures::Watch;
+use store::records::Transaction;
+use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::Fault;
@@ -61,4 +64,23 @@ pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Se
         store::events::append(records, &Event::SignInRefused { account: id, reason }, sender.occasion()).await?;
     }
     Ok(judged)
+}
+
+/// Somebody's new password, and the session, if any, that lives on.
+#[derive(Debug)]
+pub(super) struct Renewal<'a> {
+    pub(super) account: Uuid,
+    pub(super) hash: &'a PasswordHash,
+    pub(super) kept: Option<Uuid>,
+}
+
+/// Sets a password that its owner chose. What was granted before ends, and all of it is noted.
+pub(super) async fn renew(transaction: &mut Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<(), store::Error> {
+    let Renewal { account, hash, kept } = *renewal;
+    let occasion = sender.occasion();
+    store::accounts::set_credential(&mut *transaction, account, hash, occasion.now).await?;
+    let over = store::endings::carry_out(transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
+    let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
+    store::events::append(&mut *transaction, &event, occasion).await?;
+    store::endings::note(transaction, &over, occasion).await
 }

@@ -1,6 +1,6 @@
 //! The grants, carried out: rows looked up, `identity` asked, and what it decides saved by the store in one transaction.
 
-use identity::client::{Authenticated, Client, GrantType, authenticate};
+use identity::client::{Authenticated, Client, GrantType};
 use identity::error::{Error, ErrorCode};
 use identity::event::Event;
 use identity::grant::{Fresh, Issue, authorization_code, password, refresh_token};
@@ -46,10 +46,7 @@ impl Desk<'_> {
     }
 
     async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
-        let proven = match authenticate(client, self.credentials.secret(), chance::now()) {
-            Ok(proven) => proven,
-            Err(error) => return Err(clients::refused(self.hub, client, self.sender, error).await?),
-        };
+        let proven = clients::prove(self.hub, self.sender, client, self.credentials).await?;
         match GrantRequest::read(proven, self.body) {
             Ok(request) => Ok((proven, request)),
             Err(error) => Err(self.refuse(proven, None, error).await?),

@@ -53,7 +53,7 @@ impl Sender {
     pub(crate) fn refuse_foreign(&self, hub: &Hub) -> Result<(), Fault> {
         match provenance(&self.values(&ORIGIN), &self.values(&SEC_FETCH_SITE), hub.issuer()) {
             Provenance::Own => Ok(()),
-            Provenance::Foreign => Err(Fault::CrossOrigin),
+            Provenance::Foreign => Err(Fault::CrossOrigin(hub.issuer().to_owned())),
         }
     }
 

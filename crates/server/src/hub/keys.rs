@@ -100,18 +100,19 @@ impl Keyring {
     pub(super) async fn open(files: KeyFiles, records: &Records) -> Result<Self, BootError> {
         let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
         let ring = register(&files, records).await.map_err(failed)?;
-        let keys = of_ring(&files, &ring).map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
+        let keys = of_ring(&files, None, &ring).map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
         Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
     }
 
-    /// Reads the ring again: another replica may have announced, promoted or dropped a key.
-    pub(super) async fn refresh(&self, records: &Records) -> Result<(), store::Error> {
-        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(()) };
-        match of_ring(&self.files, &ring) {
+    /// Reads the ring again: another replica may have announced, promoted or dropped a key. Gives why the ring cannot be used, in which
+    /// case the keys of before serve on.
+    pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
+        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(None) };
+        match of_ring(&self.files, Some(&self.current().signing), &ring) {
             Ok(keys) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys),
-            Err(problem) => tracing::error!("{problem}"),
+            Err(problem) => return Ok(Some(problem)),
         }
-        Ok(())
+        Ok(None)
     }
 
     pub(super) fn current(&self) -> Arc<Keys> {
@@ -152,10 +153,12 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     Ok(ring)
 }
 
-fn of_ring(files: &KeyFiles, ring: &KeyRing) -> Result<Keys, String> {
+/// What signs and what is published by a ring. The key in use until now is not read from its file again.
+fn of_ring(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Keys, String> {
     let signing = ring.records().iter().find(|record| matches!(record.state, KeyState::Signing { .. }));
     let signing = signing.ok_or("the database names no key that signs")?;
-    let private = files.find(signing.key.id()).ok_or_else(|| {
+    let held = in_use.filter(|key| key.public().id() == signing.key.id()).cloned();
+    let private = held.or_else(|| files.find(signing.key.id())).ok_or_else(|| {
         format!("the key that signs is {}, and neither {} nor its .next holds it", signing.key.id(), files.path.display())
     })?;
     let set = ring.published(chance::now()).map_err(|fault| format!("the key set {fault}"))?;

@@ -4,21 +4,20 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
+use identity::account::Account;
 use identity::error::{Error, ErrorCode};
-use identity::event::{Change, Event, Record};
 use identity::form;
 use identity::link::LinkRecord;
 use identity::opaque::LinkToken;
 use identity::parameters::Parameters;
 use identity::password::Password;
-use identity::session::Ending;
-use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub as pages;
+use crate::pages::hub::{self as pages, Notice};
 
-use super::{Hub, incoming};
+use super::credentials::{self, Renewal};
+use super::{Hub, incoming, name_of};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
 const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
@@ -29,14 +28,17 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
         Method::POST => set(hub, request).await,
         _ => Err(Fault::Method("GET, POST")),
     };
-    answered.unwrap_or_else(|fault| pages::refusal(&fault))
+    answered.unwrap_or_else(|fault| match &fault {
+        Fault::Rule(error) if *error == DEAD => pages::dead_link(&fault),
+        _ => pages::refusal(&fault),
+    })
 }
 
 async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let sender = incoming::bare(hub, request);
     let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
-    let (token, _) = opened(hub, &parameters).await?;
-    Ok(pages::set_password(&token.expose(), None))
+    let (token, account) = opened(hub, &parameters).await?;
+    Ok(pages::set_password(&token.expose(), name_of(&account), None))
 }
 
 async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -44,26 +46,23 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     sender.refuse_foreign(hub)?;
     let (token, account) = opened(hub, &body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
-        return Ok(pages::set_password(&token.expose(), Some(&SHORT.into())));
+        return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&SHORT.into())));
     };
     let hash = hub.hasher().admit()?.make(password).await?;
-    let now = chance::now();
     let mut transaction = hub.records().begin().await?;
-    if !store::links::take(&mut transaction, &token.digest(), now).await? {
+    if !store::links::take(&mut transaction, &token.digest(), chance::now()).await? {
         return Err(DEAD.into());
     }
-    store::accounts::set_credential(&mut transaction, account, &hash, now).await?;
-    store::endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: None }, now).await?;
-    let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
-    store::events::append(&mut transaction, &event, sender.occasion()).await?;
+    credentials::renew(&mut transaction, &Renewal { account: account.id, hash: &hash, kept: None }, &sender).await?;
     transaction.commit().await?;
-    Ok(redirect(Redirection::SeeOther, "/sign-in"))
+    Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in")))
 }
 
 /// The link that is shown, and whose password it sets.
-async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Uuid), Fault> {
+async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), Fault> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
     let row = store::links::load(hub.records(), &token.digest()).await?;
-    let account = LinkRecord::open(row.as_ref(), chance::now()).map_err(|_| DEAD)?;
-    Ok((token, account))
+    let id = LinkRecord::open(row.as_ref(), chance::now()).map_err(|_| DEAD)?;
+    let account = store::accounts::by_id(hub.records(), id).await?;
+    Ok((token, account.filter(|account| account.deleted_at.is_none()).ok_or(DEAD)?))
 }

@@ -12,7 +12,7 @@ use identity::parameters::Parameters;
 use identity::password::Password;
 
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub as pages;
+use crate::pages::hub::{self as pages, Notice};
 
 use super::incoming::{self, Sender};
 use super::{Hub, credentials, session};
@@ -34,7 +34,8 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
-    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: "", refusal: None }))
+    let notice = Notice::from_word(parameters.get("done"));
+    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: "", notice, refusal: None }))
 }
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -54,8 +55,8 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         }
         Err(fault @ (Fault::Rule(_) | Fault::Throttled(_) | Fault::Busy)) => {
             let app = app_of(hub, &continuation).await?;
-            let page = pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name, refusal: Some(&fault) };
-            Ok(pages::sign_in(&page))
+            let continuation = continuation.as_str();
+            Ok(pages::sign_in(&pages::SignIn { continuation, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
         }
         Err(fault) => Err(fault),
     }

@@ -1,6 +1,9 @@
 //! The hub's pages: the sign-in form, who is signed in, and refusals that a person can read. Plain documents without scripts; every text
 //! that is not ours goes through [`escaped`].
 
+mod account;
+mod notice;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{
@@ -14,10 +17,16 @@ use crate::boot::Service;
 use crate::error::oauth::Fault;
 use crate::tagged::Tagged;
 
-/// Nothing but our style, no script, no frame around us. Browsers apply `form-action` to the redirects after a post too, and those of a
-/// sign-in end at a client, so it names schemes and no hosts: it still keeps forms from running scripts.
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self' https: http:; frame-ancestors 'none'";
+pub(crate) use account::{AccountPage, ChangeRefused, Field, Here, SessionLine, account};
+pub(crate) use notice::Notice;
+
+/// Nothing but our style and our mark, no script, no frame around us. Browsers apply `form-action` to the redirects after a post too, and
+/// those of a sign-in end at a client, so it names schemes and no hosts: it still keeps forms from running scripts.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self' https: http:; \
+                      frame-ancestors 'none'";
 const STYLE: &str = "/sign-in/style.css";
+/// What a password needs, said before it is asked for.
+const PASSWORD_HINT: &str = "At least 8 characters. Several words in a row are easy to remember and hard to guess.";
 
 /// The files of the pages.
 pub(crate) fn routes() -> Router<Service> {
@@ -34,6 +43,8 @@ pub(crate) struct SignIn<'a> {
     pub(crate) app: Option<&'a str>,
     /// The name that was typed before.
     pub(crate) name: &'a str,
+    /// What has just been done.
+    pub(crate) notice: Option<Notice>,
     /// Why that did not do.
     pub(crate) refusal: Option<&'a Fault>,
 }
@@ -44,41 +55,47 @@ pub(crate) fn sign_in(page: &SignIn<'_>) -> Response<Body> {
         Some(app) => format!("to continue to <strong>{}</strong>", escaped(app)),
         None => "to your account".to_owned(),
     };
-    let refusal = page.refusal.map_or_else(String::new, |fault| refused(told(fault)));
-    let described = if page.refusal.is_some() { " aria-describedby=\"refusal\" aria-invalid=\"true\"" } else { "" };
+    let notice = page.notice.map_or_else(String::new, Notice::told);
+    let refusal = page.refusal.map_or_else(String::new, refused);
+    let described = if page.refusal.is_some() { INVALID } else { "" };
     // Who has typed a name already goes on with the password.
     let (first, second) = if page.name.is_empty() { (" autofocus", "") } else { ("", " autofocus") };
     let body = format!(
-        "<h1>Sign in</h1><p>{lead}</p>{refusal}\
+        "<div class=\"sheet\"><h1>Sign in</h1><p class=\"lead\">{lead}</p>{notice}{refusal}\
          <form method=\"post\" action=\"/sign-in\">\
          <input type=\"hidden\" name=\"continue\" value=\"{}\">\
          <label for=\"username\">Username or email</label>\
          <input id=\"username\" name=\"username\" type=\"text\" value=\"{}\" autocomplete=\"username\" autocapitalize=\"none\" spellcheck=\"false\" required{first}{described}>\
          <label for=\"password\">Password</label>\
          <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required{second}{described}>\
-         <button type=\"submit\">Sign in</button></form>",
+         <button class=\"primary\" type=\"submit\">Sign in</button></form></div>",
         escaped(page.continuation),
         escaped(page.name)
     );
     let title = page.app.map_or_else(|| "Sign in".to_owned(), |app| format!("Sign in to {app}"));
-    let mut response = document(&title, "", &body);
-    if let Some(fault) = page.refusal {
-        fault.mark(&mut response);
-    }
-    response
+    told(&title, "", &body, page.refusal)
 }
 
 /// A refusal as a page.
 pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
-    let (code, _) = fault.told();
+    explained(fault, &circumstances(fault))
+}
+
+/// A one-time link that is good for nothing any more.
+pub(crate) fn dead_link(fault: &Fault) -> Response<Body> {
+    let hint = "Ask whoever sent it for a new one. If you have set your password already, <a href=\"/sign-in\">sign in</a>.".to_owned();
+    let lead = "It works once, and for a limited time.";
+    explained(fault, &Circumstances { heading: "This link does not work any more", lead, hint })
+}
+
+fn explained(fault: &Fault, Circumstances { heading, lead, hint }: &Circumstances) -> Response<Body> {
+    let (code, description) = fault.told();
     let body = format!(
-        "<h1>This did not work</h1><p>The request that brought you here cannot be answered.</p>\
-         <p class=\"refusal\" role=\"alert\">{}</p><p>Go back to the app you came from and try again. If it happens again, tell its \
-         operator: <code>{}</code>.</p>",
-        escaped(&sentence(told(fault))),
+        "<div class=\"sheet\"><h1>{heading}</h1><p class=\"lead\">{lead}</p>{}<p>{hint}</p><p class=\"hint\">Error code: <code>{}</code></p></div>",
+        alert(description),
         escaped(code)
     );
-    let mut response = document("This did not work", "", &body);
+    let mut response = document(heading, "", &body);
     fault.mark(&mut response);
     // A browser would ask for a password of its own, over our page.
     response.headers_mut().remove(WWW_AUTHENTICATE);
@@ -86,22 +103,52 @@ pub(crate) fn refusal(fault: &Fault) -> Response<Body> {
     response
 }
 
-/// The form behind a one-time link. Its address is the link itself, so nobody is told where this page was.
-pub(crate) fn set_password(link: &str, refusal: Option<&Fault>) -> Response<Body> {
-    let refused = refusal.map_or_else(String::new, |fault| refused(told(fault)));
-    let body = format!(
-        "<h1>Choose a password</h1><p>It has at least 8 characters; longer is better.</p>{refused}\
-         <form method=\"post\" action=\"/password\"><input type=\"hidden\" name=\"link\" value=\"{}\">\
-         <label for=\"password\">New password</label>\
-         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required autofocus>\
-         <button type=\"submit\">Set password</button></form>",
-        escaped(link)
-    );
-    let mut response = document("Choose a password", "", &body);
-    if let Some(fault) = refusal {
-        fault.mark(&mut response);
+/// What somebody who meets a refusal is told around it: what it is about, and what to do. The hint is markup.
+struct Circumstances {
+    heading: &'static str,
+    lead: &'static str,
+    hint: String,
+}
+
+fn circumstances(fault: &Fault) -> Circumstances {
+    const BACK: &str =
+        "Go back to the app you came from and try again. If it happens again, tell the people who run it what this page says.";
+    const LATER: &str = "Nothing of what you did is lost. Wait a moment, then load this page again.";
+    let told = |heading, lead, hint: &str| Circumstances { heading, lead, hint: hint.to_owned() };
+    match (fault, fault.told().0) {
+        (_, "invalid_client") => {
+            told("This app is not known here", "An app sent you here to sign in, and this hub does not know it.", BACK)
+        }
+        // Often nobody is to blame: the same hub was opened under another name, such as localhost in place of 127.0.0.1.
+        (Fault::CrossOrigin(own), _) => {
+            let own = escaped(own);
+            let begin = format!("The address of this hub is <a href=\"{own}/\">{own}</a>. If you meant to do this, begin there.");
+            told("This was not sent from here", "The form came from a page at another address, so it was not looked at.", &begin)
+        }
+        (_, "server_error" | "temporarily_unavailable") => {
+            told("This does not work right now", "The fault is on our side, not on yours.", LATER)
+        }
+        _ => told("This did not work", "The request that brought you here cannot be answered.", BACK),
     }
-    response
+}
+
+/// The form behind a one-time link. Its address is the link itself, so nobody is told where this page was.
+pub(crate) fn set_password(link: &str, name: &str, refusal: Option<&Fault>) -> Response<Body> {
+    let refused = refusal.map_or_else(String::new, refused);
+    let invalid = if refusal.is_some() { " aria-invalid=\"true\"" } else { "" };
+    let describes = if refusal.is_some() { "refusal hint" } else { "hint" };
+    let name = escaped(name);
+    let body = format!(
+        "<div class=\"sheet\"><h1>Choose a password</h1><p class=\"lead\">for <strong>{name}</strong></p>{refused}\
+         <form method=\"post\" action=\"/password\"><input type=\"hidden\" name=\"link\" value=\"{}\">{}\
+         <label for=\"password\">New password</label>\
+         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required autofocus aria-describedby=\"{describes}\"{invalid}>\
+         <p class=\"hint\" id=\"hint\">{PASSWORD_HINT}</p>\
+         <button class=\"primary\" type=\"submit\">Set password</button></form></div>",
+        escaped(link),
+        for_password_managers(&name)
+    );
+    told("Choose a password", "", &body, refusal)
 }
 
 /// Asks before signing out.
@@ -112,23 +159,36 @@ pub(crate) fn confirm_logout(parameters: &Parameters) -> Response<Body> {
         .filter_map(|name| Some(format!("<input type=\"hidden\" name=\"{name}\" value=\"{}\">", escaped(parameters.get(name)?))))
         .collect();
     let body = format!(
-        "<h1>Sign out?</h1><p>This ends your session here and in the apps you opened with it.</p>\
-         <form method=\"post\" action=\"/logout\">{hidden}<button type=\"submit\" autofocus>Sign out</button></form>"
+        "<div class=\"sheet\"><h1>Sign out?</h1><p class=\"lead\">This ends your session here and in the apps you opened with it.</p>\
+         <form method=\"post\" action=\"/logout\">{hidden}<button class=\"primary\" type=\"submit\" autofocus>Sign out</button></form>\
+         <p class=\"aside\"><a href=\"/\">Stay signed in</a></p></div>"
     );
     document("Sign out?", "", &body)
 }
 
 /// Says that it is done.
 pub(crate) fn signed_out() -> Response<Body> {
-    document("Signed out", "", "<h1>Signed out</h1><p>You can close this page, or <a href=\"/sign-in\">sign in again</a>.</p>")
+    let body = "<div class=\"sheet\"><h1>Signed out</h1><p class=\"lead\">You can close this page.</p>\
+                <p><a href=\"/sign-in\">Sign in again</a></p></div>";
+    document("Signed out", "", body)
+}
+
+/// A page that may show a refusal: the title says so first, since that is what is read out first, and the status goes with it.
+fn told(title: &str, class: &str, body: &str, refusal: Option<&Fault>) -> Response<Body> {
+    let Some(fault) = refusal else { return document(title, class, body) };
+    let mut response = document(&format!("Error: {title}"), class, body);
+    fault.mark(&mut response);
+    response
 }
 
 /// A whole document with the headers of every page.
-pub(crate) fn document(title: &str, class: &str, body: &str) -> Response<Body> {
+fn document(title: &str, class: &str, body: &str) -> Response<Body> {
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"robots\" content=\"noindex\"><title>{}</title><link rel=\"stylesheet\" href=\"{STYLE}\"></head>\
-         <body><main class=\"{class}\">{body}</main></body></html>",
+         <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"robots\" content=\"noindex\"><title>{}</title>\
+         <link rel=\"icon\" href=\"/docs/mark.svg\" type=\"image/svg+xml\"><link rel=\"stylesheet\" href=\"{STYLE}\"></head>\
+         <body class=\"{class}\"><header class=\"brand\"><img src=\"/docs/mark.svg\" alt=\"\" width=\"26\" height=\"26\"><span>Peristyle</span></header>\
+         <main>{body}</main></body></html>",
         escaped(title)
     );
     let mut response = Response::new(Body::from(text));
@@ -141,13 +201,27 @@ pub(crate) fn document(title: &str, class: &str, body: &str) -> Response<Body> {
     response
 }
 
-/// A refusal that is announced.
-pub(crate) fn refused(text: &str) -> String {
-    format!("<p class=\"refusal\" id=\"refusal\" role=\"alert\">{}</p>", escaped(&sentence(text)))
+/// Marks an input that a refusal is about.
+const INVALID: &str = " aria-describedby=\"refusal\" aria-invalid=\"true\"";
+
+/// Password managers look for the name that a password is for in an input that is no hidden one.
+fn for_password_managers(escaped_name: &str) -> String {
+    format!(
+        "<input class=\"unseen\" type=\"text\" name=\"username\" value=\"{escaped_name}\" autocomplete=\"username\" readonly tabindex=\"-1\" aria-hidden=\"true\">"
+    )
 }
 
-fn told(fault: &Fault) -> &'static str {
-    fault.told().1
+/// A refusal that is announced. Who is to wait is told for how long.
+fn refused(fault: &Fault) -> String {
+    match fault {
+        Fault::Throttled(seconds @ ..120) => alert(&format!("Too many failed attempts. Try again in {seconds} seconds.")),
+        Fault::Throttled(seconds) => alert(&format!("Too many failed attempts. Try again in {} minutes.", seconds / 60 + 1)),
+        _ => alert(fault.told().1),
+    }
+}
+
+fn alert(text: &str) -> String {
+    format!("<p class=\"refusal\" id=\"refusal\" role=\"alert\">{}</p>", escaped(&sentence(text)))
 }
 
 /// With a capital at its beginning and a full stop at its end.
@@ -159,7 +233,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// A text that can stand in an element or in a quoted attribute.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::stage::{Stage, part};
+use crate::stage::{CLIENT, ISSUER, Stage, now, part, signed};
 use crate::support::{Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,8 +23,12 @@ async fn a_forged_token_is_refused() {
         json!({"alg": "HS256", "typ": "at+jwt", "kid": kid}),
         // attack 20
         json!({"alg": "RS256", "typ": "at+jwt", "kid": kid, "jku": "https://evil.test/jwks.json"}),
+        json!({"alg": "RS256", "typ": "at+jwt", "kid": kid, "jwk": {"kty": "RSA", "n": "AQAB", "e": "AQAB"}}),
         // attack 21
         json!({"alg": "RS256", "typ": "at+jwt", "kid": "../../etc/passwd"}),
+        json!({"alg": "RS256", "typ": "at+jwt", "kid": "' OR 1=1 --"}),
+        json!({"alg": "RS256", "typ": "at+jwt", "kid": "a\u{0}b"}),
+        json!({"alg": "RS256", "typ": "at+jwt", "kid": "x".repeat(4_000)}),
         json!({"alg": "RS256", "typ": "at+jwt", "kid": ["a"]}),
         // attack 27
         json!({"alg": "RS256", "typ": "at+jwt", "kid": kid, "crit": ["b64"], "b64": false}),
@@ -46,4 +50,87 @@ async fn a_forged_token_is_refused() {
     }
     // attack 37: a token in the address is not looked at
     assert_eq!(stage.send(&get(&format!("/api/iam/me?access_token={good}"))).await.problem(401)["code"], "UNAUTHENTICATED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_with_a_good_signature_and_strange_claims_is_refused() {
+    // contract I5.2, I24.1
+    let stage = Stage::start(Place::Sqlite).await;
+    let tokens = stage.tokens().await;
+    let (head, claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
+    let ask = async |head: &str, claims: &str| {
+        stage.send(&get("/api/iam/me").header("authorization", &format!("Bearer {}", signed(head, claims)))).await
+    };
+    let good = ask(&head.to_string(), &claims.to_string()).await;
+    assert_eq!(good.status(), 200, "signed as it was, it counts: {}", good.text());
+    let unix = now().unix();
+    let with = |name: &str, value: serde_json::Value| {
+        let mut claims = claims.clone();
+        claims[name] = value;
+        claims.to_string()
+    };
+    let without = |name: &str| {
+        let mut claims = claims.clone();
+        claims.as_object_mut().unwrap().remove(name);
+        claims.to_string()
+    };
+    let text = claims.to_string();
+    let strange = [
+        // attack 26
+        without("exp"),
+        without("iat"),
+        with("exp", json!("9999999999")),
+        with("exp", json!(-1)),
+        with("exp", json!(253_402_300_799_i64)),
+        with("exp", json!(unix - 60)),
+        with("exp", json!(1.5e9)),
+        text.replace(&format!("\"exp\":{}", claims["exp"]), "\"exp\":1e400"),
+        with("iat", json!(unix + 3_000)),
+        with("nbf", json!(unix + 120)),
+        with("nbf", json!("soon")),
+        // attack 25: for somebody else, by somebody else
+        with("aud", json!(["another"])),
+        with("aud", json!([])),
+        with("iss", json!("http://hub.test/")),
+        with("iss", json!("http://evil.test")),
+        // attack 50: a client is no account
+        with("sub", json!(CLIENT)),
+        with("sub", json!("00000000-0000-0000-0000-000000000000")),
+        without("sub"),
+        without("sid"),
+        // attack 27
+        text.replacen('{', "{\"sub\":\"00000000-0000-4000-8000-000000000001\",", 1),
+        format!("{text} x"),
+        format!("[{text}]"),
+        format!("{{\"deep\":{}{},{}", "[".repeat(200), "]".repeat(200), &text[1..]),
+        "null".to_owned(),
+    ];
+    for claims in strange {
+        assert_eq!(ask(&head.to_string(), &claims).await.problem(401)["code"], "INVALID_TOKEN", "{claims}");
+    }
+    for (name, value) in [("typ", "hub-session+jwt"), ("typ", "JWT"), ("alg", "RS512"), ("alg", "rs256")] {
+        let mut other = head.clone();
+        other[name] = json!(value);
+        assert_eq!(ask(&other.to_string(), &text).await.problem(401)["code"], "INVALID_TOKEN", "{other}");
+    }
+    assert_eq!(claims["iss"], ISSUER);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_says_where_its_key_is_makes_nobody_fetch_it() {
+    // attack 20, attack 43, contract I5.2
+    let stage = Stage::start(Place::Sqlite).await;
+    let tokens = stage.tokens().await;
+    let trap = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/keys.json", trap.local_addr().unwrap());
+    let claims = part(&tokens["access_token"], 1).to_string();
+    for name in ["jku", "x5u"] {
+        let header = json!({"alg": "RS256", "typ": "at+jwt", "kid": "elsewhere", name: address}).to_string();
+        let bearer = format!("Bearer {}", signed(&header, &claims));
+        assert_eq!(stage.send(&get("/api/iam/me").header("authorization", &bearer)).await.status(), 401);
+    }
+    let query = identity::form::write([("client_id", CLIENT), ("post_logout_redirect_uri", address.as_str())]);
+    assert_eq!(stage.send(&get(&format!("/logout?{query}"))).await.status(), 400);
+    let nobody = tokio::time::timeout(std::time::Duration::from_millis(200), trap.accept()).await;
+    assert!(nobody.is_err(), "the hub called {address}");
 }

@@ -36,6 +36,7 @@ async fn a_post_of_another_origin_is_refused() {
     {
         let answer = stage.send(&sign_in.clone().header(name, value)).await;
         assert_eq!((answer.status(), answer.header("set-cookie")), (403, None), "{name}: {value}");
+        assert!(answer.text().contains(&format!("href=\"{ISSUER}/\"")), "whoever meant it is told where to begin");
         let session = posted("/session", &[("access_token", "x")]).header(name, value);
         assert_eq!(stage.send(&session).await.status(), 403);
     }

@@ -174,17 +174,54 @@ async fn every_error_of_the_token_endpoint_is_told_in_its_own_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_delay_page_and_grant_alike() {
-    // contract I20.6, attack 32
+    // contract I20.6, attack 31, attack 32
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let wrong = [("grant_type", "password"), ("username", "ada"), ("password", "not it, sorry")];
-        for _ in 0..5 {
-            assert_eq!(error(&stage.token(&wrong).await, 400), "invalid_grant");
+        // A name that nobody has is delayed like any other.
+        for name in ["nobody", "ada"] {
+            let wrong = [("grant_type", "password"), ("username", name), ("password", "not it, sorry")];
+            for _ in 0..5 {
+                assert_eq!(error(&stage.token(&wrong).await, 400), "invalid_grant");
+            }
+            stage.delay_for_long().await;
+            let answer = stage.token(&[wrong[0], wrong[1], ("password", PASSWORD)]).await;
+            assert_eq!(error(&answer, 429), "temporarily_unavailable");
+            assert!(answer.header("retry-after").and_then(|value| value.parse::<u32>().ok()).is_some_and(|seconds| seconds > 0));
+            let page = stage.send(&posted("/sign-in", &[wrong[1], ("password", PASSWORD)])).await;
+            assert_eq!((page.status(), page.header("set-cookie")), (429, None));
+            assert!(
+                page.header("retry-after").is_some() && page.text().contains("Too many failed attempts. Try again in"),
+                "{}",
+                page.text()
+            );
+            // attack 46: an address that nobody vouches for is not believed
+            let elsewhere = stage.token_request(&[wrong[0], wrong[1], ("password", PASSWORD)]).header("x-forwarded-for", "203.0.113.9");
+            assert_eq!(error(&stage.send(&elsewhere).await, 429), "temporarily_unavailable");
         }
-        let answer = stage.token(&[wrong[0], wrong[1], ("password", PASSWORD)]).await;
-        assert_eq!(error(&answer, 429), "temporarily_unavailable");
-        assert!(answer.header("retry-after").and_then(|value| value.parse::<u32>().ok()).is_some_and(|seconds| seconds > 0));
-        let page = stage.send(&posted("/sign-in", &[wrong[1], ("password", PASSWORD)])).await;
-        assert_eq!((page.status(), page.header("set-cookie")), (429, None));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_s_secret_is_not_guessed_for_long_and_the_right_one_always_counts() {
+    // contract I20.20, attack 28
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        for id in [CLIENT, "nobody"] {
+            let guess = posted("/introspect", &[("token", "x")]).header("authorization", &basic(id, "a guess"));
+            for _ in 0..50 {
+                let answer = stage.send(&guess).await;
+                assert_eq!(error(&answer, 401), "invalid_client");
+                assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Basic")));
+            }
+            stage.delay_for_long().await;
+            let answer = stage.send(&guess).await;
+            assert_eq!(error(&answer, 429), "temporarily_unavailable");
+            assert!(answer.header("retry-after").is_some());
+            let at_the_token_endpoint = posted("/token", &[("grant_type", "password")]).header("authorization", &basic(id, "a guess"));
+            assert_eq!(error(&stage.send(&at_the_token_endpoint).await, 429), "temporarily_unavailable");
+        }
+        let told = posted("/introspect", &[("token", "x")]).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&told).await.good()["active"], false);
+        stage.tokens().await;
     }
 }

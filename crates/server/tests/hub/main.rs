@@ -4,8 +4,10 @@
 mod attacks;
 mod authorize;
 mod browser;
+mod endings;
 mod grants;
 mod metadata;
+mod requests;
 mod resources;
 mod stage;
 #[path = "../support/mod.rs"]

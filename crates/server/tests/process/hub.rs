@@ -1,75 +1,187 @@
 //! A hub as an operator runs it: made by the commands, served by the binary, and silent about secrets.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::Folder;
-use crate::support::{Database, PLACES, Request, get};
-
-const PASSWORD: &str = "marker-password-1";
-const REDIRECT: &str = "http://localhost:9/callback";
-const VERIFIER: &str = "marker-verifier-0123456789012345678901234567890";
-/// Of the verifier, by SHA-256.
-fn challenge() -> String {
-    identity::pkce::Verifier::parse(VERIFIER).expect("a verifier").challenge().as_str().to_owned()
-}
-
-fn form(path: &str, body: &str) -> Request {
-    Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body)
-}
+use crate::house::{House, PASSWORD, VERIFIER, authorize, code, me, object, posted, sign_in};
+use crate::program::{Folder, Serving};
+use crate::support::{PLACES, Place, get, until};
 
 // contract B1.7, attack 37
 #[tokio::test]
 async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
     for place in PLACES {
-        let database = Database::with(place, "SELECT 1").await;
-        let folder = Folder::new();
-        let variables = [
-            ("OAUTH_STRATEGY", "local-provider"),
-            ("DATABASE_URL", database.url.as_str()),
-            ("LOG", "trace"),
-            ("APP_URL", "http://hub.test"),
-        ];
-        folder.run(&["keys", "generate"], &variables).out();
-        let mut added = folder
-            .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
-            .envs(variables)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program runs");
-        added.stdin.take().expect("a pipe").write_all(PASSWORD.as_bytes()).expect("a write");
-        assert!(added.wait().expect("an end").success());
-        let client = folder.run(&["client", "add", "--id", "shop", "--name", "Shop", "--redirect", REDIRECT, "--json"], &variables).out();
-        let client: Value = serde_json::from_str(&client).expect("one object");
-        let secret = client["secret"].as_str().expect("a secret").to_owned();
+        let house = House::with(place, &[("LOG", "trace")]).await;
+        let serving = house.serve();
+        let at = serving.address;
+        let cookie = sign_in(at).await;
+        let code = code(at, &cookie).await;
+        let tokens = house.redemption(&code).send(at).await.good();
+        let text = |tokens: &Value, name: &str| tokens[name].as_str().expect("a token").to_owned();
+        let refresh = text(&tokens, "refresh_token");
+        let next = house.token(&[("grant_type", "refresh_token"), ("refresh_token", &refresh)]).send(at).await.good();
+        assert_eq!(me(at, &next).await.good()["roles"][0]["name"], "administrator");
+        // What fails is as silent as what succeeds.
+        assert_eq!(house.redemption(&code).send(at).await.status(), 400);
+        let wrong = "marker-wrong-password";
+        assert_eq!(posted("/sign-in", &[("username", wrong), ("password", wrong)]).send(at).await.status(), 400);
+        let guess = "marker-wrong-secret";
+        assert_eq!(posted("/revoke", &[("client_id", "shop"), ("client_secret", guess), ("token", "x")]).send(at).await.status(), 401);
 
-        let serving = folder.serve(&variables);
-        let signed = form("/sign-in", &format!("username=ada&password={PASSWORD}")).send(serving.address).await;
-        assert_eq!(signed.status(), 303, "{}", signed.text());
-        let cookie = signed.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned();
-        let encoded = REDIRECT.replace(':', "%3A").replace('/', "%2F");
-        let path = format!("/authorize?client_id=shop&redirect_uri={encoded}&state=s&scope=openid&code_challenge={}", challenge());
-        let led = get(&path).header("cookie", &cookie).send(serving.address).await;
-        let location = led.header("location").expect("an address");
-        let code = location.split("code=").nth(1).and_then(|rest| rest.split('&').next()).expect("a code").to_owned();
-        let who = format!("client_id=shop&client_secret={secret}");
-        let redeemed = format!("grant_type=authorization_code&code={code}&redirect_uri={encoded}&code_verifier={VERIFIER}&{who}");
-        let tokens = form("/token", &redeemed).send(serving.address).await.good();
-        let refresh = tokens["refresh_token"].as_str().expect("a token");
-        let next = form("/token", &format!("grant_type=refresh_token&refresh_token={refresh}&{who}")).send(serving.address).await.good();
-        let access = next["access_token"].as_str().expect("a token");
-        let me = get("/api/iam/me").header("authorization", &format!("Bearer {access}")).send(serving.address).await.good();
-        assert_eq!(me["roles"][0]["name"], "administrator", "{me}");
+        let fresh = house.password().send(at).await.good();
+        let client = [("client_id", "shop"), ("client_secret", house.secret.as_str())];
+        let access = text(&fresh, "access_token");
+        assert_eq!(posted("/session", &[("access_token", &access)]).send(at).await.status(), 204);
+        let token = [("token", access.as_str())];
+        assert_eq!(posted("/introspect", &[&client[..], &token].concat()).send(at).await.good()["active"], true);
+        assert_eq!(posted("/revoke", &[&client[..], &token].concat()).send(at).await.status(), 200);
+        let link = house.desk.finished("account reset --username ada");
+        let address = link.good();
+        let secret_link = address.trim().rsplit('=').next().expect("a token").to_owned();
+        let chosen = "marker-password-2";
+        assert_eq!(get(&format!("/password?link={secret_link}")).send(at).await.status(), 200);
+        assert_eq!(posted("/password", &[("link", &secret_link), ("password", chosen)]).send(at).await.status(), 303);
+        let id_token = text(&tokens, "id_token");
+        assert_eq!(get(&format!("/logout?id_token_hint={id_token}")).header("cookie", &cookie).send(at).await.status(), 204);
+        let renewed = house.desk.finished("client secret --id shop");
+        let new_secret = object(&renewed.good())["secret"].as_str().expect("a secret").to_owned();
+        let changed = house.desk.given("account password --username ada --password-stdin", "marker-password-3");
+        assert!(changed.status.success());
+
         let log = serving.stop();
-        assert!(log.contains("grant.issued") && log.contains("grant.refreshed") && log.contains("sign-in.succeeded"), "{log}");
+        for event in ["grant.issued", "grant.refreshed", "sign-in.succeeded", "sign-in.refused", "client.refused", "grant.revoked"] {
+            assert!(log.contains(event), "{event} in {log}");
+        }
         let session = cookie.split_once('=').expect("a value").1;
-        let next = next["refresh_token"].as_str().expect("a token");
-        for hidden in [PASSWORD, VERIFIER, &secret, &code, refresh, next, access, session, "argon2id$"] {
+        let hidden = [PASSWORD, VERIFIER, &house.secret, &code, &refresh, &access, session, wrong, guess, &secret_link, chosen, &id_token];
+        let more = [&text(&tokens, "access_token"), &text(&next, "access_token"), &text(&next, "refresh_token"), &new_secret];
+        let said = [house.said.as_str(), &link.err(), &renewed.err(), &String::from_utf8_lossy(&changed.stderr)].concat();
+        for hidden in hidden.into_iter().chain(more.map(String::as_str)).chain(["marker-password-3", "argon2id$"]) {
             assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
+            assert!(!said.contains(hidden), "{place:?}: {hidden} was said by a command");
         }
     }
+}
+
+// contract I16.1, I13.1
+#[tokio::test]
+async fn events_are_followed_as_they_happen() {
+    for place in PLACES {
+        let house = House::open(place).await;
+        let serving = house.serve();
+        let mut command = house.desk.folder.command(&["event", "follow", "--json"]);
+        let mut child = command.envs(house.desk.variables()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let out = BufReader::new(child.stdout.take().expect("standard output"));
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut names: Vec<String> = Vec::new();
+        let mut number = 0;
+        // It prints what happens after it began, so something happens until it is seen.
+        until("the first event", async || {
+            number += 1;
+            house.desk.run(&format!("tenant add --name North-{number}"));
+            names.extend(lines.try_iter().map(|line| object(&line)["event"].as_str().expect("a name").to_owned()));
+            names.contains(&"tenant.created".to_owned())
+        })
+        .await;
+        sign_in(serving.address).await;
+        until("the sign-in", async || {
+            names.extend(lines.try_iter().map(|line| object(&line)["event"].as_str().expect("a name").to_owned()));
+            names.contains(&"sign-in.succeeded".to_owned())
+        })
+        .await;
+        child.kill().expect("it runs");
+        child.wait().expect("an end");
+        serving.stop();
+    }
+}
+
+// contract I15.7, I22.23
+#[tokio::test]
+async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
+    for place in PLACES {
+        let house = House::open(place).await;
+        let serving = house.serve();
+        let (kept, over) = (sign_in(serving.address).await, sign_in(serving.address).await);
+        let tokens = house.password().send(serving.address).await.good();
+        let unused = code(serving.address, &kept).await;
+        serving.stop();
+        let (prefix, past) = match place {
+            Place::Postgres => ("peristyle.", "now() - interval '3 days'"),
+            Place::Sqlite => ("peristyle_", "1000000"),
+        };
+        let newest = format!("(SELECT id FROM {prefix}session ORDER BY authenticated_at, id LIMIT 1)");
+        assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}session SET expires_at = {past} WHERE id <> {newest}")).await, 1);
+        assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}code SET expires_at = {past}")).await, 1);
+        let serving = house.serve();
+        assert_eq!(me(serving.address, &tokens).await.good()["username"], "ada");
+        // Which of the two sessions was ended does not matter; one lives on.
+        let mut alive = 0;
+        for cookie in [&kept, &over] {
+            alive += i32::from(get("/").header("cookie", cookie).send(serving.address).await.status() == 200);
+        }
+        assert_eq!(alive, 1);
+        let untouched = |table: &str| format!("UPDATE {prefix}{table} SET expires_at = expires_at");
+        until("expired rows are gone", async || {
+            house.desk.database.change(&untouched("code")).await == 0 && house.desk.database.change(&untouched("session")).await == 1
+        })
+        .await;
+        assert_eq!(house.redemption(&unused).send(serving.address).await.status(), 400);
+        serving.stop();
+    }
+}
+
+// contract I22.3, attack 42
+#[tokio::test]
+async fn a_cookie_is_secure_where_the_hub_is() {
+    let house = House::with(Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
+    let serving = house.serve();
+    let signed = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).send(serving.address).await;
+    let cookie = signed.header("set-cookie").expect("a cookie");
+    // The rules of `__Host-`, kept without its name, which the contract gives: no Domain, the whole site, https alone.
+    let parts: Vec<&str> = cookie.split("; ").collect();
+    for part in ["Path=/", "HttpOnly", "SameSite=Lax", "Secure"] {
+        assert!(parts.contains(&part), "{part} in {cookie}");
+    }
+    assert!(!cookie.to_ascii_lowercase().contains("domain"), "{cookie}");
+    let session = cookie.split(';').next().expect("a pair");
+    let out = posted("/logout", &[]).header("cookie", session).send(serving.address).await;
+    assert!(out.header("set-cookie").is_some_and(|gone| gone.contains("Max-Age=0") && gone.contains("Secure")), "{out:?}");
+    // A sibling domain can set one beside ours: the good one counts, wherever it stands.
+    let tossed = format!("hub_session=forged; {}", sign_in(serving.address).await);
+    assert_eq!(authorize(serving.address, &tossed).await.status(), 302);
+    assert_eq!(get("/").header("cookie", &tossed).send(serving.address).await.status(), 200);
+    serving.stop();
+}
+
+// contract B3.1
+#[tokio::test]
+async fn the_three_lines_of_the_guide_make_a_hub() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/hub.md")).expect("the guide");
+    let block = guide.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("the readme");
+    assert!(readme.contains(block), "README.md says the same");
+    let folder = Folder::new();
+    let script = block.replace("cargo run --", env!("CARGO_BIN_EXE_peristyle"));
+    let lines: Vec<&str> = script.lines().collect();
+    let [first, second, serve] = lines[..] else { panic!("three lines: {script}") };
+    let shell = |line: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", line]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("LISTEN", "127.0.0.1:0").current_dir(folder.path(""));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let made = shell(first).output().expect("a shell");
+    assert!(made.status.success(), "{made:?}");
+    let client = shell(second).output().expect("a shell");
+    let client: Value = serde_json::from_slice(&client.stdout).unwrap_or_else(|error| panic!("{error}: {client:?}"));
+    assert_eq!(client["id"], "shop");
+    // The shell makes room for the hub, so that signals reach it.
+    let serving = Serving::start(&mut shell(&serve.replacen(' ', " exec ", 1)));
+    let signed = posted("/sign-in", &[("username", "ana"), ("password", "correct horse battery")]).send(serving.address).await;
+    assert_eq!(signed.status(), 303, "{}", signed.text());
+    serving.stop();
 }

@@ -5,12 +5,14 @@ mod administration;
 mod boot;
 mod check;
 mod explain;
+mod house;
 mod hub;
 mod introspect;
 mod keys;
 mod logs;
 mod pipes;
 mod program;
+mod replicas;
 mod schema;
 mod signals;
 #[path = "../support/mod.rs"]

@@ -40,6 +40,12 @@ impl Request {
         self
     }
 
+    /// Sets a header beside those of the same name.
+    pub fn beside(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(other, _)| other != name);
         self

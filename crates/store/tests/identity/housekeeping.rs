@@ -40,7 +40,7 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     assert_eq!(evidence.address_is, Familiarity::Familiar);
 
     let client = Watch::client("web", "203.0.113.7");
-    failures::record(&world.records, &client, NOW).await.expect("recorded");
+    assert_eq!(failures::client_failed(&world.records, &client, NOW).await.expect("counted"), Verdict::Try);
     assert_eq!(failures::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
     let kept = world.records.run("SELECT key FROM peristyle.failure", &[]).await.expect("a read");
     assert!(kept.iter().all(|row| row.bytes(0).unwrap().len() == 32), "no name is kept");

@@ -1,0 +1,129 @@
+//! The page of who is signed in: their sessions, and their password.
+
+use std::fmt::Write;
+
+use axum::body::Body;
+use axum::http::Response;
+use uuid::Uuid;
+
+use crate::error::oauth::Fault;
+
+use super::{INVALID, Notice, PASSWORD_HINT, escaped, for_password_managers, refused, told};
+
+/// What the page shows.
+#[derive(Debug)]
+pub(crate) struct AccountPage<'a> {
+    /// Who it is.
+    pub(crate) name: &'a str,
+    pub(crate) email: Option<&'a str>,
+    /// Their sessions, the one used last first.
+    pub(crate) sessions: Vec<SessionLine>,
+    /// How many more there are.
+    pub(crate) more: usize,
+    /// What has just been done.
+    pub(crate) notice: Option<Notice>,
+    /// Why the password was not changed.
+    pub(crate) refusal: Option<&'a ChangeRefused>,
+}
+
+/// A session in the list.
+#[derive(Debug)]
+pub(crate) struct SessionLine {
+    pub(crate) id: Uuid,
+    /// Whether it is the one of this very browser.
+    pub(crate) here: Here,
+    /// What it is used with.
+    pub(crate) device: String,
+    /// When it was used last, such as "5 minutes ago".
+    pub(crate) used: String,
+    /// Where it began.
+    pub(crate) address: Option<String>,
+}
+
+/// Whether a session is the one that the page is shown in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Here {
+    Yes,
+    No,
+}
+
+/// A new password that was not taken.
+#[derive(Debug)]
+pub(crate) struct ChangeRefused {
+    pub(crate) fault: Fault,
+    /// Which input is to be looked at again.
+    pub(crate) field: Field,
+}
+
+/// An input of the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Present,
+    Chosen,
+}
+
+/// The page.
+pub(crate) fn account(page: &AccountPage<'_>) -> Response<Body> {
+    let name = escaped(page.name);
+    let email = page.email.filter(|email| *email != page.name);
+    let email = email.map_or_else(String::new, |email| format!("<p class=\"lead\">{}</p>", escaped(email)));
+    let notice = page.notice.map_or_else(String::new, Notice::told);
+    let body = format!(
+        "<div class=\"sheet who\"><div><p class=\"hint\">Signed in as</p><h1>{name}</h1>{email}</div>\
+         <form method=\"post\" action=\"/logout\"><button type=\"submit\">Sign out</button></form></div>{notice}{}{}",
+        sessions(page),
+        password(page, &name)
+    );
+    told("Your account", "wide", &body, page.refusal.map(|refused| &refused.fault))
+}
+
+fn sessions(page: &AccountPage<'_>) -> String {
+    let mut rows = String::new();
+    for line in &page.sessions {
+        let device = escaped(&line.device);
+        let address = line.address.as_deref().map_or_else(String::new, |address| format!(" from {}", escaped(address)));
+        let action = match line.here {
+            Here::Yes => "<span class=\"badge\">This browser</span>".to_owned(),
+            Here::No => format!(
+                "<form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"end\">\
+                 <input type=\"hidden\" name=\"session\" value=\"{}\">\
+                 <button type=\"submit\" aria-label=\"Sign out {device}, used {}\">Sign out</button></form>",
+                line.id, line.used
+            ),
+        };
+        // Writing to a String cannot fail.
+        _ = write!(
+            rows,
+            "<li><div><span class=\"device\">{device}</span><span class=\"hint\">Last used {}{address}</span></div>{action}</li>",
+            line.used
+        );
+    }
+    let more = if page.more > 0 { format!("<p class=\"hint\">And {} more.</p>", page.more) } else { String::new() };
+    format!(
+        "<section class=\"sheet\" aria-labelledby=\"sessions\"><h2 id=\"sessions\">Where you are signed in</h2><ul>{rows}</ul>{more}\
+         <form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"everywhere\">\
+         <button type=\"submit\" aria-describedby=\"everywhere\">Sign out everywhere</button>\
+         <p class=\"hint\" id=\"everywhere\">Ends every session, this one too, and signs you out of the apps you opened.</p></form></section>"
+    )
+}
+
+fn password(page: &AccountPage<'_>, escaped_name: &str) -> String {
+    let (alert, present, chosen) = match page.refusal {
+        None => (String::new(), String::new(), " aria-describedby=\"hint\""),
+        Some(refusal) if refusal.field == Field::Present => {
+            (refused(&refusal.fault), format!(" autofocus{INVALID}"), " aria-describedby=\"hint\"")
+        }
+        Some(refusal) => (refused(&refusal.fault), String::new(), " autofocus aria-describedby=\"refusal hint\" aria-invalid=\"true\""),
+    };
+    format!(
+        "<section class=\"sheet\" aria-labelledby=\"change\"><h2 id=\"change\">Change your password</h2>{alert}\
+         <form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"password\">{}\
+         <label for=\"present\">Present password</label>\
+         <input id=\"present\" name=\"present\" type=\"password\" autocomplete=\"current-password\" required{present}>\
+         <label for=\"chosen\">New password</label>\
+         <input id=\"chosen\" name=\"chosen\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required{chosen}>\
+         <p class=\"hint\" id=\"hint\">{PASSWORD_HINT} Changing it signs you out everywhere else.</p>\
+         <button class=\"primary\" type=\"submit\">Change password</button></form></section>",
+        for_password_managers(escaped_name)
+    )
+}

@@ -1,0 +1,238 @@
+//! What ends a session or a family, and what does not: logouts, new passwords, closed accounts, and who may begin a session by a token.
+
+use identity::client::GrantType;
+use serde_json::{Value, json};
+use store::records::Bind;
+
+use crate::stage::{CLIENT, ISSUER, PASSWORD, Stage, authorize, basic, cookie, error, part, posted, redemption, signed, verifier};
+use crate::support::{PLACES, Place, Request, get, post};
+
+/// Signs in and opens the client once: the cookie, and what the client got.
+async fn opened(stage: &Stage) -> (String, Value) {
+    let cookie = stage.sign_in().await;
+    let ask = get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &cookie);
+    let code = crate::stage::parameter(stage.send(&ask).await.header("location").unwrap(), "code");
+    (cookie, stage.redeem(&code, &verifier()).await.good())
+}
+
+async fn lives(stage: &Stage, cookie: &str) -> bool {
+    stage.send(&get("/").header("cookie", cookie)).await.status() == 200
+}
+
+fn refresh(tokens: &Value) -> [(&str, &str); 2] {
+    [("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_refreshed_after_a_logout_a_new_password_or_a_closed_account() {
+    // contract I9.2, I20.3, attack 35
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (cookie, tokens) = opened(&stage).await;
+        stage.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
+        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+
+        let (cookie, tokens) = opened(&stage).await;
+        let change = [("action", "password"), ("present", PASSWORD), ("chosen", PASSWORD)];
+        assert_eq!(stage.send(&posted("/", &change).header("cookie", &cookie)).await.status(), 303);
+        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+
+        let (cookie, tokens) = opened(&stage).await;
+        let other = stage.add_client("other", &GrantType::ALL, None).await;
+        let stolen = posted("/token", &refresh(&tokens)).header("authorization", &basic("other", &other));
+        assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
+        stage.records.run("UPDATE peristyle.account SET is_active = $1", &[Bind::Flag(false)]).await.unwrap();
+        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert!(!lives(&stage, &cookie).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_password_is_noted_with_all_that_it_ended() {
+    // contract I22.22, I22.6
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (_, tokens) = opened(&stage).await;
+        let here = stage.sign_in().await;
+        let change = [("action", "password"), ("present", PASSWORD), ("chosen", "a brand new one")];
+        let answer = stage.send(&posted("/", &change).header("cookie", &here)).await;
+        assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=password-changed")));
+        let told = stage.send(&get("/?done=password-changed").header("cookie", &here)).await;
+        assert!(told.text().contains("role=\"status\"") && told.text().contains("Your password was changed"), "{}", told.text());
+        let events = store::events::newest(&stage.records, 50).await.unwrap();
+        let count = |name: &str| events.iter().filter(|event| event.name == name).count();
+        assert_eq!((count("account.password-changed"), count("session.ended"), count("grant.revoked")), (1, 1, 1), "{events:?}");
+        assert!(tokens["access_token"].is_string());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_session_is_ended_by_its_owner_alone() {
+    // contract I22.6
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (here, there) = (stage.sign_in().await, stage.sign_in().await);
+        let id_of = |cookie: &str| part(&json!(cookie.split_once('=').unwrap().1), 1)["sid"].as_str().unwrap().to_owned();
+        let end = |id: &str, by: &str| posted("/", &[("action", "end"), ("session", id)]).header("cookie", by);
+        stage.add_account("eve", &[]).await;
+        let eve = cookie(&stage.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
+        stage.send(&end(&id_of(&there), &eve)).await;
+        assert!(lives(&stage, &there).await, "a stranger's word ends nothing");
+        let answer = stage.send(&end(&id_of(&there), &here)).await;
+        assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=session-ended")));
+        assert!(!lives(&stage, &there).await && lives(&stage, &here).await);
+        // One's own as well; the cookie goes with it.
+        let answer = stage.send(&end(&id_of(&here), &here)).await;
+        assert!(answer.header("location") == Some("/sign-in") && answer.header("set-cookie").unwrap().contains("Max-Age=0"));
+        assert!(!lives(&stage, &here).await);
+        for body in [[("action", "end"), ("session", "x")], [("action", "fly"), ("session", "")]] {
+            assert_eq!(stage.send(&posted("/", &body).header("cookie", &eve)).await.status(), 400);
+        }
+        assert_eq!(
+            stage.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(),
+            403
+        );
+        assert!(lives(&stage, &eve).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
+    // contract I22.3, attack 17
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.add_account("eve", &[]).await;
+        let planted = cookie(&stage.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
+        let ada = [("username", "ada"), ("password", PASSWORD)];
+        let signed_in = cookie(&stage.send(&posted("/sign-in", &ada).header("cookie", &planted)).await);
+        assert_ne!(signed_in, planted);
+        assert!(!lives(&stage, &planted).await, "the one that somebody planted is over");
+        assert!(stage.send(&get("/").header("cookie", &signed_in)).await.text().contains("ada@example.com"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_goes_by_the_hint_of_this_very_session() {
+    // contract I22.5
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (cookie, tokens) = opened(&stage).await;
+        let (other_cookie, other) = opened(&stage).await;
+        let with = |tokens: &Value, more: &[(&str, &str)]| {
+            let hint = [("id_token_hint", tokens["id_token"].as_str().unwrap())];
+            get(&format!("/logout?{}", identity::form::write([&hint, more].concat())))
+        };
+        let asked = stage.send(&with(&other, &[]).header("cookie", &cookie)).await;
+        assert!(asked.status() == 200 && asked.text().contains("Sign out?"), "the hint is of another session: it asks");
+        assert!(lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
+        let garbage = get("/logout?id_token_hint=garbage").header("cookie", &cookie);
+        assert!(stage.send(&garbage).await.text().contains("Sign out?"));
+        // An access token is no hint, though the hub signed it.
+        let access = json!({"id_token": tokens["access_token"]});
+        assert!(stage.send(&with(&access, &[]).header("cookie", &cookie)).await.text().contains("Sign out?"));
+        let elsewhere = [
+            "https://evil.test/",
+            "https://shop.test.evil.test/",
+            "https://shop.test@evil.test/",
+            "//evil.test",
+            "/",
+            "javascript:alert(1)",
+            "http://shop.test/bye",
+            "https://shop.test:8443/bye",
+            "https://shop.test\\@evil.test/",
+        ];
+        for address in elsewhere {
+            let answer = stage.send(&with(&tokens, &[("post_logout_redirect_uri", address)]).header("cookie", &cookie)).await;
+            assert_eq!(error(&answer, 400), "invalid_request", "{address}");
+            assert!(lives(&stage, &cookie).await, "what is refused ends nothing");
+        }
+        let nameless = get("/logout?post_logout_redirect_uri=https%3A%2F%2Fshop.test%2F").header("cookie", &cookie);
+        assert_eq!(error(&stage.send(&nameless).await, 400), "invalid_request");
+        let home = [("post_logout_redirect_uri", "https://shop.test/bye?x=1"), ("state", "a&b")];
+        let led = stage.send(&with(&tokens, &home).header("cookie", &cookie)).await;
+        assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/bye?x=1&state=a%26b")));
+        assert_eq!((led.header("cache-control"), led.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
+        assert!(led.header("set-cookie").unwrap().contains("Max-Age=0"));
+        assert!(!lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
+        // Somebody else's page cannot sign anybody out.
+        let forged = posted("/logout", &[]).header("cookie", &other_cookie).header("origin", "https://evil.test");
+        assert_eq!(stage.send(&forged).await.status(), 403);
+        assert!(lives(&stage, &other_cookie).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
+    // contract I22.4, I9.3, attack 15, attack 25
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let tokens = stage.tokens().await;
+        let good = tokens["access_token"].as_str().unwrap();
+        let ask = |token: &str| posted("/session", &[("access_token", token)]);
+        let refused = async |request: Request, status: u16, code: &str| {
+            let answer = stage.send(&request).await;
+            assert_eq!(error(&answer, status), code);
+            assert!(answer.header("set-cookie").is_none());
+        };
+        // Older than five minutes, though it lives for an hour.
+        let (head, mut claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
+        for name in ["iat", "nbf"] {
+            claims[name] = json!(claims[name].as_i64().unwrap() - 301);
+        }
+        refused(ask(&signed(&head.to_string(), &claims.to_string())), 401, "invalid_token").await;
+        // Of a client that never sees a password.
+        let secret = stage.add_client("plain", &GrantType::DEFAULT, None).await;
+        let session = stage.sign_in().await;
+        let led = stage.send(&get(&authorize(&verifier(), &[("client_id", "plain")])).header("cookie", &session)).await;
+        let code = crate::stage::parameter(led.header("location").unwrap(), "code");
+        let redeemed = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("plain", &secret));
+        let plain = stage.send(&redeemed).await.good();
+        refused(ask(plain["access_token"].as_str().unwrap()), 403, "access_denied").await;
+        // What is no access token.
+        refused(ask(session.split_once('=').unwrap().1), 401, "invalid_token").await;
+        refused(ask(tokens["id_token"].as_str().unwrap()), 401, "invalid_token").await;
+        refused(ask(tokens["refresh_token"].as_str().unwrap()), 401, "invalid_token").await;
+        refused(posted("/session", &[]), 400, "invalid_request").await;
+        refused(get(&format!("/session?access_token={good}")), 405, "invalid_request").await;
+        let in_address = posted(&format!("/session?access_token={good}"), &[]);
+        refused(in_address, 400, "invalid_request").await;
+        for (name, value) in [("origin", "https://evil.test"), ("origin", "null"), ("sec-fetch-site", "same-site")] {
+            refused(ask(good).header(name, value), 403, "invalid_request").await;
+        }
+        let json = post("/api/o-auth/session", json!({"access_token": good}).to_string()).header("origin", ISSUER);
+        let begun = stage.send(&json).await;
+        assert_eq!((begun.status(), begun.header("cache-control")), (204, Some("no-store")));
+        assert!(lives(&stage, &cookie(&begun)).await);
+        // A token whose family has ended begins nothing.
+        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&revoke).await.status(), 200);
+        refused(ask(good), 401, "invalid_token").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_with_forms_and_refusals_are_in_no_frame_and_in_no_cache() {
+    // contract I22.1, attack 38, attack 40
+    let stage = Stage::start(Place::Sqlite).await;
+    let cookie = stage.sign_in().await;
+    let browser = |path: &str| get(path).header("cookie", &cookie).header("accept", "text/html");
+    for (path, status) in [
+        ("/sign-in", 200),
+        ("/", 200),
+        ("/logout", 200),
+        ("/authorize?client_id=nobody", 401),
+        ("/password?link=x", 400),
+        ("/?a=1&a=2", 400),
+    ] {
+        let page = stage.send(&browser(path)).await;
+        assert_eq!(page.status(), status, "{path}");
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+        assert_eq!((page.header("x-frame-options"), page.header("cache-control")), (Some("DENY"), Some("no-store")), "{path}");
+        assert!(page.header("referrer-policy").is_some_and(|policy| ["same-origin", "no-referrer"].contains(&policy)));
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Several processes on one PostgreSQL are one hub.
+
+use serde_json::Value;
+
+use crate::house::{House, PASSWORD, authorize, code, me, posted, sign_in};
+use crate::support::{Place, get};
+
+// contract I20.2, I15.3, attack 7
+#[tokio::test(flavor = "multi_thread")]
+async fn of_five_hundred_redemptions_at_two_hubs_one_wins() {
+    let house = House::open(Place::Postgres).await;
+    let hubs = [house.serve(), house.serve()];
+    let code = code(hubs[0].address, &sign_in(hubs[1].address).await).await;
+    let redemption = house.redemption(&code);
+    let tries: Vec<_> = (0..500)
+        .map(|number| {
+            let (request, address) = (redemption.clone(), hubs[number % 2].address);
+            tokio::spawn(async move { request.send(address).await })
+        })
+        .collect();
+    let mut won = 0;
+    for answer in tries {
+        let answer = answer.await.expect("an answer");
+        match answer.status() {
+            200 => won += 1,
+            400 => assert_eq!(answer.json()["error"], "invalid_grant"),
+            other => panic!("{other}: {}", answer.text()),
+        }
+    }
+    assert_eq!(won, 1);
+}
+
+// contract I22.23
+#[tokio::test]
+async fn what_one_hub_begins_the_other_goes_on_with_and_ends() {
+    let house = House::open(Place::Postgres).await;
+    let [here, there] = [house.serve(), house.serve()];
+    let cookie = sign_in(here.address).await;
+    let made = code(there.address, &cookie).await;
+    let tokens = house.redemption(&made).send(here.address).await.good();
+    for hub in [&here, &there] {
+        assert_eq!(me(hub.address, &tokens).await.good()["username"], "ada");
+        assert_eq!(get("/").header("cookie", &cookie).send(hub.address).await.status(), 200);
+    }
+    let keys = |address| async move { get("/.well-known/jwks.json").send(address).await.good() };
+    assert_eq!(keys(here.address).await, keys(there.address).await);
+    // A code that both know is replayed at the other: what it gave ends at both.
+    assert_eq!(house.redemption(&made).send(there.address).await.status(), 400);
+    assert_eq!(me(here.address, &tokens).await.status(), 401);
+    assert_eq!(posted("/logout", &[]).header("cookie", &cookie).send(there.address).await.status(), 204);
+    assert_eq!(get("/").header("cookie", &cookie).send(here.address).await.status(), 303);
+    assert!(authorize(here.address, &cookie).await.header("location").expect("an address").starts_with("/sign-in"));
+    // So does a command, at once.
+    let again = sign_in(here.address).await;
+    house.desk.run("session end --username ada");
+    for hub in [here, there] {
+        assert_eq!(get("/").header("cookie", &again).send(hub.address).await.status(), 303);
+        hub.stop();
+    }
+}
+
+// contract I20.6, attack 32
+#[tokio::test]
+async fn failures_count_at_both() {
+    let house = House::open(Place::Postgres).await;
+    let hubs = [house.serve(), house.serve()];
+    let attempt = |password: &'static str| house.token(&[("grant_type", "password"), ("username", "ada"), ("password", password)]);
+    for number in 0..5 {
+        assert_eq!(attempt("not it, sorry").send(hubs[number % 2].address).await.status(), 400);
+    }
+    // Five of the pair, of the name and of the address, whoever counted them; some more make a delay that no slow machine outlives.
+    assert_eq!(house.desk.database.change("UPDATE peristyle.failure SET count = 12 WHERE count = 5").await, 3);
+    for hub in &hubs {
+        let answer = attempt(PASSWORD).send(hub.address).await;
+        assert_eq!(answer.status(), 429, "{}", answer.text());
+        assert!(answer.header("retry-after").is_some());
+    }
+}
+
+// contract I20.21, attack 33
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_sign_ins_are_sent_away_and_the_keys_are_served_on() {
+    let house = House::with(Place::Sqlite, &[("TRUSTED_PROXIES", "127.0.0.1")]).await;
+    // On one core there is room for 65, however many cores this machine has.
+    let mut command = std::process::Command::new("taskset");
+    let program = house.desk.folder.command(&["serve"]);
+    command.args(["-c", &first_core()]).arg(program.get_program()).arg("serve").env_clear().current_dir(house.desk.folder.path(""));
+    command.envs([("LISTEN", "127.0.0.1:0")]).envs(house.desk.variables());
+    command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let serving = crate::program::Serving::start(&mut command);
+    let at = serving.address;
+    // Each of another name and from another address, so that none is throttled and every one is hashed.
+    let flood: Vec<_> = (0..250)
+        .map(|number: usize| {
+            let name = format!("nobody-{number}");
+            let from = format!("203.0.{}.{}", 113 + number / 200, number % 200 + 1);
+            let request = posted("/sign-in", &[("username", &name), ("password", "not it, sorry")]).header("x-forwarded-for", &from);
+            tokio::spawn(async move { request.send(at).await })
+        })
+        .collect();
+    let (mut busy, mut judged) = (0, 0);
+    let mut waiting = true;
+    for answer in flood {
+        if waiting {
+            let keys = get("/.well-known/jwks.json").send(at).await.good();
+            assert!(keys["keys"][0]["kid"].is_string());
+            waiting = false;
+        }
+        let answer = answer.await.expect("an answer");
+        assert!(answer.header("set-cookie").is_none());
+        match answer.status() {
+            503 => {
+                assert!(answer.header("retry-after").and_then(|text| text.parse::<u32>().ok()).is_some_and(|seconds| seconds > 0));
+                busy += 1;
+            }
+            400 => judged += 1,
+            other => panic!("{other}: {}", answer.text()),
+        }
+    }
+    assert!(busy > 0 && judged >= 65, "{busy} sent away, {judged} judged");
+    // Who was sent away has not failed, and it works again.
+    sign_in(at).await;
+    serving.stop();
+}
+
+/// A core that this process may run on.
+fn first_core() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
+    list.trim().split([',', '-']).next().expect("a core").to_owned()
+}
+
+// contract I20.22
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_refreshes_at_two_hubs_have_one_successor() {
+    // attack 34
+    let house = House::open(Place::Postgres).await;
+    let hubs = [house.serve(), house.serve()];
+    let first = house.password().send(hubs[0].address).await.good();
+    let refresh = house.token(&[("grant_type", "refresh_token"), ("refresh_token", first["refresh_token"].as_str().expect("a token"))]);
+    let tries: Vec<_> = (0..40)
+        .map(|number| {
+            let (request, address) = (refresh.clone(), hubs[number % 2].address);
+            tokio::spawn(async move { request.send(address).await.good() })
+        })
+        .collect();
+    let mut successors: Vec<Value> = Vec::new();
+    for answer in tries {
+        successors.push(answer.await.expect("an answer")["refresh_token"].clone());
+    }
+    successors.dedup();
+    assert_eq!(successors.len(), 1);
+}
