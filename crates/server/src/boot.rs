@@ -11,6 +11,7 @@ use store::check::{Report, Severity};
 use store::records::Records;
 use store::{Database, DatabaseSettings};
 
+use crate::app_files::AppFiles;
 use crate::auth::Gate;
 use crate::chance;
 use crate::config::{Config, ManifestPath};
@@ -29,6 +30,8 @@ pub struct Service {
     pub gate: Gate,
     /// The resources as a GraphQL schema.
     pub graphql: Arc<Engine>,
+    /// The app that is served beside them.
+    pub app: Option<AppFiles>,
 }
 
 /// The database that reads use: a replica while it answers, the primary otherwise.
@@ -55,6 +58,7 @@ impl Reader {
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
+    let app = app(config)?;
     let files = authority(config)?;
     let declared = manifest(&config.manifest)?;
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
@@ -76,7 +80,7 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         None => Gate::open(),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql })
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql, app })
 }
 
 /// The identity role: a warning under `none`, a usable key under every other.
@@ -95,6 +99,16 @@ fn authority(config: &Config) -> Result<Option<KeyFiles>, BootError> {
         )));
     }
     Ok(Some(files))
+}
+
+/// The app to serve beside the resources.
+fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
+    let Some(folder) = &config.app_files else { return Ok(None) };
+    if config.strategy == Strategy::LocalProvider {
+        // Scripts of an app on the hub's origin could use the session of whoever is signed in there.
+        return Err(BootError("APP_FILES: a hub serves its own pages and no app; serve it from a satellite".to_owned()));
+    }
+    AppFiles::read(folder).map(Some)
 }
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
@@ -149,6 +163,16 @@ pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog:
         }
     }
     Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))
+}
+
+/// The records of a hub, brought to their newest shape.
+pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
+    let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
+    let database = open(("DATABASE_URL", url), settings, &Catalog::default())?;
+    let records = Records::of(&database).map_err(failed)?;
+    records.migrate().await.map_err(failed)?;
+    store::rights::declare(&records, [], chance::now()).await.map_err(failed)?;
+    Ok(records)
 }
 
 /// Holds the catalog against the live database and learns what its columns are.

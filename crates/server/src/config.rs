@@ -37,6 +37,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The public base URL.
     pub app_url: String,
+    /// The folder of a single-page app to serve, if any.
+    pub app_files: Option<PathBuf>,
     /// Browser origins that may call with credentials.
     pub cors_origins: Vec<String>,
     /// Addresses whose forwarding headers count.
@@ -156,6 +158,7 @@ impl Config {
                 None => format!("http://{listen}"),
                 Some(url) => origin("APP_URL", url)?,
             },
+            app_files: read("APP_FILES").value.map(PathBuf::from),
             cors_origins: read("APP_CORS_ORIGIN").list().map(|item| origin("APP_CORS_ORIGIN", item)).collect::<Result<_, _>>()?,
             trusted_proxies: read("TRUSTED_PROXIES")
                 .list()
@@ -178,7 +181,7 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 18] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -190,6 +193,7 @@ const VARIABLES: [&str; 17] = [
     "PERISTYLE_MANIFEST",
     "LISTEN",
     "APP_URL",
+    "APP_FILES",
     "APP_CORS_ORIGIN",
     "TRUSTED_PROXIES",
     "METRICS_LISTEN",

@@ -45,7 +45,7 @@ pub fn router(
         .merge(pages::routes())
         .merge(graphql::routes())
         .merge(hub)
-        .fallback(unknown)
+        .fallback(elsewhere)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
     // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
@@ -96,8 +96,9 @@ where
     Ok(response)
 }
 
-async fn unknown() -> Response<Body> {
-    NOWHERE.response()
+/// What no route of ours knows: the app's, where there is one.
+async fn elsewhere(State(service): State<boot::Service>, request: Request) -> Response<Body> {
+    service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request))
 }
 
 async fn only_get() -> Response<Body> {

@@ -29,3 +29,4 @@ pub mod tenants;
 
 pub use error::Error;
 pub use run::{Answer, Chunks, Database, DatabaseSettings};
+pub use sqlite::fill::{Cell, NewFile};

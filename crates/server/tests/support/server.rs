@@ -29,6 +29,8 @@ pub struct Setup {
     /// The key file of a hub; there is no authority without one.
     pub hub: Option<std::path::PathBuf>,
     pub app_url: Option<String>,
+    /// The folder of an app.
+    pub app: Option<std::path::PathBuf>,
 }
 
 impl Setup {
@@ -42,6 +44,7 @@ impl Setup {
             introspection: Introspection::On,
             hub: None,
             app_url: None,
+            app: None,
         }
     }
 
@@ -69,6 +72,7 @@ impl Setup {
             manifest,
             listen,
             app_url: self.app_url.clone().unwrap_or_else(|| format!("http://{listen}")),
+            app_files: self.app.clone(),
             cors_origins: self.cors.clone(),
             trusted_proxies: Vec::new(),
             metrics_listen: None,

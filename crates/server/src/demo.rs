@@ -1,0 +1,242 @@
+//! The demo: a hub and a satellite as two children of this process, on SQLite files in a scratch folder, with sample data, people to sign
+//! in as and an app to do it in. However it ends, nothing of it is left.
+
+mod app;
+mod child;
+mod people;
+mod progress;
+mod shop;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use identity::keys::KeyLength;
+use tempfile::TempDir;
+
+use crate::administration;
+use crate::key_pair::{KeyPair, KeyPairError};
+use crate::refusal::BootError;
+
+pub use child::Log;
+pub use people::Person;
+
+use child::{Child, Role};
+use progress::Progress;
+
+/// What a demo is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The hub's port; 0 for any that is free.
+    pub hub_port: u16,
+    /// The satellite's port; 0 for any that is free.
+    pub app_port: u16,
+    /// Where the logs of both go.
+    pub log: Log,
+}
+
+/// What there is to see, once it is there.
+#[derive(Debug)]
+pub struct Opened {
+    /// The address of the hub.
+    pub hub: String,
+    /// The address of the satellite and its app.
+    pub app: String,
+    /// Who to sign in as.
+    pub people: Vec<Person>,
+    /// The id of the satellite's client at the hub.
+    pub client: &'static str,
+}
+
+/// Why something is not made to its end.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error("the demo was asked to end")]
+    Asked,
+    #[error("{0}")]
+    Failed(String),
+    #[error("{0}")]
+    Store(#[from] store::Error),
+    #[error("{0}")]
+    Administration(#[from] administration::Fault),
+    #[error("{0}")]
+    Boot(#[from] BootError),
+    #[error("{0}")]
+    Keys(#[from] KeyPairError),
+}
+
+/// Whether work is still wanted.
+#[derive(Clone, Debug, Default)]
+struct Cancelled(Arc<AtomicBool>);
+
+impl Cancelled {
+    fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> Result<(), Stopped> {
+        if self.0.load(Ordering::Relaxed) { Err(Stopped::Asked) } else { Ok(()) }
+    }
+}
+
+/// Runs a demo until `stop` resolves; `tell` hears when everything is there. An error says why it ended by itself.
+pub async fn run(settings: Settings, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+    let stage = Stage::find(settings)?;
+    let scratch = tempfile::Builder::new().prefix("peristyle-demo-").tempdir();
+    let scratch = scratch.map_err(|error| BootError(format!("no scratch folder can be made: {error}")))?;
+    let outcome = stage.play(&scratch, settings.log, stop, tell).await;
+    let path = scratch.path().to_owned();
+    let cleared = scratch.close().map_err(|error| BootError(format!("the scratch folder {} is left behind: {error}", path.display())));
+    outcome.and(cleared)
+}
+
+/// The two ports.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    hub: u16,
+    app: u16,
+}
+
+impl Stage {
+    /// Finds out that both ports are free before anything is made.
+    fn find(settings: Settings) -> Result<Self, BootError> {
+        let (hub, app) = (free(settings.hub_port, "--hub-port")?, free(settings.app_port, "--app-port")?);
+        let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
+        match (port(&hub), port(&app)) {
+            (Ok(hub), Ok(app)) => Ok(Stage { hub, app }),
+            (Err(error), _) | (_, Err(error)) => Err(BootError(format!("no port can be found: {error}"))),
+        }
+    }
+
+    async fn play(
+        self,
+        scratch: &TempDir,
+        log: Log,
+        stop: impl Future<Output = ()>,
+        tell: impl FnOnce(Opened),
+    ) -> Result<(), BootError> {
+        let mut stop = std::pin::pin!(stop);
+        let cancelled = Cancelled::default();
+        let mut work = tokio::spawn(prepare(scratch.path().to_owned(), self, cancelled.clone()));
+        let prepared = tokio::select! {
+            prepared = &mut work => prepared,
+            () = &mut stop => {
+                cancelled.now();
+                // It ends soon, and not before the folder can be removed.
+                _ = work.await;
+                return Ok(());
+            }
+        };
+        let made = match prepared {
+            Ok(Ok(made)) => made,
+            Ok(Err(stopped)) => return Err(BootError(format!("the demo cannot be prepared: {stopped}"))),
+            Err(error) => return Err(BootError(format!("the demo cannot be prepared: {error}"))),
+        };
+        let mut hub = Child::start(&self.hub_role(scratch.path()), log)?;
+        let mut satellite = None;
+        let outcome = tokio::select! {
+            outcome = self.serve(&mut hub, &mut satellite, (scratch.path(), made, log), tell) => outcome,
+            () = stop => Ok(()),
+        };
+        // The satellite first: while it ends it may still ask the hub.
+        if let Some(satellite) = satellite {
+            satellite.end().await;
+        }
+        hub.end().await;
+        outcome
+    }
+
+    /// Both serve, until one of them ends by itself.
+    async fn serve(
+        self,
+        hub: &mut Child,
+        satellite: &mut Option<Child>,
+        (folder, made, log): (&Path, people::Made, Log),
+        tell: impl FnOnce(Opened),
+    ) -> Result<(), BootError> {
+        hub.ready().await?;
+        let satellite = satellite.insert(Child::start(&self.satellite_role(folder, &made.secret), log)?);
+        tokio::select! {
+            ready = satellite.ready() => ready?,
+            fault = hub.ended() => return Err(fault),
+        }
+        tell(Opened { hub: origin(self.hub), app: origin(self.app), people: made.people, client: people::CLIENT });
+        tokio::select! {
+            fault = hub.ended() => Err(fault),
+            fault = satellite.ended() => Err(fault),
+        }
+    }
+
+    fn redirect(self) -> String {
+        format!("{}/callback", origin(self.app))
+    }
+
+    fn hub_role(self, folder: &Path) -> Role<'_> {
+        let at = |name: &str| folder.join(name).display().to_string();
+        let variables = vec![
+            ("OAUTH_STRATEGY", "local-provider".to_owned()),
+            ("OAUTH_PRIVATE_KEY_PATH", at("hub-keys/oauth-private.key")),
+            ("DATABASE_URL", hub_database(folder)),
+            ("LISTEN", format!("127.0.0.1:{}", self.hub)),
+            ("LOG", "info".to_owned()),
+        ];
+        Role { name: "hub", port: self.hub, folder, variables }
+    }
+
+    fn satellite_role<'a>(self, folder: &'a Path, secret: &str) -> Role<'a> {
+        let at = |name: &str| folder.join(name).display().to_string();
+        let variables = vec![
+            ("OAUTH_STRATEGY", "platform-hub".to_owned()),
+            ("OAUTH_PRIVATE_KEY_PATH", at("satellite-keys/oauth-private.key")),
+            ("OAUTH_HUB_URL", origin(self.hub)),
+            ("OAUTH_CLIENT_ID", people::CLIENT.to_owned()),
+            ("OAUTH_CLIENT_SECRET", secret.to_owned()),
+            ("OAUTH_REDIRECT_URI", self.redirect()),
+            ("DATABASE_URL", format!("sqlite://{}", at("shop.db"))),
+            ("PERISTYLE_MANIFEST", at("peristyle.toml")),
+            ("APP_FILES", at("app")),
+            ("LISTEN", format!("127.0.0.1:{}", self.app)),
+            ("LOG", "info".to_owned()),
+        ];
+        Role { name: "satellite", port: self.app, folder, variables }
+    }
+}
+
+/// Everything that is there before a server starts.
+async fn prepare(folder: std::path::PathBuf, stage: Stage, cancelled: Cancelled) -> Result<people::Made, Stopped> {
+    let place = folder.clone();
+    let files = tokio::task::spawn_blocking(move || files(&place, &cancelled));
+    let made = people::make(&hub_database(&folder), &stage.redirect()).await;
+    // Both are waited for, whatever the other came to: nothing may be at work when the folder is removed.
+    files.await.map_err(|error| Stopped::Failed(error.to_string()))??;
+    made
+}
+
+/// Keys, manifest, app and sample data.
+fn files(folder: &Path, cancelled: &Cancelled) -> Result<(), Stopped> {
+    for name in ["hub-keys", "satellite-keys"] {
+        KeyPair::make(&folder.join(name), KeyLength::Bits2048)?;
+        cancelled.check()?;
+    }
+    let unwritten = |error: std::io::Error| Stopped::Failed(format!("the scratch folder cannot be written: {error}"));
+    std::fs::write(folder.join("peristyle.toml"), shop::MANIFEST).map_err(unwritten)?;
+    app::unpack(&folder.join("app")).map_err(unwritten)?;
+    shop::make(&folder.join("shop.db"), cancelled, &mut Progress::on_standard_error())
+}
+
+fn hub_database(folder: &Path) -> String {
+    format!("sqlite://{}", folder.join("hub.db").display())
+}
+
+fn origin(port: u16) -> String {
+    format!("http://127.0.0.1:{port}")
+}
+
+/// A port that nobody listens on; held until both are known to be free, so that they are two.
+fn free(port: u16, flag: &str) -> Result<TcpListener, BootError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        let why = if error.kind() == std::io::ErrorKind::AddrInUse { "is taken".to_owned() } else { format!("cannot be used: {error}") };
+        BootError(format!("port {port} on 127.0.0.1 {why}; name another one with {flag}"))
+    })
+}
