@@ -8,7 +8,7 @@ mod progress;
 mod shop;
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +24,10 @@ pub use people::Person;
 
 use child::{Child, Role};
 use progress::Progress;
+
+/// The folder of each server in the scratch folder.
+const HUB: &str = "hub";
+const SATELLITE: &str = "satellite";
 
 /// What a demo is started with.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,8 @@ enum Stopped {
     Store(#[from] store::Error),
     #[error("{0}")]
     Administration(#[from] administration::Fault),
+    #[error("the scratch folder cannot be written: {0}")]
+    Unwritten(#[from] std::io::Error),
     #[error("{0}")]
     Boot(#[from] BootError),
     #[error("{0}")]
@@ -172,61 +178,55 @@ impl Stage {
         format!("{}/callback", origin(self.app))
     }
 
-    fn hub_role(self, folder: &Path) -> Role<'_> {
-        let at = |name: &str| folder.join(name).display().to_string();
+    fn hub_role(self, scratch: &Path) -> Role {
         let variables = vec![
             ("OAUTH_STRATEGY", "local-provider".to_owned()),
-            ("OAUTH_PRIVATE_KEY_PATH", at("hub-keys/oauth-private.key")),
-            ("DATABASE_URL", hub_database(folder)),
+            ("DATABASE_URL", "sqlite://hub.db".to_owned()),
             ("LISTEN", format!("127.0.0.1:{}", self.hub)),
-            ("LOG", "info".to_owned()),
         ];
-        Role { name: "hub", port: self.hub, folder, variables }
+        Role { name: "hub", port: self.hub, folder: scratch.join(HUB), variables }
     }
 
-    fn satellite_role<'a>(self, folder: &'a Path, secret: &str) -> Role<'a> {
-        let at = |name: &str| folder.join(name).display().to_string();
+    fn satellite_role(self, scratch: &Path, secret: &str) -> Role {
         let variables = vec![
             ("OAUTH_STRATEGY", "platform-hub".to_owned()),
-            ("OAUTH_PRIVATE_KEY_PATH", at("satellite-keys/oauth-private.key")),
             ("OAUTH_HUB_URL", origin(self.hub)),
             ("OAUTH_CLIENT_ID", people::CLIENT.to_owned()),
             ("OAUTH_CLIENT_SECRET", secret.to_owned()),
             ("OAUTH_REDIRECT_URI", self.redirect()),
-            ("DATABASE_URL", format!("sqlite://{}", at("shop.db"))),
-            ("PERISTYLE_MANIFEST", at("peristyle.toml")),
-            ("APP_FILES", at("app")),
+            ("DATABASE_URL", "sqlite://shop.db".to_owned()),
+            ("PERISTYLE_MANIFEST", "peristyle.toml".to_owned()),
+            ("APP_FILES", "app".to_owned()),
             ("LISTEN", format!("127.0.0.1:{}", self.app)),
-            ("LOG", "info".to_owned()),
         ];
-        Role { name: "satellite", port: self.app, folder, variables }
+        Role { name: "satellite", port: self.app, folder: scratch.join(SATELLITE), variables }
     }
 }
 
 /// Everything that is there before a server starts.
-async fn prepare(folder: std::path::PathBuf, stage: Stage, cancelled: Cancelled) -> Result<people::Made, Stopped> {
-    let place = folder.clone();
+async fn prepare(scratch: PathBuf, stage: Stage, cancelled: Cancelled) -> Result<people::Made, Stopped> {
+    for name in [HUB, SATELLITE] {
+        std::fs::create_dir(scratch.join(name))?;
+    }
+    let place = scratch.clone();
     let files = tokio::task::spawn_blocking(move || files(&place, &cancelled));
-    let made = people::make(&hub_database(&folder), &stage.redirect()).await;
+    let database = format!("sqlite://{}", scratch.join(HUB).join("hub.db").display());
+    let made = people::make(&database, &stage.redirect()).await;
     // Both are waited for, whatever the other came to: nothing may be at work when the folder is removed.
     files.await.map_err(|error| Stopped::Failed(error.to_string()))??;
     made
 }
 
-/// Keys, manifest, app and sample data.
-fn files(folder: &Path, cancelled: &Cancelled) -> Result<(), Stopped> {
-    for name in ["hub-keys", "satellite-keys"] {
-        KeyPair::make(&folder.join(name), KeyLength::Bits2048)?;
+/// Keys, manifest, app and sample data, where both servers look for them by themselves.
+fn files(scratch: &Path, cancelled: &Cancelled) -> Result<(), Stopped> {
+    for name in [HUB, SATELLITE] {
+        KeyPair::make(&scratch.join(name).join(".keys"), KeyLength::Bits2048)?;
         cancelled.check()?;
     }
-    let unwritten = |error: std::io::Error| Stopped::Failed(format!("the scratch folder cannot be written: {error}"));
-    std::fs::write(folder.join("peristyle.toml"), shop::MANIFEST).map_err(unwritten)?;
-    app::unpack(&folder.join("app")).map_err(unwritten)?;
-    shop::make(&folder.join("shop.db"), cancelled, &mut Progress::on_standard_error())
-}
-
-fn hub_database(folder: &Path) -> String {
-    format!("sqlite://{}", folder.join("hub.db").display())
+    let satellite = scratch.join(SATELLITE);
+    std::fs::write(satellite.join("peristyle.toml"), shop::MANIFEST)?;
+    app::unpack(&satellite.join("app"))?;
+    shop::make(&satellite.join("shop.db"), cancelled, &mut Progress::on_standard_error())
 }
 
 fn origin(port: u16) -> String {

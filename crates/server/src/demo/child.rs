@@ -5,14 +5,14 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
-use tokio::process::{ChildStderr, Command};
+use tokio::process::{ChildStderr, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -36,10 +36,10 @@ pub enum Log {
 
 /// What a child is started with.
 #[derive(Debug)]
-pub(super) struct Role<'a> {
+pub(super) struct Role {
     pub(super) name: &'static str,
     pub(super) port: u16,
-    pub(super) folder: &'a Path,
+    pub(super) folder: PathBuf,
     pub(super) variables: Vec<(&'static str, String)>,
 }
 
@@ -49,24 +49,27 @@ pub(super) struct Child {
     name: &'static str,
     port: u16,
     process: tokio::process::Child,
+    /// Our end of the pipe. Whoever waits for a process closes what is still its standard input, so it is kept apart.
+    leash: Option<ChildStdin>,
     last: Arc<Mutex<VecDeque<String>>>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Child {
-    pub(super) fn start(role: &Role<'_>, log: Log) -> Result<Self, BootError> {
+    pub(super) fn start(role: &Role, log: Log) -> Result<Self, BootError> {
         let failed = |error: std::io::Error| BootError(format!("the {} cannot be started: {error}", role.name));
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.args(["serve", "--until-stdin-closes"]).current_dir(role.folder);
+        command.args(["serve", "--until-stdin-closes"]).current_dir(&role.folder);
         // Whatever configures other servers of whoever runs this does not configure ours.
         command.env_clear().envs(role.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
         let mut process = command.spawn().map_err(failed)?;
         let last = Arc::new(Mutex::new(VecDeque::new()));
+        let leash = process.stdin.take();
         let lines = process.stderr.take().map(|err| BufReader::new(err).lines());
         let reader = tokio::spawn(follow(role.name, lines, last.clone(), log));
-        Ok(Child { name: role.name, port: role.port, process, last, reader: Some(reader) })
+        Ok(Child { name: role.name, port: role.port, process, leash, last, reader: Some(reader) })
     }
 
     /// Waits until it answers that it is ready.
@@ -98,7 +101,7 @@ impl Child {
 
     /// Ends it: in good order, or by force when that takes too long.
     pub(super) async fn end(mut self) {
-        drop(self.process.stdin.take());
+        drop(self.leash.take());
         if timeout(END, self.process.wait()).await.is_err() {
             // It is gone already if this fails.
             _ = self.process.kill().await;
