@@ -9,7 +9,27 @@ macro_rules! file {
     };
 }
 
-const FILES: [(&str, &str); 1] = [file!("index.html")];
+const FILES: [(&str, &str); 19] = [
+    file!("account.js"),
+    file!("api.js"),
+    file!("chart.js"),
+    file!("dom.js"),
+    file!("filters.js"),
+    file!("format.js"),
+    file!("index.html"),
+    file!("inspector.js"),
+    file!("list.js"),
+    file!("main.js"),
+    file!("mark.svg"),
+    file!("problem.js"),
+    file!("resources.js"),
+    file!("router.js"),
+    file!("session.js"),
+    file!("statement.js"),
+    file!("style.css"),
+    file!("table.js"),
+    file!("tokens.js"),
+];
 
 /// Writes the files into a folder of their own.
 pub(super) fn unpack(folder: &Path) -> std::io::Result<()> {
