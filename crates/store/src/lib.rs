@@ -23,6 +23,7 @@ pub mod roles;
 pub mod run;
 pub mod schema;
 pub mod sessions;
+pub mod shared;
 pub mod signing_keys;
 mod sqlite;
 pub mod tenants;

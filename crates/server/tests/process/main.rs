@@ -4,6 +4,7 @@
 mod administration;
 mod boot;
 mod check;
+mod demo;
 mod explain;
 mod hub;
 mod introspect;
