@@ -5,7 +5,7 @@ import { accessToken, renewed } from './session.js';
 
 const listeners = new Set();
 
-/** Hears of every Query Statement that is sent and of its answer: `{address, body, rows, milliseconds}`. */
+/** Hears of every Query Statement that is sent and of its answer: `{address, body, rows, milliseconds, isRefused}`. */
 export function onStatement(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -17,7 +17,11 @@ export async function ask(address, query, { signal } = {}) {
   const tell = (answer) => listeners.forEach((listener) => listener({ address, body, ...answer }));
   tell({});
   const started = performance.now();
-  const answer = await request(address, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+  const options = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal };
+  const answer = await request(address, options).catch((error) => {
+    if (!signal?.aborted) tell({ isRefused: true });
+    throw error;
+  });
   tell({ rows: answer.rows?.length ?? (Array.isArray(answer) ? answer.length : 1), milliseconds: Math.round(performance.now() - started) });
   return answer;
 }

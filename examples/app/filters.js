@@ -25,7 +25,7 @@ export function filterForm(filters, onchange, more = []) {
     tell();
   });
   clear.addEventListener('click', () => {
-    fill(node, new URLSearchParams());
+    node.reset();
     tell();
   });
   return { node, set: (choices) => fill(node, choices) };
@@ -75,8 +75,8 @@ function chosen(form) {
 function fill(form, choices) {
   for (const input of form.elements) {
     if (!input.name || input === document.activeElement) continue;
-    const value = choices.get(input.name) ?? '';
-    input.value = value;
-    if (input.value !== value && input.options) input.selectedIndex = 0;
+    input.value = choices.get(input.name) ?? '';
+    // What is not among the options is not chosen.
+    if (input.selectedIndex === -1) input.selectedIndex = 0;
   }
 }

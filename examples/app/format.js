@@ -16,7 +16,6 @@ export function money(text) {
 export const number = (value) => Number(value).toLocaleString('en');
 export const country = (code) => COUNTRY.of(code);
 export const month = (text) => MONTH.format(new Date(`${text}-01T00:00:00Z`));
-export const word = (text) => text;
 
 const KINDS = {
   money,
@@ -24,6 +23,7 @@ const KINDS = {
   country,
   month,
   day: (text) => DAY.format(new Date(`${text}T00:00:00Z`)),
+  dayOf: (text) => DAY.format(new Date(text)),
   moment: (text) => MOMENT.format(new Date(text)),
   status: (text) => element('span', { class: `status ${text}` }, text),
   flag: (value) => (value ? 'yes' : 'no'),

@@ -16,20 +16,23 @@ export function inspector() {
     text,
     element('p', { class: 'hint' }, told, ' ', element('a', { href: '/docs' }, 'All resources and a playground')),
   );
-  const close = onStatement(({ address: sent, body, rows, milliseconds }) => {
+  const close = onStatement(({ address: sent, body, rows, milliseconds, isRefused }) => {
     address.textContent = sent;
     text.textContent = pretty(body);
-    told.textContent = milliseconds === undefined ? 'Sent …' : `${counted(rows, 'row')} in ${milliseconds} ms.`;
+    told.textContent = isRefused ? 'Not answered.' : milliseconds === undefined ? 'Sent …' : `${counted(rows, 'row')} in ${milliseconds} ms.`;
   });
   return { node, close };
 }
 
+/** How many letters fit on a line of the panel. */
+const WIDTH = 40;
+
 /** JSON in which what fits on a line stands on one. */
-export function pretty(value, indent = '') {
-  const line = JSON.stringify(value)?.replace(/([:,])(?=["{[\dtfn-])/g, '$1 ') ?? 'null';
-  if (typeof value !== 'object' || value === null || indent.length + line.length <= 44) return JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
-  const inner = `${indent}  `;
+export function pretty(value, indent = '', name = '') {
+  const line = name + JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
+  const isLeaf = typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+  if (isLeaf || indent.length + line.length <= WIDTH) return indent + line;
   const isList = Array.isArray(value);
-  const parts = Object.entries(value).map(([key, part]) => inner + (isList ? '' : `${JSON.stringify(key)}: `) + pretty(part, inner));
-  return `${isList ? '[' : '{'}\n${parts.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
+  const parts = Object.entries(value).map(([key, part]) => pretty(part, `${indent}  `, isList ? '' : `${JSON.stringify(key)}: `));
+  return `${indent}${name}${isList ? '[' : '{'}\n${parts.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
 }

@@ -44,6 +44,9 @@ export function listView(resource, { may, go, onrefused }) {
         if (mine.signal.aborted) return;
         if (onrefused(error)) return;
         trouble.replaceChildren(shown(error, load));
+        table.draw([], orderOf(resource, choices));
+        status.textContent = '';
+        pages.replaceChildren();
       }
       if (running === mine) half.removeAttribute('aria-busy');
     };
@@ -69,7 +72,7 @@ function details(resource, row, may) {
       const whole = await ask(`${resource.address}/find/${encodeURIComponent(row.id)}`, ofDetails(resource, may));
       const parts = resource.details.filter(({ permission }) => may(permission));
       const rowsOf = (value) => (Array.isArray(value) ? value : [value].filter(Boolean));
-      place.replaceChildren(...parts.map(({ title, relation, columns }) => element('section', {}, element('h3', {}, title), plainTable(title, columns, rowsOf(whole[relation])))));
+      place.replaceChildren(...parts.map(({ title, relation, columns }) => element('section', {}, element('h2', {}, title), plainTable(title, columns, rowsOf(whole[relation])))));
       if (parts.length === 0) place.replaceChildren(element('p', { class: 'hint' }, 'You may not see what belongs to it.'));
       announce(`Details of ${row[resource.named]}`);
     } catch (error) {

@@ -19,11 +19,10 @@ export const RESOURCES = {
       { label: 'Name', field: 'name' },
       { label: 'E-mail', field: 'email', masked: 'shop.customer.pii' },
       { label: 'Status', field: 'status', kind: 'status' },
-      { label: 'Town', field: 'city' },
       { label: 'Country', field: 'country.name' },
       { label: 'Tenant', field: 'tenant.name' },
       { label: 'Credit', field: 'creditLimit', kind: 'money' },
-      { label: 'Since', field: 'createdAt', kind: 'moment' },
+      { label: 'Since', field: 'createdAt', kind: 'dayOf' },
     ],
     filters: [
       { name: 'name', label: 'Name', kind: 'text', field: 'name' },
@@ -59,7 +58,7 @@ export const RESOURCES = {
     named: 'id',
     order: '-placedAt',
     columns: [
-      { label: 'Order', field: 'id', kind: 'word' },
+      { label: 'Order', field: 'id' },
       { label: 'Customer', field: 'customer.name' },
       { label: 'Status', field: 'status', kind: 'status' },
       { label: 'Placed', field: 'placedAt', kind: 'moment' },

@@ -49,13 +49,14 @@ async function visit(address, work, ...others) {
 const textOf = (page, selector) => page.$eval(selector, (node) => node.textContent);
 const textsOf = (page, selector) => page.$$eval(selector, (nodes) => nodes.map((node) => node.textContent));
 const waitForText = (page, selector, words) =>
-  page.waitForFunction((place, text) => document.querySelector(place)?.textContent.includes(text), {}, selector, words).catch(async (error) => {
+  page.waitForFunction((place, text) => document.querySelector(place)?.textContent.includes(text), { polling: 50 }, selector, words).catch(async (error) => {
     throw new Error(`${selector} never said ${words}: ${await page.$eval('body', (body) => body.innerText)}`, { cause: error });
   });
 const sent = async (page) => JSON.parse(await textOf(page, '.inspector pre')).query;
 const settled = (page) => page.waitForFunction(() => !document.querySelector('.half[aria-busy]'));
 const button = (page, text) => page.evaluateHandle((words) => [...document.querySelectorAll('main button, .who button')].find((node) => node.textContent.startsWith(words) && !node.disabled), text);
-const press = async (page, text) => (await button(page, text)).click();
+/** Presses a button, also in a tab that is not in front. */
+const press = async (page, text) => (await button(page, text)).evaluate((node) => node.click());
 /** The column of a table, by its heading. */
 const column = async (page, heading) => {
   const index = (await textsOf(page, '.scroll thead th')).findIndex((text) => text.startsWith(heading));
@@ -146,12 +147,12 @@ describe('tables', () => {
 
       await press(page, 'Clear');
       await page.waitForFunction(() => location.search === '');
-      await page.type('#filter-bought-from', '4000');
-      await page.waitForFunction(() => document.querySelector('.inspector pre').textContent.includes('4000'));
+      await page.type('#filter-bought-from', '2000');
+      await page.waitForFunction(() => document.querySelector('.inspector pre').textContent.includes('2000'));
       await settled(page);
-      assert.deepEqual((await sent(page)).where, { orders: { total: { gte: '4000' } } });
+      assert.deepEqual((await sent(page)).where, { orders: { total: { gte: '2000' } } });
       const few = Number((await textOf(page, '.total')).match(/of ([\d,]+)/)[1].replace(',', ''));
-      assert.ok(few > 12 && few < 2000, `${few}`);
+      assert.ok(few > 24 && few < 3000, `${few}`);
 
       await press(page, 'Credit');
       await page.waitForSelector('th[aria-sort=ascending] button');
@@ -171,7 +172,7 @@ describe('tables', () => {
 
       await page.click('.opener');
       await page.waitForSelector('.details section table');
-      assert.deepEqual(await textsOf(page, '.details h3'), ['Latest orders', 'Labels']);
+      assert.deepEqual(await textsOf(page, '.details h2'), ['Latest orders', 'Labels']);
       const shape = (await sent(page)).relations.orders;
       assert.deepEqual([shape.limit, shape.relations.lines.relations], [3, { product: true }]);
       assert.match(await textOf(page, '.inspector .sent'), /\/api\/shop\/customers\/find\/\d+/);
@@ -218,7 +219,9 @@ describe('the chart', () => {
       await page.select('#choose-by', 'month');
       await waitForText(page, 'caption', 'by month');
       const months = await textsOf(page, '.bars tbody th');
-      assert.deepEqual(months.slice(0, 2), ['Jan 2022', 'Feb 2022']);
+      const times = months.map((text) => Date.parse(`1 ${text}`));
+      assert.ok(months.length > 40 && months.at(-1) === 'Dec 2025', `${months}`);
+      assert.deepEqual(times, [...times].sort((one, other) => one - other));
       await page.select('#choose-measure', 'orders');
       await waitForText(page, 'caption', 'Orders by month');
       await page.select('#filter-status', 'returned');
@@ -240,7 +243,7 @@ describe('somebody else', () => {
       assert.ok(!(await textsOf(page, 'thead button')).some((text) => text.startsWith('E-mail')));
       await page.click('.opener');
       await page.waitForSelector('.details section');
-      assert.deepEqual(await textsOf(page, '.details h3'), ['Latest orders']);
+      assert.deepEqual(await textsOf(page, '.details h2'), ['Latest orders']);
     }));
 });
 

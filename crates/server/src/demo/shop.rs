@@ -149,8 +149,7 @@ impl Shop {
         }
         let orders = if status == "lead" { 0 } else { self.dice.between(1, 6) };
         for _ in 0..orders {
-            // The later half of the time gets more than half of the orders: the shop grows.
-            let day = since + self.dice.below(DAYS - since).max(self.dice.below(DAYS - since));
+            let day = since + self.dice.below(DAYS - since);
             self.order(id, day, products)?;
         }
         Ok(())
