@@ -19,6 +19,8 @@ export const month = (text) => MONTH.format(new Date(`${text}-01T00:00:00Z`));
 
 const KINDS = {
   money,
+  // An average has more digits than money has.
+  average: (text) => money(Number(text).toFixed(2)),
   number,
   country,
   month,
@@ -37,5 +39,5 @@ export function cell(value, kind) {
 
 /** Whether values of this kind stand at the right edge, so that their digits line up. */
 export function isFigure(kind) {
-  return kind === 'money' || kind === 'number';
+  return kind === 'money' || kind === 'average' || kind === 'number';
 }

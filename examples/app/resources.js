@@ -145,7 +145,7 @@ export const REVENUE = {
   measures: {
     revenue: { label: 'Revenue', fn: 'sum', field: 'total', kind: 'money' },
     orders: { label: 'Orders', fn: 'count', field: '*', kind: 'number' },
-    average: { label: 'Average order', fn: 'avg', field: 'total', kind: 'money' },
+    average: { label: 'Average order', fn: 'avg', field: 'total', kind: 'average' },
   },
   filters: ['status', 'placed', 'country'].map((name) => RESOURCES.orders.filters.find((filter) => filter.name === name)),
 };
