@@ -14,7 +14,8 @@ use crate::error::oauth::Fault;
 use super::Satellite;
 use super::upstream::{Answer, Ask, Lane};
 
-const GRANT: Error = Error::new(ErrorCode::InvalidGrant, "the hub refuses it: it is expired, was used before or was revoked; sign in again");
+const GRANT: Error =
+    Error::new(ErrorCode::InvalidGrant, "the hub refuses it: it is expired, was used before or was revoked; sign in again");
 const CLIENT: Error = Error::new(ErrorCode::UnauthorizedClient, "the hub does not grant this to the client of this satellite");
 const DENIED: Error = Error::new(ErrorCode::AccessDenied, "the hub does not let the account use this app");
 
