@@ -138,7 +138,7 @@ async fn a_folder_that_is_no_app_and_a_hub_with_an_app_do_not_start() {
     }
     let around = folder();
     setup.app = Some(around.path().join("app"));
-    setup.hub = Some(empty.path().join("oauth-private.key"));
+    setup.key = Some(empty.path().join("oauth-private.key"));
     let message = setup.boot(&database.url).await.expect_err("a hub").to_string();
     assert!(message.starts_with("APP_FILES: a hub"), "{message}");
 }
