@@ -83,15 +83,16 @@ function callback(parameters) {
 
 /** Finds out who is signed in, and shows the places that are there for them. */
 async function recognize() {
-  app.account = null;
+  let account = null;
   if (isSignedIn()) {
     try {
-      app.account = await me();
+      account = await me();
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 401) throw error;
       app.told = 'You were signed out.';
     }
   }
+  app.account = account;
   frame();
 }
 

@@ -15,7 +15,7 @@ export async function finish(parameters) {
   if (said.error) throw new Problem(0, { title: 'The hub did not sign you in', detail: said.error_description ?? said.error });
   const { code, state, iss } = said;
   const answer = await post('/auth/callback', { code, state, iss });
-  tokens.write(answer);
+  tokens.write(answer, Date.now());
   return answer.return_to ?? '/';
 }
 
@@ -41,7 +41,7 @@ export function renewed(stale) {
     if (!held || held.access !== stale) return held?.access ?? null;
     try {
       const answer = await post('/auth/refresh', { refresh_token: held.refresh });
-      tokens.write(answer);
+      tokens.write(answer, held.since);
       return answer.access_token;
     } catch (error) {
       // The hub refuses: signed out elsewhere, or too long ago. Anything else may pass, and the tokens stay.
@@ -54,15 +54,14 @@ export function renewed(stale) {
 
 /** Ends the sign-in, here and at the hub, and passes by the hub to lose its cookie too. */
 export async function signOut() {
-  const held = tokens.read();
-  tokens.clear();
-  let next = '/';
-  if (held) {
+  // Not while a tab renews: it would keep a token that was given back already.
+  const next = await alone(async () => {
+    const held = tokens.read();
+    tokens.clear();
     // Whatever the server says, this browser has forgotten its tokens.
-    const answer = await post('/auth/logout', { refresh_token: held.refresh }).catch(() => null);
-    next = answer?.logout_url ?? next;
-  }
-  location.assign(next);
+    return held && post('/auth/logout', { refresh_token: held.refresh }).catch(() => null);
+  });
+  location.assign(next?.logout_url ?? '/');
 }
 
 let queue = Promise.resolve();

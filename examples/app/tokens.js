@@ -11,19 +11,15 @@ const KEY = 'demo-shop.tokens';
 /** A token is renewed this long before it expires, or in the last fifth of its life if it is short. */
 const MARGIN_SECONDS = 60;
 
-/** The tokens: `{access, refresh, renewAt}`, or null for nobody. */
+/** The tokens: `{access, refresh, renewAt, since}`, or null for nobody. */
 export function read() {
-  try {
-    return JSON.parse(localStorage.getItem(KEY));
-  } catch {
-    return null;
-  }
+  return parsed(localStorage.getItem(KEY));
 }
 
-/** Keeps what the server answered. */
-export function write({ access_token: access, refresh_token: refresh, expires_in: seconds = 0 }) {
+/** Keeps what the server answered; `since` is when somebody signed in, and stays the same however often it is renewed. */
+export function write({ access_token: access, refresh_token: refresh, expires_in: seconds = 0 }, since) {
   const margin = Math.min(MARGIN_SECONDS, seconds / 5);
-  localStorage.setItem(KEY, JSON.stringify({ access, refresh, renewAt: Date.now() + (seconds - margin) * 1000 }));
+  localStorage.setItem(KEY, JSON.stringify({ access, refresh, renewAt: Date.now() + (seconds - margin) * 1000, since }));
 }
 
 /** Forgets them. */
@@ -34,7 +30,15 @@ export function clear() {
 /** Calls back when another tab signed in or out. A renewal is nobody's news. */
 export function onSignInOrOut(listener) {
   addEventListener('storage', (event) => {
-    const changed = event.key === null || event.key === KEY;
-    if (changed && Boolean(event.oldValue) !== Boolean(event.newValue)) listener();
+    const isOurs = event.key === null || event.key === KEY;
+    if (isOurs && parsed(event.oldValue)?.since !== parsed(event.newValue)?.since) listener();
   });
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

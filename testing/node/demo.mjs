@@ -29,3 +29,24 @@ export async function startDemo() {
   const run = (...words) => execFileSync(program, words, { env: { DATABASE_URL: `sqlite://${join(folder, 'hub', 'hub.db')}` }, encoding: 'utf8' });
   return { ...JSON.parse(line[0]), folder, run, close };
 }
+
+const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
+
+/** Runs a demo on a terminal and types `keys` once it has said `words`: what was shown, the exit code, and what is left. */
+export async function onTerminal(words, keys) {
+  const around = await mkdtemp(join(tmpdir(), 'peristyle-demos-'));
+  const command = [process.env.PERISTYLE_BINARY, 'demo', '--hub-port', '0', '--app-port', '0'];
+  const child = spawn('python3', ['-c', TERMINAL, ...command], { env: { PATH: process.env.PATH, TMPDIR: around }, stdio: ['pipe', 'pipe', 'inherit'] });
+  let shown = '';
+  let typed = false;
+  child.stdout.on('data', (piece) => {
+    shown += piece;
+    if (typed || !shown.includes(words)) return;
+    typed = true;
+    child.stdin.write(keys);
+  });
+  const [code] = await once(child, 'exit');
+  const left = await readdir(around);
+  await rm(around, { recursive: true, force: true });
+  return { shown, code, left };
+}

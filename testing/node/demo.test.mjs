@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openBrowser, openPage, watch } from './browser.mjs';
-import { startDemo } from './demo.mjs';
+import { onTerminal, startDemo } from './demo.mjs';
 import { startServer } from './server.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -192,6 +192,22 @@ describe('tables', () => {
       assert.deepEqual((await sent(page)).where, { customer: { name: { iLike: '%100\\%\\_\\\\%' } } });
     }));
 
+  test('markup in a value stays text', () =>
+    visit('/products', async (page) => {
+      await waitForText(page, '.total', 'products');
+      await page.setRequestInterception(true);
+      const hostile = '<img src=x onerror=alert(1)>';
+      page.on('request', (request) => {
+        if (!request.url().endsWith('/paginate')) return request.continue();
+        const rows = [{ id: 1, name: hostile, category: hostile, price: hostile, cost: null, weight: null, addedOn: '2024-01-01' }];
+        return request.respond({ contentType: 'application/json', body: JSON.stringify({ total: 1, count: 1, rows }) });
+      });
+      await page.type('#filter-name', hostile);
+      await waitForText(page, '.total', '1 of 1 product');
+      assert.deepEqual(await column(page, 'Name'), [hostile]);
+      assert.equal(await page.$('main img'), null);
+    }));
+
   // contract B4.6
   test('a refusal is told in the words of the problem', () =>
     visit('/orders', async (page) => {
@@ -365,6 +381,17 @@ const goTo = async (page, place, words) => {
   await waitForText(page, 'main', words);
   await settled(page);
 };
+
+describe('on a terminal', () => {
+  // contract B4.3
+  test('the progress is one line that is redrawn, and Ctrl-C ends both servers in good order', async () => {
+    const { shown, code, left } = await onTerminal('Ctrl-C ends both', '\x03');
+    assert.match(shown, /\rMaking the sample data: {3}\d %, [\d,]+ rows\r/);
+    assert.match(shown, /\r\x1b\[KMaking the sample data: 7\d,\d+ rows\r\n/);
+    assert.deepEqual([code, left], [0, []]);
+    assert.ok(!shown.includes('ended by itself'), shown);
+  });
+});
 
 describe('for everybody', () => {
   for (const scheme of ['light', 'dark']) {

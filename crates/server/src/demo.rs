@@ -115,13 +115,7 @@ impl Stage {
         }
     }
 
-    async fn play(
-        self,
-        scratch: &TempDir,
-        log: Log,
-        stop: impl Future<Output = ()>,
-        tell: impl FnOnce(Opened),
-    ) -> Result<(), BootError> {
+    async fn play(self, scratch: &TempDir, log: Log, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
         let mut stop = std::pin::pin!(stop);
         let cancelled = Cancelled::default();
         let mut work = tokio::spawn(prepare(scratch.path().to_owned(), self, cancelled.clone()));

@@ -25,7 +25,6 @@ impl Until {
     }
 }
 
-
 pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     telemetry::start(config);
     let service = boot::boot(config).await?;

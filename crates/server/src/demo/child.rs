@@ -80,14 +80,14 @@ impl Child {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        let (name, ended) = (self.name, tokio::select! {
+        let ended = tokio::select! {
             () = answers => return Ok(()),
             () = sleep(START) => None,
             ended = self.process.wait() => ended.ok(),
-        });
+        };
         match ended {
             Some(status) => Err(self.told(status).await),
-            None => Err(BootError(format!("the {name} was not ready within {} seconds{}", START.as_secs(), self.tail()))),
+            None => Err(BootError(format!("the {} was not ready within {} seconds{}", self.name, START.as_secs(), self.tail()))),
         }
     }
 
