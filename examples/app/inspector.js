@@ -25,7 +25,7 @@ export function inspector() {
 }
 
 /** How many letters fit on a line of the panel. */
-const WIDTH = 40;
+const WIDTH = 36;
 
 /** JSON in which what fits on a line stands on one. */
 export function pretty(value, indent = '', name = '') {

@@ -291,6 +291,14 @@ describe('the sign-in', () => {
       await waitForText(page, '.total', '25 to 36');
       assert.equal(renewals.length, 2);
 
+      // Several requests at once wait for one renewal.
+      await spoil(page, { access: 'no.longer.good' });
+      await page.evaluate(() => document.querySelector('.who a').click());
+      await page.waitForFunction(() => [...document.querySelectorAll('.overview td.figure')].every((cell) => /\d/.test(cell.textContent)));
+      assert.equal(renewals.length, 3);
+      await page.goBack();
+      await waitForText(page, '.total', '25 to 36');
+
       // Both are gone: what is left is the way in, and the way back.
       await spoil(page, { access: 'no.longer.good', refresh: 'nor.this' });
       await press(page, 'Next');

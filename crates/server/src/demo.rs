@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use identity::keys::KeyLength;
-use tempfile::TempDir;
 
 use crate::administration;
 use crate::key_pair::{KeyPair, KeyPairError};
@@ -88,37 +87,70 @@ impl Cancelled {
 
 /// Runs a demo until `stop` resolves; `tell` hears when everything is there. An error says why it ended by itself.
 pub async fn run(settings: Settings, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
-    let stage = Stage::find(settings)?;
+    let ports = Ports::find(settings)?;
     let scratch = tempfile::Builder::new().prefix("peristyle-demo-").tempdir();
     let scratch = scratch.map_err(|error| BootError(format!("no scratch folder can be made: {error}")))?;
-    let outcome = stage.play(&scratch, settings.log, stop, tell).await;
+    let stage = Stage { ports, scratch: scratch.path(), log: settings.log };
+    let outcome = stage.play(stop, tell).await;
     let path = scratch.path().to_owned();
     let cleared = scratch.close().map_err(|error| BootError(format!("the scratch folder {} is left behind: {error}", path.display())));
     outcome.and(cleared)
 }
 
-/// The two ports.
+/// Where both servers listen.
 #[derive(Clone, Copy, Debug)]
-struct Stage {
+struct Ports {
     hub: u16,
     app: u16,
 }
 
-impl Stage {
-    /// Finds out that both ports are free before anything is made.
+impl Ports {
+    /// Finds out that both are free before anything is made.
     fn find(settings: Settings) -> Result<Self, BootError> {
         let (hub, app) = (free(settings.hub_port, "--hub-port")?, free(settings.app_port, "--app-port")?);
         let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
         match (port(&hub), port(&app)) {
-            (Ok(hub), Ok(app)) => Ok(Stage { hub, app }),
+            (Ok(hub), Ok(app)) => Ok(Ports { hub, app }),
             (Err(error), _) | (_, Err(error)) => Err(BootError(format!("no port can be found: {error}"))),
         }
     }
 
-    async fn play(self, scratch: &TempDir, log: Log, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+    /// Where the hub sends a browser back to.
+    fn redirect(self) -> String {
+        format!("{}/callback", origin(self.app))
+    }
+}
+
+/// What a demo has to itself.
+#[derive(Clone, Copy, Debug)]
+struct Stage<'a> {
+    ports: Ports,
+    scratch: &'a Path,
+    log: Log,
+}
+
+/// The servers that were started.
+#[derive(Debug, Default)]
+struct Servers {
+    hub: Option<Child>,
+    satellite: Option<Child>,
+}
+
+impl Servers {
+    /// Ends them, the satellite first: while it ends it may still ask the hub.
+    async fn end(self) {
+        for server in [self.satellite, self.hub].into_iter().flatten() {
+            server.end().await;
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Makes everything, serves, and ends everything. Nothing is at work any more when this returns.
+    async fn play(self, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
         let mut stop = std::pin::pin!(stop);
         let cancelled = Cancelled::default();
-        let mut work = tokio::spawn(prepare(scratch.path().to_owned(), self, cancelled.clone()));
+        let mut work = tokio::spawn(prepare(self.scratch.to_owned(), self.ports, cancelled.clone()));
         let prepared = tokio::select! {
             prepared = &mut work => prepared,
             () = &mut stop => {
@@ -128,84 +160,68 @@ impl Stage {
                 return Ok(());
             }
         };
-        let made = match prepared {
-            Ok(Ok(made)) => made,
-            Ok(Err(stopped)) => return Err(BootError(format!("the demo cannot be prepared: {stopped}"))),
-            Err(error) => return Err(BootError(format!("the demo cannot be prepared: {error}"))),
-        };
-        let mut hub = Child::start(&self.hub_role(scratch.path()), log)?;
-        let mut satellite = None;
+        let unprepared = |reason: &dyn std::fmt::Display| BootError(format!("the demo cannot be prepared: {reason}"));
+        let made = prepared.map_err(|error| unprepared(&error))?.map_err(|stopped| unprepared(&stopped))?;
+        let mut servers = Servers::default();
         let outcome = tokio::select! {
-            outcome = self.serve(&mut hub, &mut satellite, (scratch.path(), made, log), tell) => outcome,
+            outcome = self.serve(&mut servers, made, tell) => outcome,
             () = stop => Ok(()),
         };
-        // The satellite first: while it ends it may still ask the hub.
-        if let Some(satellite) = satellite {
-            satellite.end().await;
-        }
-        hub.end().await;
+        servers.end().await;
         outcome
     }
 
     /// Both serve, until one of them ends by itself.
-    async fn serve(
-        self,
-        hub: &mut Child,
-        satellite: &mut Option<Child>,
-        (folder, made, log): (&Path, people::Made, Log),
-        tell: impl FnOnce(Opened),
-    ) -> Result<(), BootError> {
+    async fn serve(self, servers: &mut Servers, made: people::Made, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+        let hub = servers.hub.insert(Child::start(&self.hub(), self.log)?);
         hub.ready().await?;
-        let satellite = satellite.insert(Child::start(&self.satellite_role(folder, &made.secret), log)?);
+        let satellite = servers.satellite.insert(Child::start(&self.satellite(&made.secret), self.log)?);
         tokio::select! {
             ready = satellite.ready() => ready?,
             fault = hub.ended() => return Err(fault),
         }
-        tell(Opened { hub: origin(self.hub), app: origin(self.app), people: made.people, client: people::CLIENT });
+        let Ports { hub: at, app } = self.ports;
+        tell(Opened { hub: origin(at), app: origin(app), people: made.people, client: people::CLIENT });
         tokio::select! {
             fault = hub.ended() => Err(fault),
             fault = satellite.ended() => Err(fault),
         }
     }
 
-    fn redirect(self) -> String {
-        format!("{}/callback", origin(self.app))
-    }
-
-    fn hub_role(self, scratch: &Path) -> Role {
+    fn hub(self) -> Role {
         let variables = vec![
             ("OAUTH_STRATEGY", "local-provider".to_owned()),
             ("DATABASE_URL", "sqlite://hub.db".to_owned()),
-            ("LISTEN", format!("127.0.0.1:{}", self.hub)),
+            ("LISTEN", format!("127.0.0.1:{}", self.ports.hub)),
         ];
-        Role { name: "hub", port: self.hub, folder: scratch.join(HUB), variables }
+        Role { name: "hub", port: self.ports.hub, folder: self.scratch.join(HUB), variables }
     }
 
-    fn satellite_role(self, scratch: &Path, secret: &str) -> Role {
+    fn satellite(self, secret: &str) -> Role {
         let variables = vec![
             ("OAUTH_STRATEGY", "platform-hub".to_owned()),
-            ("OAUTH_HUB_URL", origin(self.hub)),
+            ("OAUTH_HUB_URL", origin(self.ports.hub)),
             ("OAUTH_CLIENT_ID", people::CLIENT.to_owned()),
             ("OAUTH_CLIENT_SECRET", secret.to_owned()),
-            ("OAUTH_REDIRECT_URI", self.redirect()),
+            ("OAUTH_REDIRECT_URI", self.ports.redirect()),
             ("DATABASE_URL", "sqlite://shop.db".to_owned()),
             ("PERISTYLE_MANIFEST", "peristyle.toml".to_owned()),
             ("APP_FILES", "app".to_owned()),
-            ("LISTEN", format!("127.0.0.1:{}", self.app)),
+            ("LISTEN", format!("127.0.0.1:{}", self.ports.app)),
         ];
-        Role { name: "satellite", port: self.app, folder: scratch.join(SATELLITE), variables }
+        Role { name: "satellite", port: self.ports.app, folder: self.scratch.join(SATELLITE), variables }
     }
 }
 
 /// Everything that is there before a server starts.
-async fn prepare(scratch: PathBuf, stage: Stage, cancelled: Cancelled) -> Result<people::Made, Stopped> {
+async fn prepare(scratch: PathBuf, ports: Ports, cancelled: Cancelled) -> Result<people::Made, Stopped> {
     for name in [HUB, SATELLITE] {
         std::fs::create_dir(scratch.join(name))?;
     }
     let place = scratch.clone();
     let files = tokio::task::spawn_blocking(move || files(&place, &cancelled));
     let database = format!("sqlite://{}", scratch.join(HUB).join("hub.db").display());
-    let made = people::make(&database, &stage.redirect()).await;
+    let made = people::make(&database, &ports.redirect()).await;
     // Both are waited for, whatever the other came to: nothing may be at work when the folder is removed.
     files.await.map_err(|error| Stopped::Failed(error.to_string()))??;
     made
