@@ -13,10 +13,11 @@ use store::{Database, DatabaseSettings};
 
 use crate::auth::Gate;
 use crate::chance;
-use crate::config::{Config, ManifestPath};
+use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::Engine;
 use crate::hub::{self, Hub, KeyFiles};
 use crate::refusal::BootError;
+use crate::satellite::Satellite;
 
 /// What answering a request needs. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl Reader {
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
-    let files = authority(config)?;
+    let authority = authority(config)?;
     let declared = manifest(&config.manifest)?;
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
@@ -71,30 +72,36 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
     }
-    let gate = match files {
-        Some(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
-        None => Gate::open(),
+    let gate = match authority {
+        Authority::Nobody => Gate::open(),
+        Authority::Hub(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
+        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
     Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql })
 }
 
+/// Who says who somebody is.
+enum Authority {
+    Nobody,
+    Hub(KeyFiles),
+    Satellite(Box<SatelliteSettings>),
+}
+
 /// The identity role: a warning under `none`, a usable key under every other.
-fn authority(config: &Config) -> Result<Option<KeyFiles>, BootError> {
+fn authority(config: &Config) -> Result<Authority, BootError> {
     if config.strategy == Strategy::None {
         tracing::warn!(
             "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
         );
-        return Ok(None);
+        return Ok(Authority::Nobody);
     }
     let files = KeyFiles::read(config)?;
-    if config.strategy == Strategy::PlatformHub {
-        return Err(BootError(format!(
-            "OAUTH_STRATEGY={} is not built yet in this version; use none or local-provider",
-            config.strategy.as_str()
-        )));
+    if config.strategy == Strategy::LocalProvider {
+        return Ok(Authority::Hub(files));
     }
-    Ok(Some(files))
+    let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()))?;
+    Ok(Authority::Satellite(Box::new(settings)))
 }
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.

@@ -29,11 +29,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
-use identity::bearer;
 use identity::grant::standing;
 use identity::token::{AccessClaims, Claims, Expectation, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
@@ -41,6 +39,7 @@ use serde_json::{Value, json};
 use store::records::Records;
 use uuid::Uuid;
 
+use crate::auth::refused;
 use crate::boot::Service;
 use crate::chance;
 use crate::client::Proxies;
@@ -121,29 +120,16 @@ impl Hub {
 
     /// Who shows a Bearer token; nobody without one.
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
-        let values: Vec<&str> = headers.get_all(AUTHORIZATION).iter().map(|value| value.to_str().unwrap_or("?")).collect();
-        let Some(text) = bearer::read(&values).map_err(|error| Problem::InvalidToken(error.description()))? else { return Ok(None) };
+        let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
         let account = self.account_of(&token).await?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         Ok(Some((account.id, viewer(&account))))
     }
 }
 
-/// A token is refused in the same words whatever is wrong with it, but for its time, which a client can mend.
-fn refused(fault: TokenFault) -> Problem {
-    Problem::InvalidToken(match fault {
-        TokenFault::Expired => "the access token has expired",
-        _ => "the access token is not good here",
-    })
-}
-
 /// An account as the query engine sees it.
 fn viewer(account: &Account) -> Viewer {
-    let told = described(account);
-    if account.rights.are_everything() {
-        return Viewer::administrator(told);
-    }
-    Viewer::new(account.rights.all().map(str::to_owned), told)
+    crate::auth::viewer(&account.rights, described(account))
 }
 
 /// What `$account.…` in a manifest looks into.

@@ -20,5 +20,7 @@ mod pages;
 pub mod refusal;
 pub mod rest;
 pub mod router;
+pub mod satellite;
+mod sender;
 mod tagged;
 pub mod telemetry;

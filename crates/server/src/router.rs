@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{body, graphql, hub, openapi, pages, rest};
+use crate::{auth, body, graphql, hub, openapi, pages, rest, satellite};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -37,6 +37,7 @@ pub fn router(
         CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
     let description = openapi::served(&service.catalog);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
+    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -44,7 +45,9 @@ pub fn router(
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
+        .merge(auth::routes())
         .merge(hub)
+        .merge(satellite)
         .fallback(unknown)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
@@ -109,8 +112,12 @@ async fn health() -> Response<Body> {
 }
 
 async fn ready(State(service): State<boot::Service>) -> Response<Body> {
-    match service.reader.primary.ping().await {
-        Ok(()) => body::answer(r#"{"status":"ready"}"#),
-        Err(error) => Problem::Store(error).response(),
+    if let Err(error) = service.reader.primary.ping().await {
+        return Problem::Store(error).response();
+    }
+    match service.gate.as_satellite() {
+        None => body::answer(r#"{"status":"ready"}"#),
+        Some(satellite) if satellite.is_ready() => body::answer(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
+        Some(_) => Problem::Identity.response(),
     }
 }

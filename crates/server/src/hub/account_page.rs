@@ -78,7 +78,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&Fault>) -> Result<Re
 
 async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub)?;
+    sender.refuse_foreign(hub.issuer())?;
     let Some((live, account)) = session::live(hub, &sender).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };

@@ -173,7 +173,7 @@ pub async fn add_role(records: &Records, id: Uuid, permissions: &[Permission]) {
 
 pub fn setup() -> Setup {
     let mut setup = Setup::new(MANIFEST);
-    setup.hub = Some(key_file());
+    setup.key = Some(key_file());
     setup.database.pool = 16;
     setup.app_url = Some(ISSUER.to_owned());
     setup

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot::{self, Service};
-use peristyle::config::{Config, Introspection, KeyMode, LogFormat, ManifestPath};
+use peristyle::config::{Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
 use peristyle::refusal::BootError;
 use peristyle::{listen, router};
@@ -26,8 +26,11 @@ pub struct Setup {
     pub read_url: Option<String>,
     pub cors: Vec<String>,
     pub introspection: Introspection,
-    /// The key file of a hub; there is no authority without one.
-    pub hub: Option<std::path::PathBuf>,
+    /// The key file of a hub or a satellite; there is no authority without one.
+    pub key: Option<std::path::PathBuf>,
+    /// What a satellite is at its hub.
+    pub satellite: Option<SatelliteSettings>,
+    pub redis_url: Option<String>,
     pub app_url: Option<String>,
 }
 
@@ -40,7 +43,9 @@ impl Setup {
             read_url: None,
             cors: Vec::new(),
             introspection: Introspection::On,
-            hub: None,
+            key: None,
+            satellite: None,
+            redis_url: None,
             app_url: None,
         }
     }
@@ -60,9 +65,15 @@ impl Setup {
     fn config(&self, url: &str, manifest: ManifestPath) -> Config {
         let listen = "127.0.0.1:0".parse().expect("an address");
         Config {
-            strategy: if self.hub.is_some() { Strategy::LocalProvider } else { Strategy::None },
-            private_key_path: self.hub.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
+            strategy: match (&self.key, &self.satellite) {
+                (None, _) => Strategy::None,
+                (Some(_), None) => Strategy::LocalProvider,
+                (Some(_), Some(_)) => Strategy::PlatformHub,
+            },
+            private_key_path: self.key.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
             key_mode: KeyMode::Warn,
+            satellite: self.satellite.clone().ok_or_else(|| ConfigError::missing("OAUTH_HUB_URL")),
+            redis_url: self.redis_url.clone(),
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
             database: self.database,
