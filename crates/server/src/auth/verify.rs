@@ -4,6 +4,7 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, HeaderName, VARY};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 use identity::form;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -25,7 +26,7 @@ const MOST_TENANTS: usize = 50;
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%').add(b',').add(b' ').add(b'"').add(b'\\');
 
 pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
-    let mut response = match Box::pin(verified(&service, &request)).await {
+    let mut response = match Box::pin(verified(&service, &request.into_parts().0)).await {
         Ok(response) => response,
         Err(problem) => problem.response(),
     };
@@ -34,12 +35,12 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
     response
 }
 
-async fn verified(service: &Service, request: &Request) -> Result<Response<Body>, Problem> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+async fn verified(service: &Service, request: &Parts) -> Result<Response<Body>, Problem> {
+    if !matches!(request.method, Method::GET | Method::HEAD) {
         return Err(Problem::MethodNotAllowed("GET"));
     }
-    let asked = permissions(request.uri().query().unwrap_or_default())?;
-    let caller = service.gate.caller(request.headers()).await?;
+    let asked = permissions(request.uri.query().unwrap_or_default())?;
+    let caller = service.gate.caller(&request.headers).await?;
     let account = caller.account().ok_or_else(|| caller.refusal())?;
     let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().holds(name)).collect();
     if held.is_empty() && !asked.is_empty() {

@@ -14,7 +14,8 @@ use crate::sender::Sender;
 use super::login::{KIND, cookie_name};
 use super::{Satellite, exchange, incoming};
 
-const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "state: the login is unknown, expired or already finished; begin again at /auth/login");
+const UNKNOWN: Error =
+    Error::new(ErrorCode::InvalidRequest, "state: the login is unknown, expired or already finished; begin again at /auth/login");
 const UNBOUND: Error = Error::new(
     ErrorCode::AccessDenied,
     "the login was not begun in this browser: its login cookie is missing or another one (send credentials, or see LOGIN_BINDING)",
@@ -68,6 +69,8 @@ async fn warn_of_odd_token(satellite: &Satellite, token: Option<&str>) {
     if let Some(token) = token
         && satellite.verify(token).await.is_err()
     {
-        tracing::warn!("the hub gave a token that is not good here: is OAUTH_HUB_URL the APP_URL of the hub, and OAUTH_CLIENT_ID its client?");
+        tracing::warn!(
+            "the hub gave a token that is not good here: is OAUTH_HUB_URL the APP_URL of the hub, and OAUTH_CLIENT_ID its client?"
+        );
     }
 }

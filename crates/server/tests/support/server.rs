@@ -109,10 +109,13 @@ impl Setup {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let metrics = Arc::<Metrics>::default();
-        let task =
-            tokio::spawn(listen::serve(listener, router::router(service, &config, metrics.clone()), config.database.patience, async {
-                _ = stopped.await;
-            }));
+        let gate = service.gate.clone();
+        let stopped = async move {
+            _ = stopped.await;
+            gate.retire();
+        };
+        let router = router::router(service, &config, metrics.clone());
+        let task = tokio::spawn(listen::serve(listener, router, config.database.patience, stopped));
         Server { address, metrics, stop, task }
     }
 
