@@ -12,7 +12,8 @@ use crate::support::{Database, Place, Server, Setup, get};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
     let (service, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));
-    Server::start(embed::app(service, &config), &config, Arc::<Metrics>::default()).await
+    let gate = service.gate.clone();
+    Server::start(embed::app(service, &config), (&config, gate), Arc::<Metrics>::default()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,7 +41,7 @@ async fn at_a_hub_the_handler_gets_the_account_of_the_hub_s_own_token() {
     stage.add_account("bo", &["shop.report.get"]).await;
     let form = [("grant_type", "password"), ("username", "bo"), ("password", stage::PASSWORD)];
     let bo = stage.token(&form).await.good();
-    let server = serve(&stage::setup(), stage.database()).await;
+    let server = serve(&stage::setup(), &stage.database).await;
     assert_eq!(look(&server, "/hello", &ada["access_token"]).await.text(), "Good day, ada");
     look(&server, "/report", &ada["access_token"]).await.problem(403);
     assert_eq!(look(&server, "/report", &bo["access_token"]).await.status(), 200);

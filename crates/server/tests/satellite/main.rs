@@ -14,6 +14,7 @@ mod proxied;
 mod replicas;
 mod requests;
 #[path = "../hub/stage.rs"]
+#[allow(dead_code)]
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;

@@ -107,7 +107,8 @@ impl Setup {
     pub async fn serve_at(&self, url: &str) -> Server {
         let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
         let metrics = Arc::<Metrics>::default();
-        Server::start(router::router(service, &config, metrics.clone()), &config, metrics).await
+        let gate = service.gate.clone();
+        Server::start(router::router(service, &config, metrics.clone()), (&config, gate), metrics).await
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -126,7 +127,7 @@ pub struct Server {
 
 impl Server {
     /// Serves whatever a test has put together.
-    pub async fn start<S>(served: S, config: &Config, metrics: Arc<Metrics>) -> Self
+    pub async fn start<S>(served: S, (config, gate): (&Config, Gate), metrics: Arc<Metrics>) -> Self
     where
         S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
         S: Clone + Send + 'static,
@@ -134,10 +135,11 @@ impl Server {
         let listener = listen::bind(config.listen).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
-        let patience = config.database.patience;
-        let task = tokio::spawn(listen::serve(listener, served, patience, async {
+        let stopped = async move {
             _ = stopped.await;
-        }));
+            gate.retire();
+        };
+        let task = tokio::spawn(listen::serve(listener, served, config.database.patience, stopped));
         Server { address, metrics, stop, task }
     }
 
