@@ -91,6 +91,13 @@ impl Gate {
         }
     }
 
+    /// Ends what would go on for ever, streams of changes to satellites: whoever embeds us calls it when the process is about to end.
+    pub fn retire(&self) {
+        if let Some(hub) = self.as_hub() {
+            hub.retire();
+        }
+    }
+
     /// The caller. A token that is there and not good is refused, whatever is asked: who tries to say who they are is never taken for
     /// nobody.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {

@@ -135,6 +135,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     }
     let hub = Hub::open(config, records, files).await?;
     tokio::spawn(hub::keep(hub.clone()));
+    tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)
 }
 

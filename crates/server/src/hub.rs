@@ -8,6 +8,8 @@ mod account_page;
 mod authorize;
 mod clients;
 mod credentials;
+mod events;
+mod feed;
 mod grants;
 mod hasher;
 mod incoming;
@@ -48,10 +50,12 @@ use crate::error::Problem;
 use crate::error::oauth::Fault;
 use crate::tagged::Tagged;
 
+pub(crate) use feed::follow;
 pub(crate) use keys::KeyFiles;
 pub(crate) use resources::manifest;
 pub(crate) use upkeep::keep;
 
+use feed::Feed;
 use hasher::Hasher;
 use keys::Keyring;
 
@@ -65,6 +69,7 @@ struct Inner {
     records: Records,
     keys: Keyring,
     hasher: Hasher,
+    feed: Feed,
     proxies: Proxies,
     metadata: Tagged,
 }
@@ -78,6 +83,7 @@ impl Hub {
             keys,
             records,
             hasher: Hasher::new(),
+            feed: Feed::new(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
         })))
@@ -97,6 +103,15 @@ impl Hub {
 
     fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    /// Ends what would go on for ever, since the process is about to end.
+    pub(crate) fn retire(&self) {
+        self.feed().retire();
     }
 
     fn proxies(&self) -> &Proxies {
@@ -164,6 +179,7 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
             .route(&at("logout"), any(serve!(hub, logout::answer)))
             .route(&at("revoke"), any(serve!(hub, revoke::answer)))
             .route(&at("introspect"), any(serve!(hub, introspect::answer)))
+            .route(&at("events"), any(serve!(hub, events::answer)))
     };
     let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
     let keys = hub.clone();

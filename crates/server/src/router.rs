@@ -11,7 +11,7 @@ use axum::routing::get;
 use axum::{BoxError, Router};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
@@ -33,8 +33,9 @@ pub fn router(
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
-    let compression =
-        CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    // What is told as it happens must not wait in a compressor.
+    let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
+    let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
     let description = openapi::served(&service.catalog);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes);

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod callback;
+mod event_stream;
 mod exchange;
 mod flights;
 mod incoming;
@@ -13,6 +14,7 @@ mod login;
 mod logout;
 mod member;
 mod refresh;
+mod subscription;
 mod upstream;
 
 use std::sync::Arc;
@@ -101,6 +103,7 @@ impl Satellite {
         }));
         tokio::spawn(satellite.0.keys.clone().keep());
         tokio::spawn(satellite.clone().listen());
+        tokio::spawn(subscription::follow(satellite.clone()));
         satellite.wait_for_keys().await;
         Ok(satellite)
     }

@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod apps;
 mod assemble;
+pub mod changes;
 pub mod check;
 pub mod clients;
 pub mod codes;

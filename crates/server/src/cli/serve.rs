@@ -41,6 +41,11 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
+    let gate = service.gate.clone();
+    let stop = async move {
+        stop.await;
+        gate.retire();
+    };
     listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     Crowded(i64),
     /// Too many passwords are being hashed.
     Busy,
+    /// Too many streams of changes are open.
+    Streams,
     /// A satellite's hub does not answer.
     HubAway,
     /// A satellite's hub answers what nobody understands.
@@ -100,6 +102,7 @@ impl Fault {
             Fault::Throttled(_) => (later, "too many failed attempts; try again later"),
             Fault::Crowded(_) => (later, "too many logins were begun from this address; try again later"),
             Fault::Busy => (later, "too many sign-ins at once; try again shortly"),
+            Fault::Streams => (later, "too many streams of changes are open; close one, or try again later"),
             Fault::HubAway => (later, "the hub cannot be reached; try again shortly"),
             Fault::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
             Fault::HubRefuses => (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite"),
@@ -123,7 +126,9 @@ impl Fault {
             Fault::HubOdd => StatusCode::BAD_GATEWAY,
             Fault::HubRefuses => StatusCode::UNAUTHORIZED,
             Fault::HubAway | Fault::Shared(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Fault::Busy | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
+            Fault::Busy
+            | Fault::Streams
+            | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Fault::Store(_) | Fault::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,

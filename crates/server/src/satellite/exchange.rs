@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use crate::config::SatelliteSettings;
 use crate::error::oauth::Fault;
 
 use super::Satellite;
@@ -48,14 +49,19 @@ pub(super) async fn revoke(satellite: &Satellite, token: &str) -> Result<(), Fau
     send(satellite, "/revoke", &pairs).await.map(|_| ())
 }
 
-/// Posts a form as the client; a refusal of the hub becomes ours.
-async fn send(satellite: &Satellite, path: &str, pairs: &[(&str, &str)]) -> Result<Answer, Fault> {
-    let settings = &satellite.0.settings;
+/// By which the client shows its secret.
+pub(super) fn credentials(settings: &SatelliteSettings) -> Result<HeaderValue, Fault> {
     let pair = format!("{}:{}", form::encode(settings.client.as_str()), form::encode(settings.secret.expose()));
     let basic = Zeroizing::new(format!("Basic {}", STANDARD.encode(Zeroizing::new(pair).as_bytes())));
     let mut basic = HeaderValue::from_str(&basic).map_err(|_| Fault::Internal("the client's secret cannot stand in a header"))?;
     basic.set_sensitive(true);
-    let answer = satellite.0.upstream.send(Lane::Grants, Ask::form(path, pairs, basic)).await.map_err(|trouble| {
+    Ok(basic)
+}
+
+/// Posts a form as the client; a refusal of the hub becomes ours.
+async fn send(satellite: &Satellite, path: &str, pairs: &[(&str, &str)]) -> Result<Answer, Fault> {
+    let client = credentials(&satellite.0.settings)?;
+    let answer = satellite.0.upstream.send(Lane::Grants, Ask::form(path, pairs, client)).await.map_err(|trouble| {
         tracing::warn!(%trouble, path, "the hub could not be asked");
         Fault::HubAway
     })?;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderValue, Method, Request};
+use axum::http::{HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -129,6 +130,18 @@ impl Upstream {
             Ok(Answer { status, body: body.to_bytes() })
         };
         tokio::time::timeout(PATIENCE, answered).await.map_err(|_| Trouble::Slow)?
+    }
+
+    /// Opens a stream of changes after a number. It has no turn to wait for and no end; whoever reads it knows how long to wait.
+    pub(super) async fn stream(&self, path: &str, client: HeaderValue, after: Option<i64>) -> Result<Response<Incoming>, Trouble> {
+        let mut request = Request::builder().uri(format!("{}{path}", self.0.base)).header(AUTHORIZATION, client);
+        request = request.header(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let request = request.body(Full::default()).map_err(|_| Trouble::Request)?;
+        let answered = tokio::time::timeout(PATIENCE, self.0.fresh.request(request)).await.map_err(|_| Trouble::Slow)?;
+        answered.map_err(|error| Trouble::Unreachable(reason(&error)))
     }
 
     fn request(&self, ask: Ask<'_>) -> Option<Request<Full<Bytes>>> {

@@ -7,6 +7,7 @@ mod browser;
 mod grants;
 mod metadata;
 mod resources;
+#[allow(dead_code)]
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
