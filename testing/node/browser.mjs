@@ -34,13 +34,19 @@ export async function openBrowser() {
 }
 
 /** A page that keeps what went wrong on it: console errors, refused policies, and requests to elsewhere. */
-export async function openPage(browser, origin) {
+export async function openPage(browser, ...origins) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   const troubles = [];
+  await watch(page, troubles, origins);
+  return { page, troubles, context, close: () => context.close() };
+}
+
+/** Writes down what goes wrong on a page. */
+export async function watch(page, troubles, origins) {
   page.on('console', (message) => {
     // A refusal is an answer like any other; the browser writes it down all the same.
-    if (message.type() === 'error' && !/status of (40[034]|503)/.test(message.text())) troubles.push(`console: ${message.text()}`);
+    if (message.type() === 'error' && !/status of (40[0134]|503)/.test(message.text())) troubles.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => troubles.push(`error: ${error.stack ?? error}`));
   page.on('dialog', async (dialog) => {
@@ -49,10 +55,9 @@ export async function openPage(browser, origin) {
   });
   page.on('request', (request) => {
     const address = request.url();
-    if (!address.startsWith(`${origin}/`) && !address.startsWith('data:') && !address.startsWith('blob:')) troubles.push(`elsewhere: ${address}`);
+    if (!origins.some((origin) => address.startsWith(`${origin}/`)) && !address.startsWith('data:') && !address.startsWith('blob:')) troubles.push(`elsewhere: ${address}`);
   });
   await page.evaluateOnNewDocument(() => {
     document.addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
-  return { page, troubles, close: () => context.close() };
 }

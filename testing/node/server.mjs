@@ -10,8 +10,9 @@ import { join } from 'node:path';
 const MAKE = 'import sqlite3, sys; file = sqlite3.connect(sys.argv[1]); file.executescript(sys.stdin.read()); file.close()';
 
 /**
- * Starts a server on tables made by `script`; `manifest` may be left out. `environment` adds variables, and `prepare` runs
- * before the server does, with the program and the options of a command in its folder.
+ * Starts a server on tables made by `script`; `manifest` may be left out. `environment` adds variables, or is a function of
+ * the server's origin that does; `prepare` runs before the server does, with the program and the options of a command in its
+ * folder.
  */
 export async function startServer({ manifest, script = '', environment: added = {}, prepare }) {
   const program = process.env.PERISTYLE_BINARY;
@@ -22,7 +23,7 @@ export async function startServer({ manifest, script = '', environment: added = 
   if (manifest !== undefined) await writeFile(join(folder, 'peristyle.toml'), manifest);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const environment = { PATH: process.env.PATH, DATABASE_URL: `sqlite://${file}`, LISTEN: `127.0.0.1:${port}`, LOG: 'warn', ...added };
+  const environment = { PATH: process.env.PATH, DATABASE_URL: `sqlite://${file}`, LISTEN: `127.0.0.1:${port}`, LOG: 'warn', ...(typeof added === 'function' ? added(origin) : added) };
   try {
     prepare?.(program, { cwd: folder, env: environment });
   } catch (error) {

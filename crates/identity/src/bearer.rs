@@ -20,3 +20,8 @@ pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
         _ => Err(Error::request("there is more than one Authorization header")),
     }
 }
+
+/// What a cache may know a token by: who reads it cannot show the token.
+pub fn digest(token: &str) -> [u8; 32] {
+    crate::opaque::sha256(token.as_bytes())
+}

@@ -67,6 +67,7 @@ pub mod parameters;
 pub mod password;
 pub mod pkce;
 pub mod scope;
+mod seal;
 pub mod session;
 pub mod strategy;
 pub mod throttle;

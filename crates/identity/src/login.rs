@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use serde_json::json as object;
+use zeroize::Zeroizing;
+
 use crate::client::{ClientId, Redirect};
 use crate::continuation::Continuation;
 use crate::form;
@@ -9,9 +12,14 @@ use crate::moment::Moment;
 use crate::opaque::{Digest, LoginBinding, LoginState, purpose};
 use crate::pkce::Verifier;
 use crate::scope::Scope;
+use crate::seal::{NONCE_LENGTH, Seal};
+use crate::{base64url, json};
 
 /// How long a login may take.
 pub const LOGIN_SECONDS: i64 = 600;
+const SALT: &[u8] = b"peristyle login 1";
+/// Each login has a key of its own, derived from its `state`, which seals once.
+const NONCE: [u8; NONCE_LENGTH] = [0; NONCE_LENGTH];
 
 /// What a satellite is at its hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +63,34 @@ pub struct LoginRecord {
 impl fmt::Debug for LoginRecord {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "LoginRecord({}, …)", self.return_to.as_str())
+    }
+}
+
+impl LoginRecord {
+    /// The bytes to keep while the browser is at the hub. They are sealed under the `state`, which the browser brings back and the store
+    /// does not have: who reads the store learns nothing.
+    pub fn seal(&self, state: &LoginState) -> Option<Vec<u8>> {
+        let plain = object!({
+            "verifier": self.verifier.expose(),
+            "binding": base64url::encode(self.binding.as_bytes()),
+            "return_to": self.return_to.as_str(),
+            "expires_at": self.expires_at.unix(),
+        });
+        let plain = Zeroizing::new(plain.to_string());
+        Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.seal(NONCE, plain.as_bytes())
+    }
+
+    /// Reads what was kept, with the `state` that somebody presents.
+    pub fn open(sealed: &[u8], state: &LoginState) -> Option<Self> {
+        let plain = Zeroizing::new(Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.open(NONCE, sealed)?);
+        let members = json::object(&plain)?;
+        Some(LoginRecord {
+            state: state.digest(),
+            verifier: Verifier::parse(json::text(&members, "verifier")?)?,
+            binding: Digest::from_bytes(base64url::decode_32(json::text(&members, "binding")?)?),
+            return_to: Continuation::read(json::text(&members, "return_to")),
+            expires_at: Moment::from_unix(members.get("expires_at")?.as_i64()?),
+        })
     }
 }
 

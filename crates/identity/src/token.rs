@@ -5,6 +5,7 @@ pub mod access;
 pub mod hub_session;
 pub mod id;
 pub mod jws;
+pub mod security_event;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -17,6 +18,7 @@ pub use access::AccessClaims;
 pub use hub_session::HubSessionClaims;
 pub use id::IdClaims;
 pub use jws::Unverified;
+pub use security_event::SecurityEvent;
 
 /// How far the clocks of hub and satellite may differ.
 pub const LEEWAY_SECONDS: i64 = 30;

@@ -45,6 +45,11 @@ impl Viewer {
         Viewer { permissions: Holding::Every, account: serde_json::json!({}) }
     }
 
+    /// The account, as `$account.…` looks into it.
+    pub fn account(&self) -> &serde_json::Value {
+        &self.account
+    }
+
     /// Whether the account holds this permission.
     pub fn holds(&self, permission: &str) -> bool {
         match &self.permissions {

@@ -11,12 +11,14 @@ use store::check::{Report, Severity};
 use store::records::Records;
 use store::{Database, DatabaseSettings};
 
+use crate::app_files::AppFiles;
 use crate::auth::Gate;
 use crate::chance;
-use crate::config::{Config, ManifestPath};
+use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::Engine;
 use crate::hub::{self, Hub, KeyFiles};
 use crate::refusal::BootError;
+use crate::satellite::Satellite;
 
 /// What answering a request needs. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub struct Service {
     pub gate: Gate,
     /// The resources as a GraphQL schema.
     pub graphql: Arc<Engine>,
+    /// The app that is served beside them.
+    pub app: Option<AppFiles>,
 }
 
 /// The database that reads use: a replica while it answers, the primary otherwise.
@@ -55,7 +59,8 @@ impl Reader {
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
-    let files = authority(config)?;
+    let app = app(config)?;
+    let authority = authority(config)?;
     let declared = manifest(&config.manifest)?;
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
@@ -71,30 +76,46 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
     }
-    let gate = match files {
-        Some(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
-        None => Gate::open(),
+    let gate = match authority {
+        Authority::Nobody => Gate::open(),
+        Authority::Hub(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
+        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql })
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql, app })
+}
+
+/// Who says who somebody is.
+enum Authority {
+    Nobody,
+    Hub(KeyFiles),
+    Satellite(Box<SatelliteSettings>),
 }
 
 /// The identity role: a warning under `none`, a usable key under every other.
-fn authority(config: &Config) -> Result<Option<KeyFiles>, BootError> {
+fn authority(config: &Config) -> Result<Authority, BootError> {
     if config.strategy == Strategy::None {
         tracing::warn!(
             "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
         );
-        return Ok(None);
+        return Ok(Authority::Nobody);
     }
     let files = KeyFiles::read(config)?;
-    if config.strategy == Strategy::PlatformHub {
-        return Err(BootError(format!(
-            "OAUTH_STRATEGY={} is not built yet in this version; use none or local-provider",
-            config.strategy.as_str()
-        )));
+    if config.strategy == Strategy::LocalProvider {
+        return Ok(Authority::Hub(files));
     }
-    Ok(Some(files))
+    let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()))?;
+    Ok(Authority::Satellite(Box::new(settings)))
+}
+
+/// The app to serve beside the resources.
+fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
+    let Some(folder) = &config.app_files else { return Ok(None) };
+    if config.strategy == Strategy::LocalProvider {
+        // Scripts of an app on the hub's origin could use the session of whoever is signed in there.
+        return Err(BootError("APP_FILES: a hub serves its own pages and no app; serve it from a satellite".to_owned()));
+    }
+    AppFiles::read(folder).map(Some)
 }
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
@@ -114,6 +135,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     }
     let hub = Hub::open(config, records, files).await?;
     tokio::spawn(hub::keep(hub.clone()));
+    tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)
 }
 
@@ -149,6 +171,16 @@ pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog:
         }
     }
     Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))
+}
+
+/// The records of a hub, brought to their newest shape.
+pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
+    let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
+    let database = open(("DATABASE_URL", url), settings, &Catalog::default())?;
+    let records = Records::of(&database).map_err(failed)?;
+    records.migrate().await.map_err(failed)?;
+    store::rights::declare(&records, [], chance::now()).await.map_err(failed)?;
+    Ok(records)
 }
 
 /// Holds the catalog against the live database and learns what its columns are.

@@ -22,6 +22,11 @@ pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness> {
     Ok(bytes)
 }
 
+/// Somewhere from 0 to 1, so that many who do the same do not do it at once. Nothing secret may depend on it.
+pub fn fraction() -> f64 {
+    f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
+}
+
 /// A fresh id.
 pub fn id() -> Uuid {
     Uuid::new_v4()

@@ -4,6 +4,7 @@ mod account;
 mod app;
 mod check;
 mod client;
+mod demo;
 mod desk;
 mod event;
 mod explain;
@@ -23,6 +24,8 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Config;
 
+use serve::Until;
+
 /// A safe query layer and sign-in for your relational database.
 #[derive(Debug, Parser)]
 #[command(
@@ -33,14 +36,30 @@ use crate::config::Config;
 )]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    typed: Typed,
 }
 
+#[derive(Debug, Subcommand)]
+enum Typed {
+    /// Start a hub and a satellite with sample data on this machine, to look around in
+    #[command(
+        after_help = "Nothing of it is left once it ends. Variables such as DATABASE_URL do not count here.\n\nExamples:\n  peristyle demo\n  peristyle demo --hub-port 5000 --app-port 5001"
+    )]
+    Demo(demo::Arguments),
+    #[command(flatten)]
+    Configured(Command),
+}
+
+/// The commands that the environment configures.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the declared resources over HTTP
     #[command(after_help = "Example:\n  DATABASE_URL=sqlite://shop.db LISTEN=127.0.0.1:4000 peristyle serve")]
-    Serve,
+    Serve {
+        /// End when standard input does, for a program that must not leave a server behind
+        #[arg(long, hide = true)]
+        until_stdin_closes: bool,
+    },
     /// Compare the manifest with the live database and print what to fix
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/shop peristyle check")]
     Check {
@@ -124,8 +143,8 @@ impl<E: std::error::Error> From<E> for Failure {
 
 /// Runs the command that was typed.
 pub fn run() -> ExitCode {
-    let Arguments { command } = Arguments::parse();
-    match execute(command) {
+    let Arguments { typed } = Arguments::parse();
+    match execute(typed) {
         Ok(code) => code,
         Err(Failure(message)) => {
             // Nobody may be reading; that is no reason to fail louder.
@@ -135,12 +154,16 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(command: Command) -> Result<ExitCode, Failure> {
-    let config = Config::from_environment()?;
+fn execute(typed: Typed) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let command = match typed {
+        Typed::Demo(arguments) => return runtime.block_on(demo::run(&arguments)),
+        Typed::Configured(command) => command,
+    };
+    let config = Config::from_environment()?;
     runtime.block_on(async {
         match command {
-            Command::Serve => serve::run(&config).await,
+            Command::Serve { until_stdin_closes } => serve::run(&config, Until::of(until_stdin_closes)).await,
             Command::Check { json } => check::run(&config, Output::of(json)).await,
             Command::Introspect(arguments) => introspect::run(&config, arguments).await,
             Command::Explain(arguments) => explain::run(&config, arguments).await,

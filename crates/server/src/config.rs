@@ -1,5 +1,7 @@
 //! The environment, read once. No other file looks at it.
 
+pub mod satellite;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -8,12 +10,21 @@ use std::time::Duration;
 use identity::strategy::{STRATEGIES, Strategy};
 use store::run::{DatabaseSettings, Prepare};
 
+pub use satellite::{Binding, ClientPassword, SatelliteSettings};
+
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct ConfigError {
     variable: &'static str,
     problem: String,
+}
+
+impl ConfigError {
+    /// A variable that has no default is not set.
+    pub fn missing(variable: &'static str) -> Self {
+        ConfigError { variable, problem: "is missing".to_owned() }
+    }
 }
 
 /// Everything that differs between deployments.
@@ -25,6 +36,10 @@ pub struct Config {
     pub private_key_path: PathBuf,
     /// What is done about a key file that others can read.
     pub key_mode: KeyMode,
+    /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails for want of it.
+    pub satellite: Result<SatelliteSettings, ConfigError>,
+    /// What replicas share, if there are several.
+    pub redis_url: Option<String>,
     /// The database.
     pub database_url: String,
     /// A replica that reads may use.
@@ -37,6 +52,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The public base URL.
     pub app_url: String,
+    /// The folder of a single-page app to serve, if any.
+    pub app_files: Option<PathBuf>,
     /// Browser origins that may call with credentials.
     pub cors_origins: Vec<String>,
     /// Addresses whose forwarding headers count.
@@ -132,8 +149,20 @@ impl Config {
             Some(path) => ManifestPath::Named(path.into()),
             None => ManifestPath::Default("peristyle.toml".into()),
         };
+        let satellite = satellite::Read {
+            hub_url: read("OAUTH_HUB_URL"),
+            hub_internal_url: read("OAUTH_HUB_INTERNAL_URL"),
+            client: read("OAUTH_CLIENT_ID"),
+            secret: read("OAUTH_CLIENT_SECRET"),
+            secret_file: read("OAUTH_CLIENT_SECRET_FILE"),
+            redirect: read("OAUTH_REDIRECT_URI"),
+            audiences: read("OAUTH_AUDIENCES"),
+            binding: read("LOGIN_BINDING"),
+        };
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
+            satellite: satellite.settings(),
+            redis_url: read("REDIS_URL").value.map(str::to_owned),
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
                 "strict" => KeyMode::Strict,
@@ -156,6 +185,7 @@ impl Config {
                 None => format!("http://{listen}"),
                 Some(url) => origin("APP_URL", url)?,
             },
+            app_files: read("APP_FILES").value.map(PathBuf::from),
             cors_origins: read("APP_CORS_ORIGIN").list().map(|item| origin("APP_CORS_ORIGIN", item)).collect::<Result<_, _>>()?,
             trusted_proxies: read("TRUSTED_PROXIES")
                 .list()
@@ -178,10 +208,19 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 27] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
+    "OAUTH_HUB_URL",
+    "OAUTH_HUB_INTERNAL_URL",
+    "OAUTH_CLIENT_ID",
+    "OAUTH_CLIENT_SECRET",
+    "OAUTH_CLIENT_SECRET_FILE",
+    "OAUTH_REDIRECT_URI",
+    "OAUTH_AUDIENCES",
+    "LOGIN_BINDING",
+    "REDIS_URL",
     "DATABASE_URL",
     "DATABASE_READ_URL",
     "DATABASE_POOL",
@@ -190,6 +229,7 @@ const VARIABLES: [&str; 17] = [
     "PERISTYLE_MANIFEST",
     "LISTEN",
     "APP_URL",
+    "APP_FILES",
     "APP_CORS_ORIGIN",
     "TRUSTED_PROXIES",
     "METRICS_LISTEN",
@@ -198,6 +238,7 @@ const VARIABLES: [&str; 17] = [
     "LOG_FORMAT",
 ];
 
+#[derive(Clone, Copy)]
 struct Variable<'v> {
     variable: &'static str,
     value: Option<&'v str>,
@@ -208,6 +249,11 @@ fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
 }
 
 impl<'v> Variable<'v> {
+    /// The value of a variable that has no default.
+    fn needed(&self, accepted: &str) -> Result<&'v str, ConfigError> {
+        self.value.ok_or_else(|| ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") })
+    }
+
     fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
         let value = self.value.unwrap_or(default);
         value.parse().map_err(|_| wrong(self.variable, value, accepted))

@@ -5,6 +5,7 @@ pub(crate) mod oauth;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
 use query::error::Fault;
 use serde::Serialize;
 
@@ -31,8 +32,12 @@ pub enum Problem {
     SlowBody,
     /// The body broke off.
     BrokenBody,
+    /// The address or a header is not what the endpoint reads.
+    Malformed(&'static str),
     /// A GraphQL request that cannot be answered, and why.
     Graphql(Refusal, String),
+    /// The hub is out of reach, so that nobody can be known.
+    Identity,
     /// The database's side.
     Store(store::Error),
     /// A fault of ours.
@@ -107,6 +112,7 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::TooLarge,
         Problem::MediaType,
         Problem::Internal,
+        Problem::Identity,
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::Timeout),
@@ -194,7 +200,14 @@ impl Problem {
             ),
             Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
             Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
+            Problem::Malformed(detail) => face(StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed", detail),
             Problem::Graphql(refusal, detail) => refusal.face(detail),
+            Problem::Identity => face(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "IDENTITY_UNAVAILABLE",
+                "Hub out of reach",
+                "the hub that knows the accounts cannot be reached; try again shortly",
+            ),
             Problem::Store(store::Error::Overloaded) => {
                 face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
             }
@@ -288,6 +301,12 @@ impl Problem {
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        self.response()
     }
 }
 

@@ -9,6 +9,8 @@ mod authorize;
 mod clients;
 mod credentials;
 mod device;
+mod events;
+mod feed;
 mod grants;
 mod hasher;
 mod incoming;
@@ -30,11 +32,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
-use identity::bearer;
 use identity::grant::standing;
 use identity::token::{AccessClaims, Claims, Expectation, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
@@ -42,6 +42,7 @@ use serde_json::{Value, json};
 use store::records::Records;
 use uuid::Uuid;
 
+use crate::auth::refused;
 use crate::boot::Service;
 use crate::chance;
 use crate::client::Proxies;
@@ -50,10 +51,12 @@ use crate::error::Problem;
 use crate::error::oauth::Fault;
 use crate::tagged::Tagged;
 
+pub(crate) use feed::follow;
 pub(crate) use keys::KeyFiles;
 pub(crate) use resources::manifest;
 pub(crate) use upkeep::keep;
 
+use feed::Feed;
 use hasher::Hasher;
 use keys::Keyring;
 
@@ -67,6 +70,7 @@ struct Inner {
     records: Records,
     keys: Keyring,
     hasher: Hasher,
+    feed: Feed,
     proxies: Proxies,
     metadata: Tagged,
 }
@@ -80,6 +84,7 @@ impl Hub {
             keys,
             records,
             hasher: Hasher::new(),
+            feed: Feed::new(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
         })))
@@ -99,6 +104,15 @@ impl Hub {
 
     fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    /// Ends what would go on for ever, since the process is about to end.
+    pub(crate) fn retire(&self) {
+        self.feed().retire();
     }
 
     fn proxies(&self) -> &Proxies {
@@ -122,29 +136,16 @@ impl Hub {
 
     /// Who shows a Bearer token; nobody without one.
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
-        let values: Vec<&str> = headers.get_all(AUTHORIZATION).iter().map(|value| value.to_str().unwrap_or("?")).collect();
-        let Some(text) = bearer::read(&values).map_err(|error| Problem::InvalidToken(error.description()))? else { return Ok(None) };
+        let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
         let account = self.account_of(&token).await?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         Ok(Some((account.id, viewer(&account))))
     }
 }
 
-/// A token is refused in the same words whatever is wrong with it, but for its time, which a client can mend.
-fn refused(fault: TokenFault) -> Problem {
-    Problem::InvalidToken(match fault {
-        TokenFault::Expired => "the access token has expired",
-        _ => "the access token is not good here",
-    })
-}
-
 /// An account as the query engine sees it.
 fn viewer(account: &Account) -> Viewer {
-    let told = described(account);
-    if account.rights.are_everything() {
-        return Viewer::administrator(told);
-    }
-    Viewer::new(account.rights.all().map(str::to_owned), told)
+    crate::auth::viewer(&account.rights, described(account))
 }
 
 /// What `$account.…` in a manifest looks into.
@@ -179,6 +180,7 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
             .route(&at("logout"), any(serve!(hub, logout::answer)))
             .route(&at("revoke"), any(serve!(hub, revoke::answer)))
             .route(&at("introspect"), any(serve!(hub, introspect::answer)))
+            .route(&at("events"), any(serve!(hub, events::answer)))
     };
     let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
     let keys = hub.clone();

@@ -1,6 +1,7 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
 pub mod administration;
+pub mod app_files;
 mod ask;
 pub mod auth;
 mod body;
@@ -9,10 +10,12 @@ pub mod chance;
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod explain;
 pub mod graphql;
 pub mod hub;
+mod key_pair;
 pub mod listen;
 pub mod metrics;
 pub mod openapi;
@@ -20,5 +23,7 @@ mod pages;
 pub mod refusal;
 pub mod rest;
 pub mod router;
+pub mod satellite;
+mod sender;
 mod tagged;
 pub mod telemetry;

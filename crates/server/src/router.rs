@@ -11,7 +11,7 @@ use axum::routing::get;
 use axum::{BoxError, Router};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
@@ -21,7 +21,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{body, graphql, hub, openapi, pages, rest};
+use crate::{auth, body, graphql, hub, openapi, pages, rest, satellite};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -33,10 +33,12 @@ pub fn router(
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
-    let compression =
-        CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(SizeAbove::new(WORTH_COMPRESSING));
+    // What is told as it happens must not wait in a compressor.
+    let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
+    let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
     let description = openapi::served(&service.catalog);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
+    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -44,8 +46,10 @@ pub fn router(
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
+        .merge(auth::routes())
         .merge(hub)
-        .fallback(unknown)
+        .merge(satellite)
+        .fallback(elsewhere)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
     // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
@@ -96,8 +100,9 @@ where
     Ok(response)
 }
 
-async fn unknown() -> Response<Body> {
-    NOWHERE.response()
+/// What no route of ours knows: the app's, where there is one.
+async fn elsewhere(State(service): State<boot::Service>, request: Request) -> Response<Body> {
+    service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request))
 }
 
 async fn only_get() -> Response<Body> {
@@ -109,8 +114,12 @@ async fn health() -> Response<Body> {
 }
 
 async fn ready(State(service): State<boot::Service>) -> Response<Body> {
-    match service.reader.primary.ping().await {
-        Ok(()) => body::answer(r#"{"status":"ready"}"#),
-        Err(error) => Problem::Store(error).response(),
+    if let Err(error) = service.reader.primary.ping().await {
+        return Problem::Store(error).response();
+    }
+    match service.gate.as_satellite() {
+        None => body::answer(r#"{"status":"ready"}"#),
+        Some(satellite) if satellite.is_ready() => body::answer(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
+        Some(_) => Problem::Identity.response(),
     }
 }

@@ -3,6 +3,7 @@
 use identity::account::{Account, AccountKind, Rights, login_name};
 use identity::moment::Moment;
 use identity::password::PasswordHash;
+use identity::token::security_event::{Happening, Subject};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -94,12 +95,13 @@ pub async fn insert(on: impl Run, account: &Account) -> Result<(), Error> {
 }
 
 /// Keeps what was changed of an account, but for what is derived.
-pub async fn update(on: impl Run, account: &Account, now: Moment) -> Result<(), Error> {
+pub async fn update(transaction: &mut Transaction, account: &Account, now: Moment) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.account SET type = $2, code = $3, email = $4, email_key = $5, username = $6, username_key = $7, \
                        is_active = $8, tags = $9, scopes = $10, meta = $11, updated_at = $12 WHERE id = $1 AND deleted_at IS NULL";
     let kept = Kept::of(account);
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
-    on.rows(SQL, &binds).await.map(drop)
+    transaction.announce(Happening::ClaimsChange, Subject::Account(account.id));
+    transaction.run(SQL, &binds).await.map(drop)
 }
 
 /// What a row holds of an account in other words than the account does.
@@ -139,6 +141,7 @@ impl Kept {
 pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Result<(), Error> {
     const REMOVED: &str =
         "UPDATE peristyle.account SET deleted_at = $2, updated_at = $2, is_active = $3 WHERE id = $1 AND deleted_at IS NULL";
+    transaction.announce(Happening::SessionRevoked, Subject::Account(id));
     transaction.run(REMOVED, &[Bind::Id(id), Bind::moment(now), Bind::Flag(false)]).await?;
     for sql in [
         "DELETE FROM peristyle.credential WHERE account_id = $1",

@@ -3,6 +3,7 @@
 use identity::event::Event;
 use identity::moment::Moment;
 use identity::session::{Ended, Ending, Extent, end as ended};
+use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
@@ -38,8 +39,29 @@ pub async fn carry_out(transaction: &mut Transaction, ending: &Ending, now: Mome
     let sessions = end_sessions(transaction, &sessions, now).await?;
     remove_codes(transaction, ending, &sessions).await?;
     let families = end_families(transaction, &families, now).await?;
+    announce(transaction, ending, &families)?;
     let sessions = sessions.iter().map(|row| Ok((row.id(0)?, row.id(1)?))).collect::<Result<_, Error>>()?;
     Ok(Over { sessions, families: families.iter().map(|row| row.id(0)).collect::<Result<_, _>>()? })
+}
+
+/// Tells those who may have cached what is over now: the account or the client where all of it is, each family otherwise.
+fn announce(transaction: &mut Transaction, ending: &Ending, families: &[Row]) -> Result<(), Error> {
+    match ending {
+        Ending::LogoutEverywhere(account) | Ending::AccountClosed(account) => {
+            transaction.announce(Happening::SessionRevoked, Subject::Account(*account));
+        }
+        Ending::PasswordChanged { account, .. } => {
+            transaction.announce(Happening::CredentialChange, Subject::Account(*account));
+            transaction.announce(Happening::SessionRevoked, Subject::Account(*account));
+        }
+        Ending::ClientClosed(client) => transaction.announce(Happening::SessionRevoked, Subject::Client(client.clone())),
+        Ending::Logout(_) | Ending::FamilyEnded(_) => {
+            for row in families {
+                transaction.announce(Happening::SessionRevoked, Subject::Family { family: row.id(0)?, account: row.id(1)? });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Notes each session and each family.
@@ -88,12 +110,14 @@ async fn remove_codes(transaction: &mut Transaction, ending: &Ending, sessions: 
 }
 
 async fn end_families(transaction: &mut Transaction, extent: &Extent, now: Moment) -> Result<Vec<Row>, Error> {
-    const ONE: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id";
-    const OF_SESSION: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE session_id = $1 AND ended_at IS NULL RETURNING id";
-    const OF_ACCOUNT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id";
+    const ONE: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING id, account_id";
+    const OF_SESSION: &str =
+        "UPDATE peristyle.family SET ended_at = $2 WHERE session_id = $1 AND ended_at IS NULL RETURNING id, account_id";
+    const OF_ACCOUNT: &str =
+        "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND ended_at IS NULL RETURNING id, account_id";
     const BUT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE account_id = $1 AND (session_id IS NULL OR session_id <> $3) \
-                       AND ended_at IS NULL RETURNING id";
-    const OF_CLIENT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE client_id = $1 AND ended_at IS NULL RETURNING id";
+                       AND ended_at IS NULL RETURNING id, account_id";
+    const OF_CLIENT: &str = "UPDATE peristyle.family SET ended_at = $2 WHERE client_id = $1 AND ended_at IS NULL RETURNING id, account_id";
     let now = Bind::moment(now);
     match extent {
         Extent::One(family) => transaction.run(ONE, &[Bind::Id(*family), now]).await,

@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod apps;
 mod assemble;
+pub mod changes;
 pub mod check;
 pub mod clients;
 pub mod codes;
@@ -23,9 +24,11 @@ pub mod roles;
 pub mod run;
 pub mod schema;
 pub mod sessions;
+pub mod shared;
 pub mod signing_keys;
 mod sqlite;
 pub mod tenants;
 
 pub use error::Error;
 pub use run::{Answer, Chunks, Database, DatabaseSettings};
+pub use sqlite::fill::{Cell, NewFile};

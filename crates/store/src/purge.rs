@@ -2,6 +2,7 @@
 
 use identity::moment::Moment;
 use identity::throttle::FORGOTTEN_SECONDS;
+use identity::token::security_event::TOLD_SECONDS;
 use identity::token::{LEEWAY_SECONDS, LONGEST_LIFE_SECONDS};
 use uuid::Uuid;
 
@@ -26,6 +27,10 @@ const FAMILIAR: &str = "DELETE FROM peristyle.familiar WHERE (account_id, addres
                         (SELECT account_id, address FROM peristyle.familiar WHERE last_used_at <= $1 LIMIT $2) RETURNING 1";
 const EVENTS: &str =
     "DELETE FROM peristyle.event WHERE sequence IN (SELECT sequence FROM peristyle.event WHERE at <= $1 LIMIT $2) RETURNING 1";
+/// From the beginning and without a hole: whoever asks for what came after a number must be told all of it, or that it is too late.
+const CHANGES: &str = "DELETE FROM peristyle.account_change WHERE sequence IN (SELECT sequence FROM peristyle.account_change \
+                       WHERE sequence <= (SELECT max(sequence) FROM peristyle.account_change WHERE at <= $1) ORDER BY sequence LIMIT $2) \
+                       RETURNING 1";
 /// A redeemed code is how a replay is known, and stays as long as its family does.
 const CODES: &str = "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= $1 \
                      AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT $2) RETURNING 1";
@@ -43,6 +48,7 @@ pub async fn purge(records: &Records, now: Moment) -> Result<usize, Error> {
         (FAILURES, now.plus(-FORGOTTEN_SECONDS)),
         (FAMILIAR, now.plus(-FAMILIAR_SECONDS)),
         (EVENTS, now.plus(-EVENT_SECONDS)),
+        (CHANGES, now.plus(-TOLD_SECONDS)),
         (CODES, now),
     ] {
         removed += batches(records, sql, until).await?;

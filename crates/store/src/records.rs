@@ -9,9 +9,11 @@ mod migrate;
 mod postgres;
 mod sqlite;
 
+use identity::token::security_event::{Happening, Subject};
 use query::sql::Dialect;
 
 use crate::Error;
+use crate::changes::{self, Changes};
 use crate::run::Database;
 
 pub(crate) use cell::unexpected;
@@ -29,7 +31,10 @@ enum Kept {
 
 /// Statements that count together or not at all. Dropped without [`Transaction::commit`], nothing of it counts.
 #[derive(Debug)]
-pub struct Transaction(Open);
+pub struct Transaction {
+    open: Open,
+    changes: Changes,
+}
 
 #[derive(Debug)]
 enum Open {
@@ -69,10 +74,11 @@ impl Records {
 
     /// Begins a transaction.
     pub async fn begin(&self) -> Result<Transaction, Error> {
-        Ok(Transaction(match &self.0 {
+        let open = match &self.0 {
             Kept::Postgres(writers) => Open::Postgres(writers.begin().await?),
             Kept::Sqlite(writer) => Open::Sqlite(writer.begin().await?),
-        }))
+        };
+        Ok(Transaction { open, changes: Changes::default() })
     }
 }
 
@@ -105,7 +111,7 @@ impl Run for &mut Transaction {
 impl Transaction {
     /// Which SQL it speaks.
     pub fn dialect(&self) -> Dialect {
-        match &self.0 {
+        match &self.open {
             Open::Postgres(_) => Dialect::Postgres,
             Open::Sqlite(_) => Dialect::Sqlite,
         }
@@ -113,7 +119,7 @@ impl Transaction {
 
     /// Runs a statement.
     pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        match &mut self.0 {
+        match &mut self.open {
             Open::Postgres(open) => open.run(sql, binds).await,
             Open::Sqlite(open) => open.run(sql, binds).await,
         }
@@ -121,15 +127,22 @@ impl Transaction {
 
     /// Runs a script of ours, which may be several statements.
     async fn script(&mut self, text: &'static str) -> Result<(), Error> {
-        match &mut self.0 {
+        match &mut self.open {
             Open::Postgres(open) => open.script(text).await,
             Open::Sqlite(open) => open.script(text).await,
         }
     }
 
-    /// Makes it count.
-    pub async fn commit(self) -> Result<(), Error> {
-        match self.0 {
+    /// Says what it changes, for those who may have cached it: it is told once the transaction counts.
+    pub(crate) fn announce(&mut self, happening: Happening, subject: Subject) {
+        self.changes.add(happening, subject);
+    }
+
+    /// Makes it count, and numbers what it changes.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        let changes = std::mem::take(&mut self.changes);
+        changes::keep(&mut self, changes).await?;
+        match self.open {
             Open::Postgres(open) => open.commit().await,
             Open::Sqlite(open) => open.commit().await,
         }

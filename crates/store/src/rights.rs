@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use identity::account::{ADMINISTRATOR, Catalogue, Permission, Rights, Role};
 use identity::moment::Moment;
+use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
@@ -76,11 +77,19 @@ pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) 
     let stale = stale(transaction, &accounts).await?;
     for (rights, accounts) in stale.rights {
         transaction.run(RIGHTS, &[Bind::Ids(&accounts), Bind::Json(&rights.to_json().to_string())]).await?;
+        announce(transaction, &accounts);
     }
     for (tenants, accounts) in stale.tenants {
         transaction.run(TENANTS, &[Bind::Ids(&accounts), Bind::Ids(&tenants)]).await?;
+        announce(transaction, &accounts);
     }
     Ok(())
+}
+
+fn announce(transaction: &mut Transaction, accounts: &[Uuid]) {
+    for account in accounts {
+        transaction.announce(Happening::ClaimsChange, Subject::Account(*account));
+    }
 }
 
 /// Makes sure, before a grant, that what an account may do is what its roles give now. It is, unless something was changed past this

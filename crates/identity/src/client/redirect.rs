@@ -73,6 +73,11 @@ impl Redirect {
         &self.text
     }
 
+    /// Its origin: scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.text[..self.origin]
+    }
+
     /// Whether a presented address is this one, byte for byte.
     pub fn is(&self, presented: &str) -> bool {
         self.text == presented
@@ -80,7 +85,7 @@ impl Redirect {
 
     /// Whether another address lies at the same origin, for the way back after a logout.
     pub fn shares_origin(&self, address: &str) -> bool {
-        Redirect::register(address).is_ok_and(|other| other.text[..other.origin] == self.text[..self.origin])
+        Redirect::register(address).is_ok_and(|other| other.origin() == self.origin())
     }
 
     /// The address with these parameters added to its query.

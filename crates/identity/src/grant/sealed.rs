@@ -3,13 +3,12 @@
 
 use std::fmt;
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use uuid::Uuid;
 
 use crate::opaque::RefreshToken;
+use crate::seal::{NONCE_LENGTH, Seal};
 
-const LENGTH: usize = NONCE_LEN + 32 + 16;
+const LENGTH: usize = NONCE_LENGTH + 32 + 16;
 const SALT: &[u8] = b"peristyle refresh successor 1";
 
 /// Nonce, ciphertext and tag.
@@ -34,27 +33,15 @@ impl Sealed {
     }
 
     /// Seals a successor. Two replicas may race to seal two successors under one key, so the nonce is random.
-    pub(crate) fn seal(successor: &RefreshToken, under: &RefreshToken, family: Uuid, nonce: [u8; NONCE_LEN]) -> Option<Self> {
-        let mut text = successor.bytes().to_vec();
-        key(under, family)?.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(*family.as_bytes()), &mut text).ok()?;
-        let mut bytes = nonce.to_vec();
-        bytes.append(&mut text);
-        Sealed::from_bytes(&bytes)
+    pub(crate) fn seal(successor: &RefreshToken, under: &RefreshToken, family: Uuid, nonce: [u8; NONCE_LENGTH]) -> Option<Self> {
+        let sealed = Seal::of(under.bytes(), SALT, family.as_bytes())?.seal(nonce, successor.bytes())?;
+        Sealed::from_bytes(&[nonce.as_slice(), &sealed].concat())
     }
 
     /// Opens it with the token that it follows.
     pub(crate) fn open(&self, with: &RefreshToken, family: Uuid) -> Option<RefreshToken> {
-        let (nonce, text) = self.0.split_at(NONCE_LEN);
-        let mut text = text.to_vec();
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let opened = key(with, family)?.open_in_place(nonce, Aad::from(*family.as_bytes()), &mut text).ok()?;
-        <[u8; 32]>::try_from(&*opened).ok().map(RefreshToken::from_random)
+        let (nonce, text) = self.0.split_first_chunk::<NONCE_LENGTH>()?;
+        let opened = Seal::of(with.bytes(), SALT, family.as_bytes())?.open(*nonce, text)?;
+        <[u8; 32]>::try_from(opened.as_slice()).ok().map(RefreshToken::from_random)
     }
-}
-
-fn key(token: &RefreshToken, family: Uuid) -> Option<LessSafeKey> {
-    let secret = Salt::new(HKDF_SHA256, SALT).extract(token.bytes());
-    let info = [family.as_bytes().as_slice()];
-    let derived = secret.expand(&info, &AES_256_GCM).ok()?;
-    Some(LessSafeKey::new(UnboundKey::from(derived)))
 }

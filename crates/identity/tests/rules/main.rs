@@ -14,6 +14,7 @@ mod pkce;
 mod properties;
 mod refresh_grant;
 mod satellite;
+mod security_event;
 mod session;
 mod support;
 mod throttle;

@@ -110,3 +110,22 @@ fn keys_do_not_serve_for_ever_and_are_asked_for_every_thirty_seconds_at_most() {
     assert!(freshness::may_refetch(None, NOW));
     assert!(!freshness::may_refetch(Some(NOW), seconds(29)) && freshness::may_refetch(Some(NOW), seconds(30)));
 }
+
+// attack 16 // contract I14.6
+#[test]
+fn what_is_kept_of_a_login_can_be_read_with_its_state_alone() {
+    let (record, _) = begun();
+    let state = fresh().state;
+    let sealed = record.seal(&state).expect("sealed");
+    let opened = LoginRecord::open(&sealed, &state).expect("opened");
+    assert_eq!(opened.verifier.expose(), record.verifier.expose());
+    assert_eq!((opened.binding, opened.return_to, opened.expires_at), (record.binding, record.return_to, record.expires_at));
+    assert_eq!(opened.state, state.digest());
+    let text = String::from_utf8_lossy(&sealed);
+    assert!(!text.contains(verifier().expose()) && !text.contains("orders"), "nothing of it is in the clear");
+    assert!(LoginRecord::open(&sealed, &LoginState::from_random([14; 32])).is_none());
+    let mut changed = sealed.clone();
+    changed[3] ^= 1;
+    assert!(LoginRecord::open(&changed, &state).is_none());
+    assert!(LoginRecord::open(&[], &state).is_none());
+}

@@ -122,3 +122,10 @@ pub(crate) fn signature(message: &[u8], key: &PrivateKey) -> Vec<u8> {
     pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature).expect("a signature");
     signature
 }
+
+/// The parts of a token as JSON.
+pub(crate) fn parts(token: &str) -> (serde_json::Value, serde_json::Value) {
+    let read = |part: &str| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap();
+    let mut parts = token.split('.').map(str::to_owned);
+    (read(&parts.next().unwrap()), read(&parts.next().unwrap()))
+}

@@ -36,16 +36,6 @@ fn verify(token: &str, expected: &Expectation<'_>) -> Result<Verified<AccessClai
     Unverified::read(token)?.verify(KEY.public(), expected)
 }
 
-/// The parts of a token as JSON.
-fn parts(token: &str) -> (Value, Value) {
-    let read = |part: &str| {
-        use base64::Engine;
-        serde_json::from_slice(&base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
-    };
-    let mut parts = token.split('.').map(str::to_owned);
-    (read(&parts.next().unwrap()), read(&parts.next().unwrap()))
-}
-
 fn good() -> (Value, Value) {
     parts(&token::sign(&access(), &KEY).unwrap())
 }

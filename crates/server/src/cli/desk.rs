@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use identity::account::Account;
 use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
-use query::catalog::Catalog;
 use serde_json::{Map, Value};
 use store::accounts;
 use store::events::Occasion;
@@ -17,7 +16,6 @@ use crate::administration::{Actor, Administration};
 use crate::boot;
 use crate::chance;
 use crate::config::Config;
-use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 
@@ -33,13 +31,8 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) async fn open(config: &Config, output: Output) -> Result<Self, Failure> {
-        let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
-            .map_err(|BootError(message)| Failure(message))?;
-        let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
-        let records = Records::of(&database).map_err(unusable)?;
-        records.migrate().await.map_err(unusable)?;
+        let records = boot::records(&config.database_url, &config.database).await?;
         let now = chance::now();
-        store::rights::declare(&records, [], now).await.map_err(unusable)?;
         Ok(Desk { records, now, output })
     }
 

@@ -1,6 +1,5 @@
 //! `peristyle keys`: private halves are files, public halves and their states stand in the database.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,6 +12,7 @@ use store::events::{self, Occasion};
 use store::{clients, signing_keys};
 
 use crate::config::Config;
+use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
 
 use super::desk::Desk;
 use super::{Administered, Failure, Output, print};
@@ -74,32 +74,11 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
 }
 
 fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, Failure> {
-    let (private, public) = (folder.join("oauth-private.key"), folder.join(PUBLIC_NAME));
-    if let Some(there) = [&private, &public].into_iter().find(|path| path.exists()) {
-        return Err(Failure(format!("{} is there already and is not overwritten", there.display())));
-    }
-    let unwritten = |path: &Path, error: &std::io::Error| Failure(format!("{} cannot be written: {error}", path.display()));
-    std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-    let key = PrivateKey::generate(bits)?;
-    write_new(&private, &key.to_pem()?, PRIVATE).map_err(|error| unwritten(&private, &error))?;
-    write_new(&public, &key.public().to_pem()?, PUBLIC).map_err(|error| unwritten(&public, &error))?;
-    let object = json!({ "kid": key.public().id().as_str(), "private": private, "public": public });
+    let KeyPair { id, private, public } = KeyPair::make(folder, bits)?;
+    let object = json!({ "kid": id, "private": private, "public": public });
     let text = format!("{} and {} were made; guard the private one", private.display(), public.display());
     print(&if output == Output::Json { object.to_string() } else { text });
     Ok(ExitCode::SUCCESS)
-}
-
-/// Who may read a file.
-const PRIVATE: u32 = 0o600;
-const PUBLIC: u32 = 0o644;
-const PUBLIC_NAME: &str = "oauth-public.key";
-
-/// A file that was not there before, with its mode from the beginning on.
-fn write_new(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 fn read(path: &Path) -> Result<PrivateKey, Failure> {
@@ -142,8 +121,7 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         }
         // One that was made for this and never announced is used; nothing is overwritten.
         if !next.exists() {
-            let made = PrivateKey::generate(KeyLength::Bits2048)?.to_pem()?;
-            write_new(&next, &made, PRIVATE).map_err(|error| Failure(format!("{} cannot be written: {error}", next.display())))?;
+            key_pair::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
         }
         let key = read(&next)?;
         (ring.announce(key.public().clone(), desk.now)?, "announced", key)

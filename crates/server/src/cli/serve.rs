@@ -9,14 +9,30 @@ use crate::{boot, listen, router, telemetry};
 
 use super::Failure;
 
-pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
+/// What ends a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// A signal.
+    Signal,
+    /// A signal, or the end of whoever holds the other end of standard input.
+    StandardInputCloses,
+}
+
+impl Until {
+    /// As `--until-stdin-closes` says.
+    pub(super) fn of(until_stdin_closes: bool) -> Self {
+        if until_stdin_closes { Until::StandardInputCloses } else { Until::Signal }
+    }
+}
+
+pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     telemetry::start(config);
     let service = boot::boot(config).await?;
     let resources = service.catalog.resources().len();
     let listener =
         listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
     let address = listener.local_addr()?;
-    let stop = listen::signal();
+    let stop = stop(until);
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
@@ -25,6 +41,36 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
+    let gate = service.gate.clone();
+    let stop = async move {
+        stop.await;
+        gate.retire();
+    };
     listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves when the server is asked to end; it listens from now on.
+fn stop(until: Until) -> impl Future<Output = ()> {
+    let signal = listen::signal();
+    let closed = (until == Until::StandardInputCloses).then(closed);
+    async move {
+        match closed {
+            None => signal.await,
+            Some(closed) => tokio::select! {
+                () = signal => {}
+                _ = closed => {}
+            },
+        }
+    }
+}
+
+/// Resolves at the end of standard input. Reading it blocks a thread, which must be none that the runtime waits for.
+fn closed() -> tokio::sync::oneshot::Receiver<()> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        _ = sender.send(());
+    });
+    receiver
 }

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Method(&'static str),
     /// Neither a form nor JSON.
     MediaType,
+    /// Not JSON, where nothing else is read.
+    NotJson,
     /// A body that is too large.
     TooLarge,
     /// A body that did not come whole or in time.
@@ -29,8 +31,20 @@ pub(crate) enum Fault {
     CrossOrigin(String),
     /// Too many failures: so many seconds to wait.
     Throttled(i64),
+    /// Too many logins from one address: so many seconds to wait.
+    Crowded(i64),
     /// Too many passwords are being hashed.
     Busy,
+    /// Too many streams of changes are open.
+    Streams,
+    /// A satellite's hub does not answer.
+    HubAway,
+    /// A satellite's hub answers what nobody understands.
+    HubOdd,
+    /// A satellite's hub does not take it for its client.
+    HubRefuses,
+    /// What replicas share is out of reach.
+    Shared(store::shared::Error),
     /// The database's side.
     Store(store::Error),
     /// A fault of ours.
@@ -46,6 +60,12 @@ impl From<Error> for Fault {
 impl From<store::Error> for Fault {
     fn from(error: store::Error) -> Self {
         Fault::Store(error)
+    }
+}
+
+impl From<store::shared::Error> for Fault {
+    fn from(error: store::shared::Error) -> Self {
+        Fault::Shared(error)
     }
 }
 
@@ -75,11 +95,18 @@ impl Fault {
             Fault::Rule(error) => (error.code().as_str(), error.description()),
             Fault::Method(_) => (request, "this endpoint takes another method"),
             Fault::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
+            Fault::NotJson => (request, "the body is application/json"),
             Fault::TooLarge => (request, "the body is too large"),
             Fault::Body => (request, "the body did not arrive whole and in time"),
             Fault::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
             Fault::Throttled(_) => (later, "too many failed attempts; try again later"),
+            Fault::Crowded(_) => (later, "too many logins were begun from this address; try again later"),
             Fault::Busy => (later, "too many sign-ins at once; try again shortly"),
+            Fault::Streams => (later, "too many streams of changes are open; close one, or try again later"),
+            Fault::HubAway => (later, "the hub cannot be reached; try again shortly"),
+            Fault::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
+            Fault::HubRefuses => (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite"),
+            Fault::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
             Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 (later, "the database cannot be reached; try again shortly")
             }
@@ -91,12 +118,17 @@ impl Fault {
         match self {
             Fault::Rule(error) => of_code(error.code()),
             Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Fault::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Fault::MediaType | Fault::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::Body => StatusCode::BAD_REQUEST,
             Fault::CrossOrigin(_) => StatusCode::FORBIDDEN,
-            Fault::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
-            Fault::Busy | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
+            Fault::Throttled(_) | Fault::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
+            Fault::HubOdd => StatusCode::BAD_GATEWAY,
+            Fault::HubRefuses => StatusCode::UNAUTHORIZED,
+            Fault::HubAway | Fault::Shared(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Fault::Busy
+            | Fault::Streams
+            | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Fault::Store(_) | Fault::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -116,6 +148,8 @@ impl Fault {
         let status = self.status();
         match self {
             Fault::Store(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            Fault::Shared(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            Fault::HubRefuses => tracing::error!("the hub does not accept OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET: nobody can sign in"),
             Fault::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "a request failed"),
             _ => {}
         }
@@ -126,7 +160,7 @@ impl Fault {
             }
             Fault::Rule(error) if error.code() == ErrorCode::InvalidToken => Some((WWW_AUTHENTICATE, super::INVALID_TOKEN)),
             Fault::Method(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
-            Fault::Throttled(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
+            Fault::Throttled(seconds) | Fault::Crowded(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         };

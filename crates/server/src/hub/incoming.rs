@@ -1,93 +1,25 @@
-//! A request to an endpoint of the hub, read: its parameters from a form or a JSON object, who sent it, and from where.
-
-use std::net::{IpAddr, Ipv6Addr};
+//! A request to an endpoint of the hub, read: its parameters from a form or a JSON object.
 
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderName, ORIGIN, USER_AGENT};
-use axum::http::{HeaderMap, Method};
+use axum::http::Method;
+use axum::http::header::CONTENT_TYPE;
 use identity::error::{Error, ErrorCode};
 use identity::form;
-use identity::origin::{Provenance, provenance};
 use identity::parameters::Parameters;
 use query::json::{self, Json};
-use store::events::Occasion;
 
-use crate::chance;
-use crate::client::Peer;
 use crate::error::oauth::Fault;
 
 use super::Hub;
 
+pub(crate) use crate::sender::{Sender, wants_page};
+
 /// No request of these endpoints needs more.
 const MOST_BYTES: usize = 64 * 1024;
-const LONGEST_DEVICE: usize = 200;
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-
-/// What is known of a request beside its parameters.
-#[derive(Clone, Debug)]
-pub(crate) struct Sender {
-    headers: HeaderMap,
-    /// The query of the address.
-    pub(crate) query: Option<String>,
-    /// Where it came from, as it is counted and shown.
-    pub(crate) address: String,
-}
-
-impl Sender {
-    fn of(hub: &Hub, head: axum::http::request::Parts) -> Self {
-        let peer = head.extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
-        let address = network(hub.proxies().client(peer, &head.headers));
-        Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address }
-    }
-
-    /// Every value of `Authorization`; one that is no text counts as something else than none.
-    pub(crate) fn authorization(&self) -> Vec<&str> {
-        self.values(&AUTHORIZATION)
-    }
-
-    fn values(&self, name: &HeaderName) -> Vec<&str> {
-        self.headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
-    }
-
-    /// Refuses what a page of somebody else made a browser send.
-    pub(crate) fn refuse_foreign(&self, hub: &Hub) -> Result<(), Fault> {
-        match provenance(&self.values(&ORIGIN), &self.values(&SEC_FETCH_SITE), hub.issuer()) {
-            Provenance::Own => Ok(()),
-            Provenance::Foreign => Err(Fault::CrossOrigin(hub.issuer().to_owned())),
-        }
-    }
-
-    /// Every cookie of this name: a sibling domain can set one beside ours.
-    pub(crate) fn cookies<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
-        let pairs = self.values(&COOKIE).into_iter().flat_map(|value| value.split(';'));
-        pairs.filter_map(move |pair| pair.trim().split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value))
-    }
-
-    /// What an event notes of it.
-    pub(crate) fn occasion(&self) -> Occasion<'_> {
-        Occasion { now: chance::now(), address: Some(&self.address) }
-    }
-
-    /// Whether a page is wanted rather than JSON.
-    pub(crate) fn wants_page(&self) -> bool {
-        wants_page(&self.headers)
-    }
-
-    /// What the sender calls itself, for the list of sessions.
-    pub(crate) fn device(&self) -> Option<String> {
-        let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
-        Some(text.chars().take(LONGEST_DEVICE).collect())
-    }
-}
-
-/// Whether a page is wanted rather than JSON.
-pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.to_ascii_lowercase().contains("text/html"))
-}
 
 /// A request without a body.
 pub(crate) fn bare(hub: &Hub, request: Request) -> Sender {
-    Sender::of(hub, request.into_parts().0)
+    Sender::of(hub.proxies(), request.into_parts().0)
 }
 
 /// A POST with its parameters.
@@ -96,7 +28,7 @@ pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Param
         return Err(Fault::Method("POST"));
     }
     let (head, body) = request.into_parts();
-    let sender = Sender::of(hub, head);
+    let sender = Sender::of(hub.proxies(), head);
     let bytes = crate::body::bytes(body).await?;
     if bytes.len() > MOST_BYTES {
         return Err(Fault::TooLarge);
@@ -132,30 +64,4 @@ fn of_json(bytes: &[u8]) -> Result<Vec<(String, String)>, Error> {
         }
     }
     Ok(pairs)
-}
-
-/// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.
-fn network(address: IpAddr) -> String {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_is_one_address() {
-        // contract I11.1
-        let network = |text: &str| network(text.parse().expect("an address"));
-        assert_eq!(network("203.0.113.9"), "203.0.113.9");
-        assert_eq!(network("::ffff:203.0.113.9"), "203.0.113.9");
-        assert_eq!(network("2001:db8:1:2:3:4:5:6"), network("2001:db8:1:2::1"));
-        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
-    }
 }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use identity::client::ClientId;
 use identity::keys::rotation::{KeyRing, KeyState};
 use identity::keys::{KeySet, PrivateKey};
-use identity::token::{Claims, sign};
+use identity::token::{Claims, SecurityEvent, sign};
 use store::records::Records;
 
 use crate::chance;
@@ -117,6 +118,12 @@ impl Keyring {
 
     pub(super) fn current(&self) -> Arc<Keys> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Signs a change for a client. One that cannot be signed is told to nobody; the log knows.
+    pub(super) fn sign_event(&self, event: &SecurityEvent, issuer: &str, audience: &ClientId) -> Option<String> {
+        let signed = event.sign(issuer, audience, chance::now(), &self.current().signing);
+        signed.inspect_err(|error| tracing::error!(%error, "a change could not be signed")).ok()
     }
 
     /// Signs claims.

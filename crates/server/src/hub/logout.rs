@@ -53,7 +53,7 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Err(Fault::Method("GET, POST"));
     }
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub)?;
+    sender.refuse_foreign(hub.issuer())?;
     Farewell::read(hub, &body).await?.done(hub, &sender, Redirection::SeeOther).await
 }
 

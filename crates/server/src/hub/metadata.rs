@@ -17,6 +17,7 @@ pub(super) fn document(issuer: &str) -> Tagged {
         "end_session_endpoint": at("/logout"),
         "revocation_endpoint": at("/revoke"),
         "introspection_endpoint": at("/introspect"),
+        "events_endpoint": at("/events"),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token", "password"],

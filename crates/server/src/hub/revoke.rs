@@ -1,4 +1,5 @@
-//! `POST /revoke` (RFC 7009): a client gives a token back, and the whole family ends with it.
+//! `POST /revoke` (RFC 7009): a client gives a token back, and the whole family ends with it; with `end_session=true` so does the session
+//! that the family came out of, as a satellite wants it whose user signs out.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -26,8 +27,12 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let presented = Presented::read(hub, &sender, &body).await?;
     let client = presented.prove(hub, &sender).await?;
     let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
+    let session = family.as_ref().and_then(|family| family.session).filter(|_| body.get("end_session") == Some("true"));
     if let Some(family) = family.and_then(|family| revoked_by(client, &family)) {
         store::endings::end(hub.records(), &Ending::FamilyEnded(family), None, sender.occasion()).await?;
+        if let Some(session) = session {
+            store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
+        }
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
     Ok(json_no_store(Body::empty()))

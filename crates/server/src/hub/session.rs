@@ -67,7 +67,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.
 async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub)?;
+    sender.refuse_foreign(hub.issuer())?;
     let missing = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
     let refused = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
     let text = body.get("access_token").ok_or(missing)?;

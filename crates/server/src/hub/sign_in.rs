@@ -40,7 +40,7 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    if let Err(fault) = sender.refuse_foreign(hub) {
+    if let Err(fault) = sender.refuse_foreign(hub.issuer()) {
         let event = Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin };
         store::events::append(hub.records(), &event, sender.occasion()).await?;
         return Err(fault);

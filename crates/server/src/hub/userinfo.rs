@@ -7,11 +7,12 @@ use identity::bearer;
 use identity::token::AccessClaims;
 use serde_json::json;
 
+use crate::auth::refused;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 
 use super::incoming::{self, Sender};
-use super::{Hub, name_of, refused};
+use super::{Hub, name_of};
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {

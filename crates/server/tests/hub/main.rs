@@ -9,6 +9,7 @@ mod grants;
 mod metadata;
 mod requests;
 mod resources;
+#[allow(dead_code)]
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;

@@ -37,7 +37,9 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
         store::accounts::by_id(&stage.records, stage.account).await.unwrap();
         let mut account = store::accounts::by_id(&stage.records, stage.account).await.unwrap().unwrap();
         account.is_active = false;
-        store::accounts::update(&stage.records, &account, crate::stage::now()).await.unwrap();
+        let mut transaction = stage.records.begin().await.unwrap();
+        store::accounts::update(&mut transaction, &account, crate::stage::now()).await.unwrap();
+        transaction.commit().await.unwrap();
         // attack 35: closed at once
         assert_eq!(stage.send(&notes.header("authorization", &ada)).await.status(), 401);
     }

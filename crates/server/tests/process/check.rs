@@ -11,6 +11,7 @@ fn every_command_has_help_with_an_example() {
     for arguments in [
         &["--help"][..],
         &["serve", "--help"],
+        &["demo", "--help"],
         &["check", "--help"],
         &["introspect", "--help"],
         &["explain", "--help"],

@@ -4,6 +4,7 @@
 mod administration;
 mod boot;
 mod check;
+mod demo;
 mod explain;
 mod house;
 mod hub;
@@ -13,6 +14,7 @@ mod logs;
 mod pipes;
 mod program;
 mod replicas;
+mod satellite;
 mod schema;
 mod signals;
 #[path = "../support/mod.rs"]

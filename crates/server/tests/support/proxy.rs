@@ -1,4 +1,4 @@
-//! A cable between the server and PostgreSQL that can be cut, frozen and mended.
+//! A cable between a server and what it needs, PostgreSQL or a hub, that can be cut, frozen, mended and laid elsewhere.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ pub enum Cable {
 pub struct Proxy {
     pub address: SocketAddr,
     state: Arc<watch::Sender<Cable>>,
+    target: Arc<watch::Sender<String>>,
 }
 
 impl Proxy {
@@ -30,15 +31,22 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let state = Arc::new(watch::Sender::new(Cable::Whole));
-        let shared = state.clone();
+        let target = Arc::new(watch::Sender::new(target));
+        let (shared, led) = (state.clone(), target.clone());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 if *shared.borrow() != Cable::Cut {
-                    tokio::spawn(carry(near, target.clone(), shared.subscribe()));
+                    let target = led.borrow().clone();
+                    tokio::spawn(carry(near, target, shared.subscribe()));
                 }
             }
         });
-        Proxy { address, state }
+        Proxy { address, state, target }
+    }
+
+    /// New connections go there.
+    pub fn lead(&self, target: String) {
+        self.target.send_replace(target);
     }
 
     pub fn set(&self, cable: Cable) {

@@ -1,12 +1,13 @@
 //! A server in this process, on a port of its own.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot::{self, Service};
-use peristyle::config::{Config, Introspection, KeyMode, LogFormat, ManifestPath};
+use peristyle::config::{Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
 use peristyle::refusal::BootError;
 use peristyle::{listen, router};
@@ -26,9 +27,14 @@ pub struct Setup {
     pub read_url: Option<String>,
     pub cors: Vec<String>,
     pub introspection: Introspection,
-    /// The key file of a hub; there is no authority without one.
-    pub hub: Option<std::path::PathBuf>,
+    /// The key file of a hub or a satellite; there is no authority without one.
+    pub key: Option<std::path::PathBuf>,
+    /// What a satellite is at its hub.
+    pub satellite: Option<SatelliteSettings>,
+    pub redis_url: Option<String>,
     pub app_url: Option<String>,
+    /// The folder of an app.
+    pub app: Option<std::path::PathBuf>,
 }
 
 impl Setup {
@@ -40,8 +46,11 @@ impl Setup {
             read_url: None,
             cors: Vec::new(),
             introspection: Introspection::On,
-            hub: None,
+            key: None,
+            satellite: None,
+            redis_url: None,
             app_url: None,
+            app: None,
         }
     }
 
@@ -60,15 +69,22 @@ impl Setup {
     fn config(&self, url: &str, manifest: ManifestPath) -> Config {
         let listen = "127.0.0.1:0".parse().expect("an address");
         Config {
-            strategy: if self.hub.is_some() { Strategy::LocalProvider } else { Strategy::None },
-            private_key_path: self.hub.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
+            strategy: match (&self.key, &self.satellite) {
+                (None, _) => Strategy::None,
+                (Some(_), None) => Strategy::LocalProvider,
+                (Some(_), Some(_)) => Strategy::PlatformHub,
+            },
+            private_key_path: self.key.clone().unwrap_or_else(|| ".keys/oauth-private.key".into()),
             key_mode: KeyMode::Warn,
+            satellite: self.satellite.clone().ok_or_else(|| ConfigError::missing("OAUTH_HUB_URL")),
+            redis_url: self.redis_url.clone(),
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
             database: self.database,
             manifest,
             listen,
             app_url: self.app_url.clone().unwrap_or_else(|| format!("http://{listen}")),
+            app_files: self.app.clone(),
             cors_origins: self.cors.clone(),
             trusted_proxies: Vec::new(),
             metrics_listen: None,
@@ -94,15 +110,9 @@ impl Setup {
     /// Serves a database at an address.
     pub async fn serve_at(&self, url: &str) -> Server {
         let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
-        let listener = listen::bind(config.listen).await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let (stop, stopped) = oneshot::channel::<()>();
         let metrics = Arc::<Metrics>::default();
-        let task =
-            tokio::spawn(listen::serve(listener, router::router(service, &config, metrics.clone()), config.database.patience, async {
-                _ = stopped.await;
-            }));
-        Server { address, metrics, stop, task }
+        let gate = service.gate.clone();
+        Server::start(router::router(service, &config, metrics.clone()), (&config, gate), metrics).await
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -120,6 +130,23 @@ pub struct Server {
 }
 
 impl Server {
+    /// Serves whatever a test has put together.
+    pub async fn start<S>(served: S, (config, gate): (&Config, Gate), metrics: Arc<Metrics>) -> Self
+    where
+        S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
+        S: Clone + Send + 'static,
+    {
+        let listener = listen::bind(config.listen).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async move {
+            _ = stopped.await;
+            gate.retire();
+        };
+        let task = tokio::spawn(listen::serve(listener, served, config.database.patience, stopped));
+        Server { address, metrics, stop, task }
+    }
+
     pub async fn send(&self, request: &Request) -> Response {
         request.send(self.address).await
     }

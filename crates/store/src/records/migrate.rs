@@ -15,12 +15,20 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 1] = [Step {
-    version: 1,
-    name: "0001-identity",
-    postgres: include_str!("migrations/postgres/0001-identity.sql"),
-    sqlite: include_str!("migrations/sqlite/0001-identity.sql"),
-}];
+const STEPS: [Step; 2] = [
+    Step {
+        version: 1,
+        name: "0001-identity",
+        postgres: include_str!("migrations/postgres/0001-identity.sql"),
+        sqlite: include_str!("migrations/sqlite/0001-identity.sql"),
+    },
+    Step {
+        version: 2,
+        name: "0002-account-changes",
+        postgres: include_str!("migrations/postgres/0002-account-changes.sql"),
+        sqlite: include_str!("migrations/sqlite/0002-account-changes.sql"),
+    },
+];
 
 const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version integer PRIMARY KEY, name text NOT NULL)";
 /// Replicas that start together take their steps one after the other.

@@ -24,7 +24,9 @@ pub(crate) async fn an_account_comes_back_as_it_was_kept(url: &str) {
     ana.email = None;
     ana.is_active = false;
     ana.tags = vec!["x".to_owned()];
-    accounts::update(&records, &ana, NOW.plus(5)).await.expect("updated");
+    let mut transaction = records.begin().await.expect("a transaction");
+    accounts::update(&mut transaction, &ana, NOW.plus(5)).await.expect("updated");
+    transaction.commit().await.expect("committed");
     ana.updated_at = NOW.plus(5);
     assert_eq!(accounts::by_id(&records, ana.id).await.expect("a read"), Some(ana.clone()));
 

@@ -183,7 +183,9 @@ pub(crate) async fn a_closed_account_begins_nothing(url: &str) {
     let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
     let mut closed = world.account.clone();
     closed.is_active = false;
-    accounts::update(&world.records, &closed, NOW).await.expect("closed");
+    let mut transaction = world.records.begin().await.expect("a transaction");
+    accounts::update(&mut transaction, &closed, NOW).await.expect("closed");
+    transaction.commit().await.expect("committed");
     assert_eq!(codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer"), Redeemed::Refused);
     let begun = families::begin(&world.records, &redemption.begin, &world.client, at(0)).await.expect("an answer");
     assert_eq!(begun, families::Begun::Refused);

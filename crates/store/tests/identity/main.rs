@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod accounts;
+mod changes;
 mod grants;
 mod housekeeping;
 #[path = "../support/mod.rs"]
@@ -42,6 +43,10 @@ on_both!(
     grants::endings_reach_what_they_should_and_nothing_else,
     grants::a_closed_app_admits_those_who_are_listed,
     grants::a_closed_account_begins_nothing,
+    changes::numbers_are_given_in_the_order_of_commits_and_none_is_skipped,
+    changes::every_change_is_told_of_whom_it_concerns,
+    changes::many_changes_at_once_are_told_as_one,
+    changes::what_was_told_is_purged_from_its_beginning,
     housekeeping::failures_count_in_parallel_and_are_forgiven,
     housekeeping::a_link_is_taken_once,
     housekeeping::the_key_ring_comes_back,

@@ -1,0 +1,36 @@
+//! Sealing a few bytes at rest under a key derived from a secret that only their owner can show: who reads the store learns nothing.
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
+
+/// What a nonce has.
+pub(crate) const NONCE_LENGTH: usize = NONCE_LEN;
+
+/// A key for one purpose (`salt`) and one thing (`about`), which is bound into what it seals.
+pub(crate) struct Seal<'a> {
+    key: LessSafeKey,
+    about: &'a [u8],
+}
+
+impl<'a> Seal<'a> {
+    pub(crate) fn of(secret: &[u8; 32], salt: &'static [u8], about: &'a [u8]) -> Option<Self> {
+        let secret = Salt::new(HKDF_SHA256, salt).extract(secret);
+        let info = [about];
+        let derived = secret.expand(&info, &AES_256_GCM).ok()?;
+        Some(Seal { key: LessSafeKey::new(UnboundKey::from(derived)), about })
+    }
+
+    /// Ciphertext and tag. A key that seals more than once needs a new nonce each time.
+    pub(crate) fn seal(&self, nonce: [u8; NONCE_LENGTH], plain: &[u8]) -> Option<Vec<u8>> {
+        let mut text = plain.to_vec();
+        self.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?;
+        Some(text)
+    }
+
+    /// What was sealed, if it was with this key and this nonce, and nobody changed it.
+    pub(crate) fn open(&self, nonce: [u8; NONCE_LENGTH], sealed: &[u8]) -> Option<Vec<u8>> {
+        let mut text = sealed.to_vec();
+        let opened = self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?;
+        Some(opened.to_vec())
+    }
+}

@@ -1,0 +1,149 @@
+//! `APP_FILES`: the files of a single-page app, served where nothing of our own answers.
+//!
+//! They are read once, when the process starts, and looked up by their whole path: a request names a file that was found then or none, so
+//! that no request reaches the file system.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS};
+use axum::http::{HeaderValue, Method, Response};
+use percent_encoding::percent_decode_str;
+
+use crate::error::{NOWHERE, Problem};
+use crate::refusal::BootError;
+use crate::tagged::Tagged;
+
+/// Nothing but the app's own files and this server, nothing inline, no frame around it.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; \
+     manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+);
+/// What answers for every address that the app itself makes up.
+const INDEX: &str = "/index.html";
+/// The beginnings of our own addresses: no file and no page of an app stands below them.
+const KEPT: [&str; 7] = ["api", "auth", "docs", "graphql", "health", "metrics", "ready"];
+/// An app is a few files; a folder of more was named by mistake.
+const MOST_FILES: usize = 5_000;
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The files of an app. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct AppFiles(Arc<HashMap<String, Tagged>>);
+
+impl AppFiles {
+    /// Reads a folder and all below it. What is hidden, and a link that leads out of the folder, is left out.
+    pub fn read(folder: &Path) -> Result<Self, BootError> {
+        let unread = |path: &Path, error: &std::io::Error| BootError(format!("APP_FILES: {} cannot be read: {error}", path.display()));
+        let root = folder.canonicalize().map_err(|error| unread(folder, &error))?;
+        let mut files = HashMap::new();
+        let mut size = 0;
+        for (address, path) in found(&root).map_err(|error| unread(folder, &error))? {
+            size += path.metadata().map_err(|error| unread(&path, &error))?.len();
+            if size > MOST_BYTES || files.len() >= MOST_FILES {
+                let problem = format!("holds more than {MOST_FILES} files or {} MiB, which is no app", MOST_BYTES / 1024 / 1024);
+                return Err(BootError(format!("APP_FILES: {} {problem}", folder.display())));
+            }
+            let bytes = std::fs::read(&path).map_err(|error| unread(&path, &error))?;
+            let kind = kind(&address);
+            files.insert(address, Tagged::new(kind, bytes));
+        }
+        if !files.contains_key(INDEX) {
+            return Err(BootError(format!("APP_FILES: {} holds no index.html, which every address of an app leads to", folder.display())));
+        }
+        tracing::info!(files = files.len(), "the app's files were read");
+        Ok(AppFiles(Arc::new(files)))
+    }
+
+    /// The file at an address; the index for an address that only the app knows, which is one without an ending.
+    pub(crate) fn answer(&self, request: &Request) -> Response<Body> {
+        let Some(file) = self.find(request.uri().path()) else { return NOWHERE.response() };
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Problem::MethodNotAllowed("GET").response();
+        }
+        let mut response = file.answer(request.headers());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+        // The address of the page that signing in leads back to holds a code.
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+        response
+    }
+
+    fn find(&self, path: &str) -> Option<&Tagged> {
+        let path = percent_decode_str(path).decode_utf8().ok()?;
+        let mut segments = path.split('/').skip(1);
+        if segments.next().is_some_and(is_ours) {
+            return None;
+        }
+        let is_page = path.rsplit('/').next().is_some_and(|last| !last.contains('.'));
+        self.0.get(path.as_ref()).or_else(|| self.0.get(INDEX).filter(|_| is_page))
+    }
+}
+
+/// Whether an address that begins so is kept for us.
+fn is_ours(first: &str) -> bool {
+    first.starts_with('.') || KEPT.contains(&first)
+}
+
+/// The files below a folder, by the addresses they get.
+fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let mut open = vec![(root.to_owned(), String::new())];
+    while let Some((folder, base)) = open.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if name.starts_with('.') {
+                continue;
+            }
+            let address = format!("{base}/{name}");
+            if base.is_empty() && is_ours(&name) {
+                tracing::warn!("APP_FILES: {address} is left out, since this server has its own addresses there");
+                continue;
+            }
+            let kind = entry.file_type()?;
+            // A link to a file counts where its file is in the folder too, as those that Kubernetes mounts are.
+            let path = if kind.is_symlink() { entry.path().canonicalize()? } else { entry.path() };
+            if kind.is_dir() {
+                open.push((path, address));
+            } else if path.is_file() && path.starts_with(root) {
+                found.push((address, path));
+            } else {
+                tracing::warn!("APP_FILES: {address} is left out, since it is no file of this folder");
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The media type that a name's ending stands for.
+fn kind(name: &str) -> &'static str {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    match ending.as_deref().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "txt" | "md" => "text/plain; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "xml" => "application/xml",
+        "wasm" => "application/wasm",
+        "pdf" => "application/pdf",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "avif" => "image/avif",
+        "ico" => "image/x-icon",
+        "woff" => "font/woff",
+        "woff2" => "font/woff2",
+        "ttf" => "font/ttf",
+        "otf" => "font/otf",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,40 @@
+//! `GET /auth/me`: the account of the caller, as JSON.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::VARY;
+use axum::http::{HeaderMap, HeaderValue, Method, Response};
+
+use crate::boot::Service;
+use crate::error::Problem;
+use crate::error::oauth::json_no_store;
+use crate::hub;
+
+use super::{Gate, Kind};
+
+pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Problem::MethodNotAllowed("GET").response();
+    }
+    match Box::pin(row(&service, request.headers())).await {
+        Ok(row) => {
+            let mut response = json_no_store(row);
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
+            response
+        }
+        Err(problem) => problem.response(),
+    }
+}
+
+/// Without an authority everybody is the anonymous account.
+async fn row(service: &Service, headers: &HeaderMap) -> Result<Bytes, Problem> {
+    let Gate(kind) = &service.gate;
+    match kind {
+        Kind::Everyone(viewer) => Ok(viewer.account().to_string().into()),
+        Kind::Hub(..) => {
+            let account = service.gate.caller(headers).await?.account().ok_or(Problem::Unauthenticated)?;
+            hub::me::row(service, account).await
+        }
+        Kind::Satellite(satellite, _) => satellite.row(headers).await,
+    }
+}

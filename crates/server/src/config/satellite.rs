@@ -1,0 +1,129 @@
+//! What a satellite needs to know of its hub, and of what it is there.
+
+use std::fmt;
+
+use identity::client::{ClientId, Redirect};
+use zeroize::Zeroizing;
+
+use super::{ConfigError, Variable, origin, wrong};
+
+/// A satellite's place at its hub.
+#[derive(Clone, Debug)]
+pub struct SatelliteSettings {
+    /// The hub's address as browsers know it: what its tokens name as their issuer.
+    pub hub_url: String,
+    /// Where this process reaches the hub.
+    pub hub_internal_url: String,
+    /// Its id at the hub.
+    pub client: ClientId,
+    /// Its secret at the hub.
+    pub secret: ClientPassword,
+    /// The address of the app's callback.
+    pub redirect: Redirect,
+    /// Further audiences whose tokens count here.
+    pub audiences: Vec<String>,
+    /// Whether a login is finished only by the browser that began it.
+    pub binding: Binding,
+}
+
+/// The client's secret. Its `Debug` tells nothing, and its memory is wiped.
+#[derive(Clone)]
+pub struct ClientPassword(Zeroizing<String>);
+
+impl ClientPassword {
+    /// This text.
+    pub fn new(text: &str) -> Self {
+        ClientPassword(Zeroizing::new(text.to_owned()))
+    }
+
+    /// The text, to send to the hub and to nobody else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ClientPassword {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("ClientPassword(…)")
+    }
+}
+
+/// Whether a login is finished only by the browser that began it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// By a cookie.
+    On,
+    /// Not at all, for apps that are not same-site with their satellite.
+    Off,
+}
+
+/// The variables of a satellite.
+#[derive(Clone, Copy)]
+pub(super) struct Read<'v> {
+    pub(super) hub_url: Variable<'v>,
+    pub(super) hub_internal_url: Variable<'v>,
+    pub(super) client: Variable<'v>,
+    pub(super) secret: Variable<'v>,
+    pub(super) secret_file: Variable<'v>,
+    pub(super) redirect: Variable<'v>,
+    pub(super) audiences: Variable<'v>,
+    pub(super) binding: Variable<'v>,
+}
+
+impl Read<'_> {
+    pub(super) fn settings(&self) -> Result<SatelliteSettings, ConfigError> {
+        let hub_url = origin(self.hub_url.variable, self.hub_url.needed("the hub's origin, such as https://hub.example.com")?)?;
+        if !is_private(&hub_url) {
+            let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL where this process reaches the hub by http inside a closed network)";
+            return Err(wrong(self.hub_url.variable, &hub_url, accepted));
+        }
+        let client = self.client.needed("the id of this satellite's client at the hub, such as shop")?;
+        let redirect = self.redirect.needed("the address of the app's callback, such as https://shop.example.com/callback")?;
+        Ok(SatelliteSettings {
+            hub_internal_url: match self.hub_internal_url.value {
+                None => hub_url.clone(),
+                Some(url) => origin(self.hub_internal_url.variable, url)?,
+            },
+            hub_url,
+            client: ClientId::parse(client).map_err(|fault| wrong(self.client.variable, client, &fault.to_string()))?,
+            secret: self.secret()?,
+            redirect: Redirect::register(redirect).map_err(|fault| wrong(self.redirect.variable, redirect, &fault.to_string()))?,
+            audiences: self.audiences.list().map(str::to_owned).collect(),
+            binding: match self.binding.word("on", &["on", "off"])? {
+                "off" => Binding::Off,
+                _ => Binding::On,
+            },
+        })
+    }
+
+    /// The secret itself or the file it stands in; neither is repeated in a message.
+    fn secret(&self) -> Result<ClientPassword, ConfigError> {
+        let accepted = "the secret that `peristyle client add` printed";
+        let text = match (self.secret.value, self.secret_file.value) {
+            (Some(_), Some(_)) => {
+                let problem = format!("is set beside {}; one of them is accepted", self.secret_file.variable);
+                return Err(ConfigError { variable: self.secret.variable, problem });
+            }
+            (Some(text), None) => Zeroizing::new(text.to_owned()),
+            (None, Some(path)) => std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| ConfigError {
+                variable: self.secret_file.variable,
+                problem: format!("the file {path:?} cannot be read: {error}; accepted is a file that holds {accepted}"),
+            })?,
+            (None, None) => {
+                let problem = format!("is missing, and so is {}; accepted is {accepted}", self.secret_file.variable);
+                return Err(ConfigError { variable: self.secret.variable, problem });
+            }
+        };
+        let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+        let variable = if self.secret.value.is_some() { self.secret.variable } else { self.secret_file.variable };
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(ConfigError { variable, problem: format!("found something empty or of several lines; accepted is {accepted}") });
+        }
+        Ok(ClientPassword::new(text))
+    }
+}
+
+/// Whether what goes to this address stays between us and it: encrypted, or on this machine.
+fn is_private(origin: &str) -> bool {
+    origin.starts_with("https://") || Redirect::register(origin).is_ok()
+}

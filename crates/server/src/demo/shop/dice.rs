@@ -1,0 +1,50 @@
+//! Numbers that look random and are the same every time, so that everybody's demo holds the same rows.
+
+/// SplitMix64.
+#[derive(Debug)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Dice(seed)
+    }
+
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to, and without, `end`.
+    pub(super) fn below(&mut self, end: i64) -> i64 {
+        (self.roll() % end.max(1).unsigned_abs()) as i64
+    }
+
+    /// A number between two, both included.
+    pub(super) fn between(&mut self, least: i64, most: i64) -> i64 {
+        least + self.below(most - least + 1)
+    }
+
+    /// True in so many of a hundred cases.
+    pub(super) fn percent(&mut self, share: i64) -> bool {
+        self.below(100) < share
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as i64) as usize]
+    }
+
+    /// One of several, each with its weight.
+    pub(super) fn weighted<'a>(&mut self, from: &[(&'a str, i64)]) -> &'a str {
+        let mut left = self.below(from.iter().map(|(_, weight)| weight).sum());
+        for (word, weight) in from {
+            if left < *weight {
+                return word;
+            }
+            left -= weight;
+        }
+        from[0].0
+    }
+}

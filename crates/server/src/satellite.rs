@@ -1,0 +1,264 @@
+//! The satellite, under `OAUTH_STRATEGY=platform-hub`: issues nothing, verifies tokens by the keys of its hub, fetches accounts from it,
+//! and leaves signing in to it.
+//!
+//! What it knows of accounts is a cache and nothing else; what replicas must agree on stands in what they share.
+
+mod accounts;
+mod callback;
+mod event_stream;
+mod exchange;
+mod flights;
+mod incoming;
+mod keys;
+mod login;
+mod logout;
+mod member;
+mod refresh;
+mod subscription;
+mod upstream;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response};
+use axum::routing::any;
+use identity::bearer;
+use identity::login::Registration;
+use identity::token::{AccessClaims, Expectation, Unverified, Verified};
+use store::shared::{Invalidation, Shared};
+use uuid::Uuid;
+
+use crate::auth::refused;
+use crate::boot::Service;
+use crate::chance;
+use crate::client::Proxies;
+use crate::config::{Binding, Config, SatelliteSettings};
+use crate::error::Problem;
+use crate::error::oauth::Fault;
+use crate::refusal::BootError;
+
+pub(crate) use member::Member;
+
+use accounts::{Accounts, Found, TokenDigest};
+use flights::Flights;
+use keys::{Keys, NoKey};
+use member::Word;
+use upstream::Upstream;
+
+/// How long a satellite that starts waits for its hub's keys before it serves without them.
+const FIRST_KEYS: Duration = Duration::from_secs(2);
+/// How long after a failure accounts that may bridge it do so without asking the hub again.
+const BRIDGE_SECONDS: i64 = 2;
+
+/// A satellite. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Satellite(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    at: Registration,
+    settings: SatelliteSettings,
+    /// Our own origin, and those of pages that may post to us.
+    app_url: String,
+    origins: Vec<String>,
+    proxies: Proxies,
+    upstream: Upstream,
+    keys: Keys,
+    accounts: Accounts,
+    flights: Flights<TokenDigest, Word>,
+    shared: Shared,
+    /// When the hub last could not be asked, in seconds.
+    failed_at: AtomicI64,
+}
+
+impl Satellite {
+    /// A satellite with these settings. Its hub need not be there yet.
+    pub(crate) async fn open(config: &Config, settings: SatelliteSettings) -> Result<Self, BootError> {
+        let upstream = Upstream::to(&settings.hub_internal_url)?;
+        let shared = match &config.redis_url {
+            None => Shared::memory(),
+            Some(url) => Shared::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
+        };
+        let at = Registration {
+            issuer: settings.hub_url.clone(),
+            client: settings.client.clone(),
+            redirect: settings.redirect.clone(),
+            scope: None,
+        };
+        let satellite = Satellite(Arc::new(Inner {
+            at,
+            app_url: config.app_url.clone(),
+            origins: config.cors_origins.clone(),
+            proxies: Proxies::new(&config.trusted_proxies),
+            keys: Keys::of(upstream.clone()),
+            upstream,
+            accounts: Accounts::new(),
+            flights: Flights::new(),
+            shared,
+            failed_at: AtomicI64::new(i64::MIN),
+            settings,
+        }));
+        tokio::spawn(satellite.0.keys.clone().keep());
+        tokio::spawn(satellite.clone().listen());
+        tokio::spawn(subscription::follow(satellite.clone()));
+        satellite.wait_for_keys().await;
+        Ok(satellite)
+    }
+
+    async fn wait_for_keys(&self) {
+        let there = async {
+            while !self.is_ready() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(FIRST_KEYS, there).await.is_err() {
+            tracing::warn!("the hub's keys are not there yet: this satellite serves, and is ready when they are");
+        }
+    }
+
+    /// Forgets what replicas say is no longer true; works until the process ends.
+    async fn listen(self) {
+        let mut told = self.0.shared.subscribe();
+        loop {
+            match told.next().await {
+                Invalidation::Account(id) => self.drop_account(id),
+                Invalidation::Family(id) => self.drop_family(id),
+                Invalidation::Everything => self.drop_all(),
+            }
+        }
+    }
+
+    /// Whether tokens can be verified: the hub's keys are there.
+    pub fn is_ready(&self) -> bool {
+        self.0.keys.are_there()
+    }
+
+    /// Forgets what is known of every token of an account: the hub is asked at its next request.
+    pub fn drop_account(&self, id: Uuid) {
+        self.0.accounts.drop_account(id);
+    }
+
+    /// Forgets what is known of every token of a family (`sid`).
+    pub fn drop_family(&self, id: Uuid) {
+        self.0.accounts.drop_family(id);
+    }
+
+    /// Forgets what is known of a token.
+    pub fn drop_token(&self, token: &str) {
+        self.0.accounts.drop_token(&bearer::digest(token));
+    }
+
+    /// Asks for every account again at its next request, since word of something may have been missed. Where the hub does not answer,
+    /// what was known serves on as ever.
+    pub fn drop_all(&self) {
+        self.0.accounts.drop_all();
+    }
+
+    /// Who shows a Bearer token; nobody without one.
+    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
+        let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
+        let digest = bearer::digest(text);
+        match self.0.accounts.find(&digest, chance::now()) {
+            Found::Current(member) => Ok(Some(member)),
+            Found::Refused => Err(REVOKED),
+            Found::Bridging(member) => Box::pin(self.ask(text, digest, Some(member))).await.map(Some),
+            Found::Nothing => Box::pin(self.ask(text, digest, None)).await.map(Some),
+        }
+    }
+
+    /// The account of a token that is not known, or not any more: verified here, then asked for at the hub.
+    async fn ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
+        let token = self.verify(text).await?;
+        let now = chance::now().unix();
+        if let Some(member) = &bridge
+            && now.saturating_sub(self.0.failed_at.load(Ordering::Relaxed)) < BRIDGE_SECONDS
+        {
+            return Ok(member.clone());
+        }
+        let claims = token.claims();
+        let word = self.0.flights.join(digest, || self.fetch(text, digest, claims)).await;
+        match (word, bridge) {
+            (Word::Good(member), _) | (Word::Nothing, Some(member)) => Ok(member),
+            (Word::Refused, _) => Err(REVOKED),
+            (Word::Nothing, None) => Err(Problem::Identity),
+        }
+    }
+
+    /// Verifies a token by the hub's keys.
+    async fn verify(&self, text: &str) -> Result<Verified<AccessClaims>, Problem> {
+        let token = Unverified::read(text).map_err(refused)?;
+        let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
+            NoKey::Unknown => refused(identity::token::TokenFault::UnknownKey),
+            NoKey::Unavailable => Problem::Identity,
+        })?;
+        let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
+        let own = self.0.settings.client.as_str();
+        let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
+        token.verify(key, &Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now() }).map_err(refused)
+    }
+
+    /// Asks the hub, and keeps what it says. What was dropped meanwhile is asked once more.
+    async fn fetch(&self, text: &str, digest: TokenDigest, claims: &AccessClaims) -> Word {
+        for _ in 0..2 {
+            let begun = self.0.accounts.begin();
+            let word = member::ask(&self.0.upstream, text, claims.account()).await;
+            let kept = match &word {
+                Word::Good(member) => self.0.accounts.keep(digest, claims, Some(member.clone()), begun),
+                Word::Refused => self.0.accounts.keep(digest, claims, None, begun),
+                Word::Nothing => {
+                    self.0.failed_at.store(chance::now().unix(), Ordering::Relaxed);
+                    true
+                }
+            };
+            if kept {
+                return word;
+            }
+        }
+        Word::Nothing
+    }
+
+    /// The account of a request's token, as the hub tells it.
+    pub(crate) async fn row(&self, headers: &HeaderMap) -> Result<Bytes, Problem> {
+        Ok(self.bearer(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
+    }
+
+    /// Whether logins are tied to browsers.
+    fn is_bound(&self) -> bool {
+        self.0.settings.binding == Binding::On
+    }
+}
+
+const REVOKED: Problem = Problem::InvalidToken("the access token was revoked");
+
+/// The endpoints, each at `/auth` and at `/api/auth`.
+pub(crate) fn routes(satellite: &Satellite) -> Router<Service> {
+    let endpoints = |router: Router<Service>, base: &str| {
+        let at = |name: &str| format!("{base}/{name}");
+        router
+            .route(&at("login"), any(serve!(satellite, login::answer)))
+            .route(&at("callback"), any(serve!(satellite, callback::answer)))
+            .route(&at("refresh"), any(serve!(satellite, refresh::answer)))
+            .route(&at("logout"), any(serve!(satellite, logout::answer)))
+    };
+    endpoints(endpoints(Router::new(), "/auth"), "/api/auth")
+}
+
+/// A handler that holds the satellite. Its future is boxed, so that these rare ones do not make every other request larger.
+macro_rules! serve {
+    ($satellite:expr, $handler:path) => {{
+        let satellite = $satellite.clone();
+        move |request: axum::extract::Request| {
+            let satellite = satellite.clone();
+            async move { told(Box::pin($handler(&satellite, request)).await) }
+        }
+    }};
+}
+use serve;
+
+/// Turns what an endpoint refuses into an answer.
+fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
+    answer.unwrap_or_else(|fault| fault.response())
+}

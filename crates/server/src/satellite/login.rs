@@ -1,0 +1,68 @@
+//! `GET /auth/login`: remembers a login and leads the browser to the hub.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, Method, Response};
+use identity::form;
+use identity::login::{Fresh, LOGIN_SECONDS, begin};
+use identity::opaque::{LoginBinding, LoginState};
+use identity::parameters::Parameters;
+use identity::pkce::Verifier;
+
+use crate::chance;
+use crate::error::oauth::{Fault, Redirection, redirect};
+use crate::sender::Sender;
+
+use super::Satellite;
+
+/// Where logins are kept.
+pub(super) const KIND: &str = "login";
+/// How many logins one address may begin in a minute: an office behind one address is not held up, a flood is.
+const MOST_LOGINS: u64 = 600;
+const WINDOW_SECONDS: u64 = 60;
+
+pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+    if request.method() != Method::GET {
+        return Err(Fault::Method("GET"));
+    }
+    let sender = Sender::of(&satellite.0.proxies, request.into_parts().0);
+    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let shared = &satellite.0.shared;
+    let address = identity::bearer::digest(&sender.address);
+    if shared.count("login-address", &address, WINDOW_SECONDS).await? > MOST_LOGINS {
+        return Err(Fault::Crowded(WINDOW_SECONDS as i64));
+    }
+    // Two tabs share the cookie: the second login of a browser is tied to what the first was.
+    let known = sender.cookies(cookie_name(satellite)).find_map(LoginBinding::parse);
+    let fresh = Fresh {
+        state: LoginState::from_random(chance::random()?),
+        verifier: Verifier::from_random(chance::random()?),
+        binding: known.map_or_else(|| chance::random().map(LoginBinding::from_random), Ok)?,
+    };
+    let (record, address) = begin(&satellite.0.at, &fresh, parameters.get("return_to"), chance::now());
+    let sealed = record.seal(&fresh.state).ok_or(Fault::Internal("a login could not be sealed"))?;
+    shared.put(KIND, record.state.as_bytes(), &sealed, LOGIN_SECONDS as u64).await?;
+    let mut response = redirect(Redirection::Found, &address);
+    response.headers_mut().insert(SET_COOKIE, cookie(satellite, &fresh.binding)?);
+    tracing::debug!("login.begun");
+    Ok(response)
+}
+
+/// The name of the cookie. Under https it has the prefix that keeps other hosts of the domain from setting it.
+pub(super) fn cookie_name(satellite: &Satellite) -> &'static str {
+    if is_secure(satellite) { "__Host-login" } else { "login" }
+}
+
+fn is_secure(satellite: &Satellite) -> bool {
+    satellite.0.app_url.starts_with("https://")
+}
+
+fn cookie(satellite: &Satellite, binding: &LoginBinding) -> Result<HeaderValue, Fault> {
+    let secure = if is_secure(satellite) { "; Secure" } else { "" };
+    let (name, value) = (cookie_name(satellite), binding.expose());
+    let text = format!("{name}={}; Path=/; Max-Age={LOGIN_SECONDS}; HttpOnly; SameSite=Lax{secure}", value.as_str());
+    let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}

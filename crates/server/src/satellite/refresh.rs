@@ -1,0 +1,19 @@
+//! `POST /auth/refresh`: trades a refresh token for its successor and a new access token.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+
+use crate::error::oauth::{Fault, json_no_store};
+
+use super::{Satellite, exchange, incoming};
+
+pub(super) const ACCEPTED: &str = "the body has a member that is not known: refresh_token is accepted";
+pub(super) const MISSING: &str = "refresh_token is missing: the text that the callback gave";
+
+pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+    let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let token = texts.needed(0, MISSING)?;
+    let tokens = exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await?;
+    Ok(json_no_store(serde_json::Value::Object(tokens).to_string()))
+}

@@ -1,0 +1,120 @@
+//! Who sent a request to an identity endpoint, and from where: its address, its origin, its cookies, what it accepts.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use axum::http::HeaderMap;
+use axum::http::header::{ACCEPT, AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
+use identity::origin::{Provenance, provenance};
+use store::events::Occasion;
+
+use crate::chance;
+use crate::client::{Peer, Proxies};
+use crate::error::oauth::Fault;
+
+const LONGEST_DEVICE: usize = 200;
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// What is known of a request beside its parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    headers: HeaderMap,
+    /// The query of the address.
+    pub(crate) query: Option<String>,
+    /// Where it came from, as it is counted and shown.
+    pub(crate) address: String,
+}
+
+impl Sender {
+    pub(crate) fn of(proxies: &Proxies, head: axum::http::request::Parts) -> Self {
+        let peer = head.extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
+        let address = network(proxies.client(peer, &head.headers));
+        Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address }
+    }
+
+    /// Every value of `Authorization`; one that is no text counts as something else than none.
+    pub(crate) fn authorization(&self) -> Vec<&str> {
+        self.values(&AUTHORIZATION)
+    }
+
+    pub(crate) fn values(&self, name: &HeaderName) -> Vec<&str> {
+        self.headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect()
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Refuses what a page of somebody else made a browser send, given our own origin.
+    pub(crate) fn refuse_foreign(&self, own: &str) -> Result<(), Fault> {
+        match provenance(&self.values(&ORIGIN), &self.values(&SEC_FETCH_SITE), own) {
+            Provenance::Own => Ok(()),
+            Provenance::Foreign => Err(Fault::CrossOrigin(own.to_owned())),
+        }
+    }
+
+    /// Whether a browser sent it: it says where a request comes from, as browsers always do.
+    pub(crate) fn is_browser(&self) -> bool {
+        self.headers.contains_key(ORIGIN) || self.headers.contains_key(SEC_FETCH_SITE)
+    }
+
+    /// The one origin it names.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        match self.values(&ORIGIN)[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Every cookie of this name: a sibling domain can set one beside ours.
+    pub(crate) fn cookies<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
+        let pairs = self.values(&COOKIE).into_iter().flat_map(|value| value.split(';'));
+        pairs.filter_map(move |pair| pair.trim().split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value))
+    }
+
+    /// What an event notes of it.
+    pub(crate) fn occasion(&self) -> Occasion<'_> {
+        Occasion { now: chance::now(), address: Some(&self.address) }
+    }
+
+    /// Whether a page is wanted rather than JSON.
+    pub(crate) fn wants_page(&self) -> bool {
+        wants_page(&self.headers)
+    }
+
+    /// What the sender calls itself, for the list of sessions.
+    pub(crate) fn device(&self) -> Option<String> {
+        let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
+        Some(text.chars().take(LONGEST_DEVICE).collect())
+    }
+}
+
+/// Whether a page is wanted rather than JSON.
+pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.to_ascii_lowercase().contains("text/html"))
+}
+
+/// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.
+fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_one_address() {
+        // contract I11.1
+        let network = |text: &str| network(text.parse().expect("an address"));
+        assert_eq!(network("203.0.113.9"), "203.0.113.9");
+        assert_eq!(network("::ffff:203.0.113.9"), "203.0.113.9");
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), network("2001:db8:1:2::1"));
+        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
+    }
+}

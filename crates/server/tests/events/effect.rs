@@ -1,0 +1,112 @@
+//! What satellites do when something changes at their hub.
+
+use identity::session::Ending;
+use serde_json::Value;
+
+use crate::house::{House, ask, end, take_rights, tokens_of, touch};
+use crate::stage::{Stage, setup, verifier};
+use crate::support::proxy::Cable;
+use crate::support::{PLACES, Place, until};
+
+/// Somebody with a token that every satellite has cached.
+async fn known(house: &House, name: &str) -> (uuid::Uuid, Value) {
+    let id = house.hub.add_account(name, &["shop.note.get"]).await;
+    let token = tokens_of(&house.hub, name).await["access_token"].clone();
+    house.until(&token, 200).await;
+    (id, token)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_taken_away_at_the_hub_is_refused_at_three_satellites_at_once() {
+    // contract I38.1
+    for place in PLACES {
+        let house = House::with(place, 3).await;
+        house.hears().await;
+        let (ana, hers) = known(&house, "ana").await;
+        let (_, his) = known(&house, "bo").await;
+        take_rights(&house.hub.records, ana).await;
+        house.until(&hers, 403).await;
+        assert_eq!(house.ask(&his).await, [200, 200, 200], "whom it does not concern is not disturbed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_out_a_new_password_and_a_closed_account_count_at_once() {
+    // contract I38.1
+    let house = House::with(Place::Postgres, 3).await;
+    house.hears().await;
+    let records = &house.hub.records;
+    let (ana, token) = known(&house, "ana").await;
+    end(records, &Ending::LogoutEverywhere(ana)).await;
+    house.until(&token, 401).await;
+    let (bo, token) = known(&house, "bo").await;
+    end(records, &Ending::PasswordChanged { account: bo, kept: None }).await;
+    house.until(&token, 401).await;
+    let (cy, token) = known(&house, "cy").await;
+    end(records, &Ending::AccountClosed(cy)).await;
+    house.until(&token, 401).await;
+    // One sign-in of several: the others go on.
+    let verifier = verifier();
+    let code = house.hub.code(&verifier, "openid").await;
+    let one = house.hub.redeem(&code, &verifier).await.good();
+    let other = house.hub.tokens().await;
+    for tokens in [&one, &other] {
+        house.until(&tokens["access_token"], 200).await;
+    }
+    let family = crate::stage::part(&one["access_token"], 1)["sid"].as_str().unwrap().parse().unwrap();
+    end(records, &Ending::FamilyEnded(family)).await;
+    house.until(&one["access_token"], 401).await;
+    assert_eq!(house.ask(&other["access_token"]).await, [200, 200, 200]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_stream_leaves_the_cache_to_its_time_and_misses_nothing_when_it_is_back() {
+    // contract I38.2, I38.3
+    let house = House::with(Place::Sqlite, 3).await;
+    house.hears().await;
+    let (ana, token) = known(&house, "ana").await;
+    house.cable.set(Cable::Cut);
+    take_rights(&house.hub.records, ana).await;
+    for _ in 0..20 {
+        touch(&house.hub.records, ana).await;
+    }
+    assert_eq!(house.ask(&token).await, [200, 200, 200], "nobody could tell, and the cache is not over");
+    house.cable.set(Cable::Whole);
+    house.until(&token, 403).await;
+    house.hears().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_restarts_loses_no_change() {
+    // contract I38.2
+    let house = House::with(Place::Sqlite, 2).await;
+    house.hears().await;
+    let (ana, token) = known(&house, "ana").await;
+    let House { hub: Stage { server, records, database, .. }, cable, satellites, databases: _kept } = house;
+    let answers = async || [ask(&satellites[0], &token).await, ask(&satellites[1], &token).await];
+    server.stop().await;
+    cable.set(Cable::Cut);
+    // As a command does while no hub runs.
+    take_rights(&records, ana).await;
+    assert_eq!(answers().await, [200, 200], "not heard yet");
+    let next = setup().serve(&database).await;
+    cable.lead(next.address.to_string());
+    cable.set(Cable::Whole);
+    until("heard of the next hub", async || answers().await == [403, 403]).await;
+    next.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_numbers_are_others_makes_satellites_ask_again() {
+    // contract I38.3
+    let house = House::with(Place::Sqlite, 1).await;
+    house.hears().await;
+    let (ana, token) = known(&house, "ana").await;
+    house.cable.set(Cable::Cut);
+    take_rights(&house.hub.records, ana).await;
+    // So long ago that nobody can be told of it any more.
+    store::purge::purge(&house.hub.records, crate::stage::now().plus(2 * 86_400)).await.unwrap();
+    assert_eq!(house.ask(&token).await, [200]);
+    house.cable.set(Cable::Whole);
+    until("asked again", async || house.ask(&token).await != [200]).await;
+}

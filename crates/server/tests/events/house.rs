@@ -1,0 +1,180 @@
+//! A hub, satellites of it, and an ear at its stream.
+
+use std::net::SocketAddr;
+
+use identity::client::{ClientId, Redirect};
+use identity::event::Event;
+use identity::session::Ending;
+use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
+use serde_json::Value;
+use store::accounts;
+use store::records::Records;
+use store::rights::{self, Concerned};
+use uuid::Uuid;
+
+use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, basic, key_file, now};
+use crate::support::http::{Chunk, Wire};
+use crate::support::proxy::Proxy;
+use crate::support::{Database, Place, Request, Server, Setup, get, post, until};
+
+const MANIFEST: &str = "
+[resource.shop.note]
+permission = \"shop.note.get\"
+[resource.shop.note.fields]
+id = { type = \"int\", key = true }
+";
+const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
+
+/// What stands between two empty lines of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) id: i64,
+    pub(crate) event: String,
+    pub(crate) data: String,
+}
+
+/// Somebody who listens to a hub.
+pub(crate) struct Ear(pub(crate) Wire);
+
+pub(crate) fn events(id: &str, secret: &str) -> Request {
+    get("/events").header("authorization", &basic(id, secret))
+}
+
+impl Ear {
+    /// Listens; the first word says where the stream stands.
+    pub(crate) async fn open(address: SocketAddr, request: &Request) -> (Self, Told) {
+        let mut wire = request.start(address).await;
+        let head = wire.head().await.expect("an answer");
+        assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")), "{head:?}");
+        let mut ear = Ear(wire);
+        let first = ear.next().await.expect("a first word");
+        (ear, first)
+    }
+
+    /// The next word that is no sign of life; none at the end.
+    pub(crate) async fn next(&mut self) -> Option<Told> {
+        loop {
+            let Chunk::Data(bytes) = self.0.chunk().await else { return None };
+            let text = String::from_utf8(bytes).expect("text");
+            // The hub writes each block whole.
+            assert!(text.ends_with("\n\n") && text.matches("\n\n").count() == 1, "{text:?}");
+            let mut told = Told::default();
+            for line in text.lines() {
+                match line.split_once(": ") {
+                    Some(("id", id)) => told.id = id.parse().expect("a number"),
+                    Some(("event", event)) => event.clone_into(&mut told.event),
+                    Some(("data", data)) => data.clone_into(&mut told.data),
+                    _ => {}
+                }
+            }
+            if !told.event.is_empty() {
+                return Some(told);
+            }
+        }
+    }
+
+    /// What the next change is about.
+    pub(crate) async fn subject(&mut self) -> Value {
+        let told = self.next().await.expect("a change");
+        assert_eq!(told.event, "secevent", "{told:?}");
+        crate::stage::part(&told.data.into(), 1)["sub_id"].clone()
+    }
+}
+
+/// A hub and some satellites, with a cable between that can be cut.
+pub(crate) struct House {
+    pub(crate) hub: Stage,
+    pub(crate) cable: Proxy,
+    pub(crate) satellites: Vec<Server>,
+    pub(crate) databases: Vec<Database>,
+}
+
+impl House {
+    pub(crate) async fn with(place: Place, satellites: usize) -> Self {
+        let hub = Stage::start(place).await;
+        let cable = Proxy::to(hub.server.address.to_string()).await;
+        House::around(hub, cable, satellites).await
+    }
+
+    pub(crate) async fn around(hub: Stage, cable: Proxy, count: usize) -> Self {
+        let (mut satellites, mut databases) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let database = Database::with(Place::Sqlite, SCRIPT).await;
+            satellites.push(satellite(cable.address, &hub.secret).serve(&database).await);
+            databases.push(database);
+        }
+        House { hub, cable, satellites, databases }
+    }
+
+    /// What each satellite answers to a token.
+    pub(crate) async fn ask(&self, token: &Value) -> Vec<u16> {
+        let mut statuses = Vec::new();
+        for satellite in &self.satellites {
+            statuses.push(ask(satellite, token).await);
+        }
+        statuses
+    }
+
+    /// Waits until all satellites answer so.
+    pub(crate) async fn until(&self, token: &Value, status: u16) {
+        until(&format!("{status} everywhere"), async || self.ask(token).await.iter().all(|answer| *answer == status)).await;
+    }
+
+    /// Waits until what satellites cache is dropped by word alone: until each has heard of a change of an account that it knows.
+    pub(crate) async fn hears(&self) {
+        let id = self.hub.add_account(&format!("probe-{}", Uuid::new_v4()), &["shop.note.get"]).await;
+        let name = accounts::by_id(&self.hub.records, id).await.unwrap().unwrap().username.unwrap();
+        let token = tokens_of(&self.hub, &name).await["access_token"].clone();
+        self.until(&token, 200).await;
+        take_rights(&self.hub.records, id).await;
+        self.until(&token, 403).await;
+    }
+}
+
+pub(crate) fn satellite(hub: SocketAddr, secret: &str) -> Setup {
+    let mut setup = Setup::new(MANIFEST);
+    setup.key = Some(key_file());
+    setup.satellite = Some(SatelliteSettings {
+        hub_url: ISSUER.to_owned(),
+        hub_internal_url: format!("http://{hub}"),
+        client: ClientId::parse(CLIENT).unwrap(),
+        secret: ClientPassword::new(secret),
+        redirect: Redirect::register(REDIRECT).unwrap(),
+        audiences: Vec::new(),
+        binding: Binding::On,
+    });
+    setup
+}
+
+pub(crate) async fn ask(satellite: &Server, token: &Value) -> u16 {
+    let request = post("/api/shop/notes/list", "").header("authorization", &format!("Bearer {}", token.as_str().expect("a token")));
+    satellite.send(&request).await.status()
+}
+
+/// Tokens by the password grant.
+pub(crate) async fn tokens_of(hub: &Stage, name: &str) -> Value {
+    let pairs = [("grant_type", "password"), ("username", name), ("password", crate::stage::PASSWORD), ("scope", "openid")];
+    hub.token(&pairs).await.good()
+}
+
+/// Takes all roles of an account away.
+pub(crate) async fn take_rights(records: &Records, account: Uuid) {
+    let mut transaction = records.begin().await.unwrap();
+    rights::lock(&mut transaction).await.unwrap();
+    accounts::set_roles(&mut transaction, account, &[]).await.unwrap();
+    rights::recompute(&mut transaction, Concerned::Accounts(&[account])).await.unwrap();
+    transaction.commit().await.unwrap();
+}
+
+/// Changes something of an account that matters to nobody's rights.
+pub(crate) async fn touch(records: &Records, account: Uuid) {
+    let mut transaction = records.begin().await.unwrap();
+    let kept = accounts::by_id(&mut transaction, account).await.unwrap().unwrap();
+    accounts::update(&mut transaction, &kept, now()).await.unwrap();
+    transaction.commit().await.unwrap();
+}
+
+pub(crate) async fn end(records: &Records, ending: &Ending) {
+    let occasion = store::events::Occasion { now: now(), address: None };
+    store::endings::end(records, ending, None::<&Event>, occasion).await.unwrap();
+}

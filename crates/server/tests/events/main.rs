@@ -1,0 +1,13 @@
+//! Changes of accounts as they reach those who cached them: the stream of a hub, what satellites do with it, and what happens when it
+//! breaks.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod effect;
+mod forgery;
+mod house;
+#[path = "../hub/stage.rs"]
+#[allow(dead_code)]
+mod stage;
+mod stream;
+#[path = "../support/mod.rs"]
+mod support;

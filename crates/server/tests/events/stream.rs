@@ -1,0 +1,243 @@
+//! The stream of a hub, over the wire.
+
+use std::process::{Command, Stdio};
+
+use identity::client::{ClientId, GrantType};
+use identity::keys::KeySet;
+use identity::session::Ending;
+use identity::token::security_event::{Happening, Subject};
+use identity::token::{Expectation, Unverified};
+use serde_json::json;
+use store::changes;
+use store::records::Bind;
+use uuid::Uuid;
+
+use crate::house::{Ear, Told, end, events, take_rights, tokens_of, touch};
+use crate::stage::{CLIENT, ISSUER, Stage, basic, bearer, error, now, part, setup};
+use crate::support::{PLACES, Place, Request, get, post, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_client_that_shows_its_secret_hears_anything() {
+    // contract I37.1
+    let stage = Stage::start(Place::Sqlite).await;
+    let closed = stage.add_client("closed", &GrantType::ALL, None).await;
+    let mut client = store::clients::by_id(&stage.records, "closed").await.unwrap().unwrap();
+    client.is_active = false;
+    store::clients::update(&stage.records, &client, now()).await.unwrap();
+    for path in ["/events", "/api/o-auth/events"] {
+        for authorization in [basic(CLIENT, "wrong"), basic("nobody", &stage.secret), basic("closed", &closed)] {
+            let answer = stage.send(&get(path).header("authorization", &authorization)).await;
+            assert_eq!(error(&answer, 401), "invalid_client");
+            assert!(answer.header("www-authenticate").is_some_and(|value| value.starts_with("Basic")));
+        }
+        assert_eq!(error(&stage.send(&get(path)).await, 401), "invalid_client");
+        let token = stage.tokens().await;
+        assert_eq!(error(&stage.send(&get(path).header("authorization", &bearer(&token["access_token"]))).await, 401), "invalid_client");
+        let posted = Request::new("POST", path).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&posted).await.header("allow"), Some("GET"));
+        let (_, first) = Ear::open(stage.server.address, &get(path).header("authorization", &basic(CLIENT, &stage.secret))).await;
+        assert_eq!(first.event, "reset");
+    }
+    for query in ["audience=a%20b", "audience=a&audience=b", &format!("audience={}", vec!["a"; 65].join(","))] {
+        let request = get(&format!("/events?{query}")).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(error(&stage.send(&request).await, 400), "invalid_request", "{query}");
+    }
+    let secret = get(&format!("/events?client_id={CLIENT}&client_secret={}", stage.secret));
+    assert_eq!(error(&stage.send(&secret).await, 400), "invalid_request", "attack 30: no secret stands in an address");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_told_at_once_as_a_token_that_only_its_client_believes() {
+    // contract I37.2, attack 25
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.tokens().await;
+        let request = events(CLIENT, &stage.secret).header("accept-encoding", "gzip, zstd");
+        let mut wire = request.start(stage.server.address).await;
+        let head = wire.head().await.unwrap();
+        assert_eq!((head.header("cache-control"), head.header("content-encoding")), (Some("no-store"), None), "{head:?}");
+        let mut ear = Ear(wire);
+        let first = ear.next().await.unwrap();
+        take_rights(&stage.records, stage.account).await;
+        let told = ear.next().await.unwrap();
+        assert_eq!((told.id, told.event.as_str()), (first.id + 1, "secevent"));
+        let keys = stage.server.get("/.well-known/jwks.json").await;
+        let keys = KeySet::read(&keys.body).unwrap();
+        let token = Unverified::read(&told.data).unwrap();
+        let key = keys.find(token.key_id()).expect("a published key");
+        let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now() };
+        let event = token.verify_security_event(key, &expected).unwrap().into_claims();
+        assert_eq!((event.sequence, event.happening, event.subject), (told.id, Happening::ClaimsChange, Subject::Account(stage.account)));
+        let other = Expectation { audiences: &["other", ISSUER], ..expected };
+        assert!(token.verify_security_event(key, &other).is_err());
+        // It opens nothing.
+        for request in [get("/api/iam/me"), post("/api/shop/opens/list", ""), get("/userinfo")] {
+            assert_eq!(stage.send(&request.header("authorization", &format!("Bearer {}", told.data))).await.status(), 401);
+        }
+        let cookie = get("/").header("cookie", &format!("hub_session={}", told.data));
+        assert_eq!(stage.send(&cookie).await.status(), 303, "not signed in by it");
+        let document = stage.server.get("/.well-known/openid-configuration").await.good();
+        assert_eq!(document["events_endpoint"], format!("{ISSUER}/events"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_goes_on_where_it_broke_off_and_says_when_it_cannot() {
+    // contract I37.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.tokens().await;
+        let address = stage.server.address;
+        let request = events(CLIENT, &stage.secret);
+        let (ear, first) = Ear::open(address, &request).await;
+        drop(ear);
+        for _ in 0..3 {
+            touch(&stage.records, stage.account).await;
+        }
+        for resumed in [
+            request.clone().header("last-event-id", &first.id.to_string()),
+            get(&format!("/events?after={}", first.id)).header("authorization", &basic(CLIENT, &stage.secret)),
+        ] {
+            let (mut ear, ready) = Ear::open(address, &resumed).await;
+            assert_eq!((ready.id, ready.event.as_str()), (first.id, "ready"));
+            for number in 1..=3 {
+                assert_eq!(ear.next().await.unwrap().id, first.id + number);
+            }
+        }
+        let newest = first.id + 3;
+        for unknown in [(newest + 1).to_string(), "-1".to_owned(), "x".to_owned(), i64::MAX.to_string(), String::new()] {
+            let (_, reset) = Ear::open(address, &request.clone().header("last-event-id", &unknown)).await;
+            assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"), "{unknown}");
+        }
+        // What is no longer kept cannot be told.
+        store::purge::purge(&stage.records, now().plus(2 * 86_400)).await.unwrap();
+        let (_, reset) = Ear::open(address, &request.clone().header("last-event-id", &first.id.to_string())).await;
+        assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"));
+        let (_, ready) = Ear::open(address, &request.clone().header("last-event-id", &newest.to_string())).await;
+        assert_eq!(ready, Told { id: newest, event: "ready".to_owned(), data: newest.to_string() });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hears_of_accounts_that_it_knows_and_of_no_others() {
+    // contract I37.4
+    let stage = Stage::start(Place::Sqlite).await;
+    let secret = stage.add_client("other", &GrantType::ALL, None).await;
+    let stranger = stage.add_account("bo", &[]).await;
+    stage.tokens().await;
+    let address = stage.server.address;
+    let (mut own, _) = Ear::open(address, &events(CLIENT, &stage.secret)).await;
+    let (mut other, _) = Ear::open(address, &events("other", &secret)).await;
+    let siblings = get(&format!("/events?audience={CLIENT},third")).header("authorization", &basic("other", &secret));
+    let (mut sibling, _) = Ear::open(address, &siblings).await;
+    touch(&stage.records, stranger).await;
+    touch(&stage.records, stage.account).await;
+    let ada = json!({ "format": "iss_sub", "iss": ISSUER, "sub": stage.account.to_string() });
+    assert_eq!(own.subject().await, ada, "nobody granted it anything of the stranger's");
+    assert_eq!(sibling.subject().await, ada, "it accepts tokens of the client");
+    // From here on the stranger is known to the other client, and to nobody else.
+    let pairs = [("grant_type", "password"), ("username", "bo"), ("password", crate::stage::PASSWORD)];
+    stage.send(&stage.token_request(&pairs).header("authorization", &basic("other", &secret))).await.good();
+    touch(&stage.records, stranger).await;
+    let bo = json!({ "format": "iss_sub", "iss": ISSUER, "sub": stranger.to_string() });
+    assert_eq!((other.subject().await, sibling.subject().await), (bo.clone(), bo));
+    touch(&stage.records, stage.account).await;
+    assert_eq!(own.subject().await, ada);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_client_and_with_the_process_and_there_are_not_too_many() {
+    // contract I37.5
+    let stage = Stage::start(Place::Sqlite).await;
+    let secret = stage.add_client("other", &GrantType::ALL, None).await;
+    let address = stage.server.address;
+    let (mut closed, _) = Ear::open(address, &events("other", &secret)).await;
+    let mut client = store::clients::by_id(&stage.records, "other").await.unwrap().unwrap();
+    client.is_active = false;
+    store::clients::update(&stage.records, &client, now()).await.unwrap();
+    end(&stage.records, &Ending::ClientClosed(ClientId::parse("other").unwrap())).await;
+    let last = closed.subject().await;
+    assert_eq!(last, json!({ "format": "complex", "application": { "format": "opaque", "id": "other" } }));
+    assert_eq!(closed.next().await, None);
+    assert_eq!(error(&stage.send(&events("other", &secret)).await, 401), "invalid_client");
+
+    let request = events(CLIENT, &stage.secret);
+    let mut ears = Vec::new();
+    for _ in 0..64 {
+        ears.push(Ear::open(address, &request).await.0);
+    }
+    let refused = stage.send(&request).await;
+    assert_eq!(error(&refused, 503), "temporarily_unavailable");
+    assert!(refused.header("retry-after").is_some());
+    // Whoever leaves makes room.
+    drop(ears.pop());
+    until("a place", async || {
+        let mut wire = request.start(address).await;
+        wire.head().await.is_some_and(|head| head.status == 200)
+    })
+    .await;
+    // The end of the process does not wait for them, and is a proper end.
+    tokio::time::timeout(crate::support::DEADLINE, stage.server.stop()).await.expect("it ends");
+    for ear in &mut ears {
+        assert_eq!(ear.next().await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_replica_or_a_command_changes_is_told_by_each() {
+    // contract I37.6
+    let stage = Stage::start(Place::Postgres).await;
+    let second = setup().serve(&stage.database).await;
+    stage.tokens().await;
+    let request = events(CLIENT, &stage.secret);
+    let (mut one, _) = Ear::open(stage.server.address, &request).await;
+    let (mut two, first) = Ear::open(second.address, &request).await;
+    // Changed through the first, by its own endpoint: signing out of what the password grant gave.
+    let refresh = tokens_of(&stage, "ada").await["refresh_token"].clone();
+    let revoked = crate::stage::posted("/revoke", &[("token", refresh.as_str().unwrap())]);
+    assert_eq!(stage.send(&revoked.header("authorization", &basic(CLIENT, &stage.secret))).await.status(), 200);
+    for ear in [&mut one, &mut two] {
+        assert_eq!(ear.subject().await["format"], "complex");
+    }
+    // Changed by a command, in a process of its own.
+    let id = stage.account.to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_peristyle"));
+    command.args(["account", "update", "--username", "ada", "--active", "false"]).env_clear().env("DATABASE_URL", &stage.database.url);
+    let run = command.stdin(Stdio::null()).output().expect("the program runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    for ear in [&mut one, &mut two] {
+        let told = ear.next().await.unwrap();
+        assert_eq!(part(&told.data.clone().into(), 1)["sub_id"]["sub"], id);
+        assert!(told.id > first.id);
+    }
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_was_far_behind_tells_everything_in_order() {
+    // contract I37.3
+    let stage = Stage::start(Place::Postgres).await;
+    stage.tokens().await;
+    let before = changes::numbers(&stage.records).await.unwrap().newest;
+    // More than is read at once, and all before anybody listens.
+    for _ in 0..30 {
+        let mut transaction = stage.records.begin().await.unwrap();
+        for number in 0..20 {
+            let family = Uuid::from_u128(number + 1);
+            let row = "INSERT INTO peristyle.account_change (sequence, kind, account_id, family_id) \
+                       VALUES ((SELECT last + 1 FROM peristyle.change_number), 'revoked', $1, $2)";
+            let counted = "UPDATE peristyle.change_number SET last = last + 1";
+            transaction.run(row, &[Bind::Id(stage.account), Bind::Id(family)]).await.unwrap();
+            transaction.run(counted, &[]).await.unwrap();
+        }
+        transaction.commit().await.unwrap();
+    }
+    let request = events(CLIENT, &stage.secret).header("last-event-id", &before.to_string());
+    let (mut ear, ready) = Ear::open(stage.server.address, &request).await;
+    assert_eq!(ready.event, "ready");
+    for number in 1..=600 {
+        assert_eq!(ear.next().await.unwrap().id, before + number);
+    }
+    touch(&stage.records, stage.account).await;
+    assert_eq!(ear.next().await.unwrap().id, before + 601);
+}

@@ -1,0 +1,270 @@
+//! The demo as somebody runs it: two servers, people who see different rows, and nothing left afterwards.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::program::Folder;
+use crate::support::{DEADLINE, Request, get, post, until};
+
+/// A demo whose scratch folder is made in a folder of the test. Dropped, it is killed, and its children end by themselves.
+struct Demo {
+    folder: Folder,
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+    told: Value,
+}
+
+/// Configuration that would stop any server of ours, or send it elsewhere.
+const FOREIGN: [(&str, &str); 4] =
+    [("OAUTH_STRATEGY", "nonsense"), ("DATABASE_URL", "mysql://elsewhere"), ("LISTEN", "nowhere"), ("APP_FILES", "/nowhere")];
+
+impl Demo {
+    fn begin(arguments: &[&str]) -> Self {
+        let folder = Folder::new();
+        let mut command = folder.command(&[&["demo"], arguments].concat());
+        let mut child = command.envs(FOREIGN).env("TMPDIR", folder.path("")).spawn().expect("the program starts");
+        let out = BufReader::new(child.stdout.take().expect("standard output"));
+        Demo { folder, child, out, told: Value::Null }
+    }
+
+    /// One on free ports, waited for.
+    fn start() -> Self {
+        let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0", "--json"]);
+        let mut line = String::new();
+        demo.out.read_line(&mut line).expect("UTF-8");
+        demo.told = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}{}", demo.errors()));
+        demo
+    }
+
+    fn address(&self, which: &str) -> SocketAddr {
+        self.told[which].as_str().and_then(|origin| origin.strip_prefix("http://")?.parse().ok()).expect("an origin")
+    }
+
+    fn password(&self, username: &str) -> &str {
+        let people = self.told["people"].as_array().expect("people");
+        people.iter().find(|person| person["username"] == username).and_then(|person| person["password"].as_str()).expect("a password")
+    }
+
+    fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+
+    /// The process ids of its two servers, hub first.
+    fn servers(&self) -> Vec<u32> {
+        let mut found: Vec<u32> = std::fs::read_dir("/proc")
+            .expect("a list of processes")
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|id| parent_of(*id) == Some(self.child.id()))
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(started.elapsed() < DEADLINE, "the demo does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn errors(&mut self) -> String {
+        let mut text = String::new();
+        self.child.stderr.take().map(|mut err| err.read_to_string(&mut text));
+        text
+    }
+
+    /// What is left in the folder of its scratch folder.
+    fn left(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path("")).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Signs in as a browser would: satellite, hub, form, hub, satellite.
+    async fn sign_in(&self, username: &str) -> Value {
+        let (hub, app) = (self.address("hub"), self.address("app"));
+        let begun = get("/auth/login?return_to=/orders").send(app).await;
+        assert_eq!(begun.status(), 302, "{}", begun.text());
+        let authorize = path_of(begun.header("location").expect("an address"));
+        let asked = get(&authorize).send(hub).await;
+        let page = asked.header("location").expect("an address");
+        let next = page.split_once("continue=").expect("a way on").1;
+        let body = format!("username={username}&password={}&continue={next}", self.password(username));
+        let form = Request::new("POST", "/sign-in").header("content-type", "application/x-www-form-urlencoded").body(body);
+        let signed = form.send(hub).await;
+        assert_eq!(signed.status(), 303, "{}", signed.text());
+        let cookie = signed.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned();
+        let granted = get(&path_of(signed.header("location").expect("an address"))).header("cookie", &cookie).send(hub).await;
+        let back = granted.header("location").expect("an address");
+        assert!(back.starts_with(&format!("{}/callback?", self.told["app"].as_str().expect("an origin"))), "{back}");
+        let value = |name: &str| {
+            let rest = back.split_once(&format!("{name}=")).expect("a parameter").1;
+            rest.split('&').next().expect("a value").replace("%3A", ":").replace("%2F", "/")
+        };
+        let body = json!({ "code": value("code"), "state": value("state"), "iss": value("iss") });
+        post("/auth/callback", body.to_string()).send(app).await.good()
+    }
+
+    /// What an account sees of the customers.
+    async fn customers(&self, username: &str) -> Value {
+        let tokens = self.sign_in(username).await;
+        assert_eq!(tokens["return_to"], "/orders");
+        let bearer = format!("Bearer {}", tokens["access_token"].as_str().expect("a token"));
+        let body = r#"{"query": {"relations": {"tenant": true}, "order": [{"field": "id"}], "limit": 200}}"#;
+        post("/api/shop/customers/paginate", body).header("authorization", &bearer).send(self.address("app")).await.good()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    let sent = std::process::Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status();
+    assert!(sent.expect("kill runs").success());
+}
+
+fn parent_of(process: u32) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Path and query of an address, on whatever host.
+fn path_of(address: &str) -> String {
+    let path = address.split_once("://").and_then(|(_, rest)| rest.find('/').map(|start| &rest[start..]));
+    path.unwrap_or(address).to_owned()
+}
+
+fn answers(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok()
+}
+
+// contract B4.1, B4.2, B4.4
+#[tokio::test]
+async fn two_servers_run_and_two_people_see_different_rows() {
+    let mut demo = Demo::start();
+    for which in ["hub", "app"] {
+        assert_eq!(get("/ready").send(demo.address(which)).await.status(), 200, "{which}");
+    }
+    assert_eq!(demo.servers().len(), 2);
+    let (ana, ben) = (demo.customers("ana").await, demo.customers("ben").await);
+    let told = |page: &Value, field: fn(&Value) -> &Value| {
+        let mut seen: Vec<String> =
+            page["rows"].as_array().expect("rows").iter().map(|row| field(row).as_str().expect("a text").to_owned()).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen
+    };
+    assert_eq!(told(&ana, |row| &row["tenant"]["name"]), ["Alpenkontor", "Nordic Homes"]);
+    assert_eq!(told(&ben, |row| &row["tenant"]["name"]), ["Casa Iberia"]);
+    assert!(told(&ana, |row| &row["email"]).iter().all(|email| !email.contains('*')));
+    assert!(told(&ben, |row| &row["email"]).iter().all(|email| email.contains("***@")));
+    // The constraint holds for the total too: not even together do they see more than there is.
+    let (all, shares) = (demo.customers("admin").await, [&ana, &ben].map(|page| page["total"].as_u64().expect("a total")));
+    assert_eq!(all["total"].as_u64(), Some(shares[0] + shares[1]));
+    assert!(shares[0] > 1_000 && shares[1] > 1_000 && !ana.to_string().contains("apiKey"));
+
+    let public = post("/api/shop/products/paginate", r#"{"query": {"limit": 1}}"#).send(demo.address("app")).await.good();
+    assert_eq!(public["rows"][0]["cost"], Value::Null, "masked for whoever is not signed in");
+    post("/api/shop/customers/list", "").send(demo.address("app")).await.problem(401);
+    let page = get("/orders?status=new").send(demo.address("app")).await;
+    assert!(page.text().contains("<title>Demo shop</title>"));
+
+    demo.signal("INT");
+    let status = demo.wait();
+    assert_eq!(status.code(), Some(0), "{}", demo.errors());
+    assert_eq!(demo.left(), Vec::<String>::new());
+    assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
+}
+
+// contract B4.2
+#[test]
+fn the_text_says_where_to_go_whom_to_be_and_how_to_end_it() {
+    let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0", "--verbose"]);
+    let mut text = String::new();
+    while !text.contains("Ctrl-C") {
+        let read = demo.out.read_line(&mut text).expect("UTF-8");
+        assert!(read > 0, "{text}{}", demo.errors());
+    }
+    for word in ["http://127.0.0.1:", "/docs", "ana ", "ben ", "admin ", "curl "] {
+        assert!(text.contains(word), "{word} is missing: {text}");
+    }
+    demo.signal("TERM");
+    assert_eq!(demo.wait().code(), Some(0));
+    let errors = demo.errors();
+    assert!(errors.contains("Making the sample data: 72,") && !errors.contains('\r'), "{errors}");
+    assert!(errors.contains("hub       | ") && errors.contains("satellite | "), "{errors}");
+    let passwords: Vec<&str> =
+        text.lines().filter(|line| line.contains("    sees ")).filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(passwords.len(), 3, "{text}");
+    assert!(passwords.iter().all(|password| !errors.contains(password)), "no password in a log");
+}
+
+// contract B4.2
+#[test]
+fn a_port_that_is_taken_is_named_and_nothing_is_made() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    for (arguments, flag) in
+        [(["--hub-port", &port, "--app-port", "0"], "--hub-port"), (["--hub-port", "0", "--app-port", &port], "--app-port")]
+    {
+        let mut demo = Demo::begin(&arguments);
+        assert_eq!(demo.wait().code(), Some(1));
+        assert_eq!(demo.errors(), format!("peristyle: port {port} on 127.0.0.1 is taken; name another one with {flag}\n"));
+        assert_eq!(demo.left(), Vec::<String>::new());
+    }
+    let mut demo = Demo::begin(&["--hub-port", "4999", "--app-port", "4999"]);
+    assert_eq!(demo.wait().code(), Some(1));
+    assert!(demo.errors().contains("--hub-port and --app-port are both 4999"));
+}
+
+// contract B4.3
+#[test]
+fn an_end_while_the_data_is_made_leaves_nothing_behind() {
+    for name in ["INT", "TERM", "HUP"] {
+        let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0"]);
+        let mut err = BufReader::new(demo.child.stderr.take().expect("standard error"));
+        let mut line = String::new();
+        err.read_line(&mut line).expect("UTF-8");
+        assert!(line.starts_with("Making the sample data"), "{line}");
+        demo.signal(name);
+        assert_eq!(demo.wait().code(), Some(0), "{name}");
+        assert_eq!(demo.left(), Vec::<String>::new(), "{name}");
+    }
+}
+
+// contract B4.3
+#[tokio::test]
+async fn a_server_that_dies_ends_the_other_and_the_demo_says_so() {
+    let mut demo = Demo::start();
+    let satellite = demo.servers()[1];
+    signal(satellite, "KILL");
+    let status = demo.wait();
+    let errors = demo.errors();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    assert!(errors.contains("ended by itself (signal: 9") && errors.contains("INFO"), "{errors}");
+    assert_eq!(demo.left(), Vec::<String>::new());
+    assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
+}
+
+// contract B4.3
+#[tokio::test]
+async fn servers_do_not_outlive_a_demo_that_is_killed() {
+    let mut demo = Demo::start();
+    let servers = demo.servers();
+    demo.signal("KILL");
+    demo.wait();
+    let gone = |id: &u32| !std::path::Path::new(&format!("/proc/{id}/exe")).exists();
+    until("both servers end", async || servers.iter().all(gone)).await;
+    assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
+}

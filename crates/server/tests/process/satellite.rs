@@ -1,0 +1,194 @@
+//! A satellite as an operator runs it: what it needs, that it starts before its hub, and that it is silent about secrets.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::program::{Folder, Serving};
+use crate::support::{Request, Response, get, post, until};
+
+const PASSWORD: &str = "marker-password-2";
+const REDIRECT: &str = "http://localhost:9/callback";
+
+/// An address that nobody listens on, for a hub that is started later and again.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+}
+
+fn good(hub: &str) -> Vec<(&'static str, &str)> {
+    vec![
+        ("OAUTH_STRATEGY", "platform-hub"),
+        ("OAUTH_HUB_URL", hub),
+        ("OAUTH_CLIENT_ID", "shop"),
+        ("OAUTH_CLIENT_SECRET", "marker-secret"),
+        ("OAUTH_REDIRECT_URI", REDIRECT),
+    ]
+}
+
+fn but<'a>(variables: &[(&'static str, &'a str)], name: &'static str, value: &'a str) -> Vec<(&'static str, &'a str)> {
+    let mut changed: Vec<_> = variables.iter().copied().filter(|(other, _)| *other != name).collect();
+    if !value.is_empty() {
+        changed.push((name, value));
+    }
+    changed
+}
+
+// contract B2.4, attack 43
+#[test]
+fn every_variable_of_a_satellite_is_checked_at_boot() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    folder.write("secret", "marker-secret\n");
+    folder.write("two-lines", "marker-secret\nmarker-more\n");
+    let good = good("http://127.0.0.1:9");
+    for (name, value, word) in [
+        ("OAUTH_HUB_URL", "", "is missing"),
+        ("OAUTH_HUB_URL", "hub.example.com", "found \"hub.example.com\""),
+        ("OAUTH_HUB_URL", "https://hub.example.com/path", "without a path"),
+        ("OAUTH_HUB_URL", "http://hub.example.com", "https"),
+        ("OAUTH_HUB_INTERNAL_URL", "hub:4000", "an origin"),
+        ("OAUTH_CLIENT_ID", "", "is missing"),
+        ("OAUTH_CLIENT_ID", "a b", "a client id is"),
+        ("OAUTH_CLIENT_SECRET", "", "OAUTH_CLIENT_SECRET_FILE"),
+        ("OAUTH_REDIRECT_URI", "", "is missing"),
+        ("OAUTH_REDIRECT_URI", "/callback", "absolute"),
+        ("OAUTH_REDIRECT_URI", "http://shop.example.com/callback", "https"),
+        ("LOGIN_BINDING", "maybe", "on or off"),
+        ("REDIS_URL", "http://:marker-password@cache", "redis"),
+    ] {
+        let message = folder.run(&["serve"], &but(&good, name, value)).refused();
+        assert!(message.starts_with(name) && message.contains(word), "{message}");
+        assert!(!message.contains("marker-"), "{message}");
+    }
+    let without = but(&good, "OAUTH_CLIENT_SECRET", "");
+    for (file, word) in [("nowhere", "cannot be read"), ("two-lines", "several lines")] {
+        let message = folder.run(&["serve"], &but(&without, "OAUTH_CLIENT_SECRET_FILE", file)).refused();
+        assert!(message.starts_with("OAUTH_CLIENT_SECRET_FILE") && message.contains(word) && !message.contains("marker-"), "{message}");
+    }
+    let message = folder.run(&["serve"], &but(&good, "OAUTH_CLIENT_SECRET_FILE", "secret")).refused();
+    assert!(message.starts_with("OAUTH_CLIENT_SECRET:") && message.contains("one of them"), "{message}");
+    folder.serve(&but(&without, "OAUTH_CLIENT_SECRET_FILE", "secret")).stop();
+}
+
+// contract B2.4, I33.1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_satellite_starts_with_either_form_of_key_and_without_its_hub() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let traditional = Command::new("openssl")
+        .args(["rsa", "-traditional", "-in"])
+        .arg(folder.path(".keys/oauth-private.key"))
+        .arg("-out")
+        .arg(folder.path("old.key"))
+        .stderr(Stdio::null())
+        .status();
+    assert!(traditional.expect("openssl runs").success());
+    let hub = format!("http://{}", free());
+    for path in [".keys/oauth-private.key", "old.key"] {
+        let serving = folder.serve(&but(&good(&hub), "OAUTH_PRIVATE_KEY_PATH", path));
+        assert_eq!(get("/health").send(serving.address).await.status(), 200);
+        let waiting = get("/ready").send(serving.address).await;
+        assert!(waiting.header("retry-after").is_some());
+        assert_eq!(waiting.problem(503)["code"], "IDENTITY_UNAVAILABLE");
+        assert!(!waiting.text().contains("127.0.0.1"), "{}", waiting.text());
+        serving.stop();
+    }
+}
+
+fn form(path: &str, body: &str) -> Request {
+    Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body)
+}
+
+/// The value of a parameter of an address; none of ours needs decoding.
+fn parameter<'a>(address: &'a str, name: &str) -> &'a str {
+    address.split(['?', '&']).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).unwrap_or_else(|| panic!("{name} in {address}"))
+}
+
+fn value_of_cookie(answer: &Response) -> String {
+    answer.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned()
+}
+
+/// A hub in a folder, with one account and one client; gives the client's secret.
+fn hub_in(folder: &Folder, variables: &[(&str, &str)]) -> String {
+    folder.run(&["keys", "generate"], variables).out();
+    let mut added = folder
+        .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    added.stdin.take().expect("a pipe").write_all(PASSWORD.as_bytes()).expect("a write");
+    assert!(added.wait().expect("an end").success());
+    let client = folder.run(&["client", "add", "--id", "shop", "--name", "Shop", "--redirect", REDIRECT, "--json"], variables).out();
+    let client: Value = serde_json::from_str(&client).expect("one object");
+    client["secret"].as_str().expect("a secret").to_owned()
+}
+
+fn serve_hub(folder: &Folder, variables: &[(&str, &str)]) -> Serving {
+    folder.serve(variables)
+}
+
+// contract I33.1, I33.2, I33.3, attack 24, attack 37
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() {
+    let (hub_folder, folder) = (Folder::new(), Folder::shop());
+    let place = free().to_string();
+    let hub_url = format!("http://{place}");
+    let hub_variables =
+        [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db"), ("LISTEN", &place), ("APP_URL", &hub_url)];
+    let secret = hub_in(&hub_folder, &hub_variables);
+    folder.run(&["keys", "generate"], &[]).out();
+    let variables = but(&but(&good(&hub_url), "OAUTH_CLIENT_SECRET", &secret), "LOG", "trace");
+    let serving = folder.serve(&variables);
+    let satellite = serving.address;
+    assert_eq!(get("/ready").send(satellite).await.status(), 503);
+
+    let hub = serve_hub(&hub_folder, &hub_variables);
+    until("the satellite is ready", async || get("/ready").send(satellite).await.status() == 200).await;
+    let login = get("/auth/login").send(satellite).await;
+    let (binding, address) = (value_of_cookie(&login), login.header("location").expect("an address").to_owned());
+    let signed = form("/sign-in", &format!("username=ada&password={PASSWORD}")).send(hub.address).await;
+    let session = value_of_cookie(&signed);
+    let led = get(address.strip_prefix(&hub_url).expect("the hub")).header("cookie", &session).send(hub.address).await;
+    let location = led.header("location").expect("an address");
+    let (code, state) = (parameter(location, "code").to_owned(), parameter(location, "state").to_owned());
+    let body = json!({ "code": code, "state": state }).to_string();
+    let tokens = post("/auth/callback", body).header("origin", &format!("http://{satellite}")).header("cookie", &binding);
+    // APP_URL defaults to LISTEN, whose port was chosen later; the app's own origin counts as well.
+    let tokens = tokens.header("origin", "http://localhost:9").send(satellite).await.good();
+    let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
+    let (access, refresh) = (text("access_token"), text("refresh_token"));
+    let bearer = format!("Bearer {access}");
+    let me = get("/auth/me").header("authorization", &bearer);
+    assert_eq!(me.send(satellite).await.good()["username"], "ada");
+    let trade = post("/auth/refresh", json!({ "refresh_token": refresh }).to_string());
+    let next = trade.send(satellite).await.good();
+    let fresh = next["access_token"].as_str().expect("a token").to_owned();
+
+    hub.stop();
+    // Known accounts serve on; what would have to be asked for is not there, which is nobody's fault.
+    assert_eq!(me.send(satellite).await.status(), 200);
+    let unknown = get("/auth/me").header("authorization", &format!("Bearer {fresh}"));
+    let away = unknown.send(satellite).await;
+    assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none());
+    away.problem(503);
+    assert_eq!(trade.send(satellite).await.status(), 503);
+    assert_eq!(get("/ready").send(satellite).await.status(), 200, "keys bridge an outage");
+    assert_eq!(get("/auth/login").send(satellite).await.status(), 302);
+
+    let hub = serve_hub(&hub_folder, &hub_variables);
+    until("the satellite asks again", async || unknown.send(satellite).await.status() == 200).await;
+    hub.stop();
+    let log = serving.stop();
+    assert!(log.contains("login.finished") && log.contains("DEBUG"), "{log}");
+    let (binding, session) = (binding.split_once('=').expect("a value").1, session.split_once('=').expect("a value").1);
+    let last = next["refresh_token"].as_str().expect("a token");
+    for hidden in [PASSWORD, &secret, &code, &state, &access, &fresh, &refresh, last, binding, session] {
+        let found = log.lines().find(|line| line.contains(hidden));
+        assert_eq!(found, None, "{hidden} in the log");
+    }
+}

@@ -1,0 +1,244 @@
+//! Signing in and out through a satellite, as a browser and an app do it, and as attackers do.
+
+use identity::pkce::Challenge;
+use peristyle::config::Binding;
+use serde_json::json;
+
+use crate::pair::{NOTES, Pair, begin, look};
+use crate::stage::{CLIENT, ISSUER, REDIRECT, cookie, error, parameter};
+use crate::support::{Request, get, post};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_signs_in_through_its_satellite_and_asks_with_what_it_got() {
+    // contract I30.1, I30.2, attack 38
+    let pair = Pair::start().await;
+    for base in ["/auth", "/api/auth"] {
+        let answer = pair.satellite.get(&format!("{base}/login?return_to=/orders%3Fpage=2")).await;
+        assert_eq!(answer.status(), 302, "{}", answer.text());
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let set = answer.header("set-cookie").expect("a cookie");
+        assert!(
+            set.starts_with("login=") && set.contains("; HttpOnly") && set.contains("; SameSite=Lax") && set.contains("; Path=/"),
+            "{set}"
+        );
+        assert!(set.contains("; Max-Age=600") && !set.contains("Secure"), "{set}");
+        let location = answer.header("location").unwrap();
+        assert!(location.starts_with(&format!("{ISSUER}/authorize?")), "{location}");
+        assert_eq!((parameter(location, "client_id"), parameter(location, "redirect_uri")), (CLIENT.to_owned(), REDIRECT.to_owned()));
+        assert!(Challenge::read(Some(&parameter(location, "code_challenge")), Some(&parameter(location, "code_challenge_method"))).is_ok());
+        assert_eq!(parameter(location, "state").len(), 43);
+        let begun = crate::pair::Begun { cookie: cookie(&answer), address: location.to_owned() };
+        let returned = pair.back(begun).await;
+        let request = post(&format!("{base}/callback"), returned.body())
+            .header("origin", REDIRECT.strip_suffix("/callback").unwrap())
+            .header("cookie", &returned.cookie);
+        let answer = pair.satellite.send(&request).await;
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let tokens = answer.good();
+        assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
+        assert_eq!(tokens["return_to"], "/orders?page=2");
+        assert_eq!(pair.ask(NOTES, &tokens["access_token"]).await.good(), json!([{ "id": 1 }]));
+        let me = look(&pair.satellite, &format!("{base}/me"), &tokens["access_token"]).await;
+        assert_eq!(me.header("cache-control"), Some("no-store"));
+        let me = me.good();
+        assert_eq!((&me["username"], &me["id"]), (&json!("ada"), &json!(pair.hub.account.to_string())));
+        assert_eq!(pair.satellite.get(&format!("{base}/me")).await.header("www-authenticate"), Some("Bearer"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_finished_once_and_by_the_browser_that_began_it() {
+    // contract I30.3, attack 16, attack 17
+    let pair = Pair::start().await;
+    let own = pair.back(pair.begin("/auth/login").await).await;
+    let attackers = pair.back(pair.begin("/auth/login").await).await;
+    // The attacker's code and state in the victim's browser: with the victim's cookie, and with none.
+    let posted = |returned: &crate::pair::Returned| post("/auth/callback", returned.body()).header("origin", "http://127.0.0.1:4001");
+    let refused = pair.satellite.send(&posted(&attackers).header("cookie", &own.cookie)).await;
+    assert_eq!(error(&refused, 403), "access_denied");
+    assert!(refused.text().contains("cookie"), "{}", refused.text());
+    // The state is used up by the attempt.
+    assert_eq!(error(&pair.satellite.send(&attackers.request()).await, 400), "invalid_request");
+    let another = pair.back(pair.begin("/auth/login").await).await;
+    let site = post("/auth/callback", another.body()).header("sec-fetch-site", "same-origin");
+    assert_eq!(error(&pair.satellite.send(&site).await, 403), "access_denied");
+    // Another page cannot post at all.
+    for (name, value) in [("origin", "https://evil.test"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        let request = post("/auth/callback", own.body()).header("cookie", &own.cookie).header(name, value);
+        assert_eq!(error(&pair.satellite.send(&request).await, 403), "invalid_request", "{name}: {value}");
+    }
+    // Two cookies of one name: one of them was set by somebody else.
+    let two = pair.back(pair.begin("/auth/login").await).await;
+    let tossed = format!("{}; {}", own.cookie, two.cookie);
+    assert_eq!(error(&pair.satellite.send(&two.request().header("cookie", &tossed)).await, 403), "access_denied");
+    pair.satellite.send(&own.request()).await.good();
+    assert_eq!(error(&pair.satellite.send(&own.request()).await, 400), "invalid_request");
+    // A program has no cookies of anybody.
+    let program = pair.back(pair.begin("/auth/login").await).await;
+    pair.satellite.send(&post("/auth/callback", program.body())).await.good();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_tabs_share_the_cookie_and_a_binding_can_be_turned_off() {
+    // contract I30.3
+    let pair = Pair::with(|setup| {
+        if let Some(settings) = &mut setup.satellite {
+            settings.binding = Binding::Off;
+        }
+    })
+    .await;
+    let first = pair.begin("/auth/login").await;
+    let second = pair.satellite.send(&get("/auth/login").header("cookie", &first.cookie)).await;
+    assert_eq!(cookie(&second), first.cookie);
+    let returned = pair.back(first).await;
+    let request = post("/auth/callback", returned.body()).header("origin", "http://127.0.0.1:4001");
+    pair.satellite.send(&request).await.good();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_posted_is_read_strictly() {
+    // contract I30.4, attack 47
+    let pair = Pair::start().await;
+    let send = async |request: Request| pair.satellite.send(&request).await;
+    for (body, word) in [
+        ("", "JSON"),
+        ("[]", "JSON"),
+        ("{", "JSON"),
+        (r#"{"code":"a","code":"b","state":"c"}"#, "unique"),
+        (r#"{"code":"a"}"#, "state is missing"),
+        (r#"{"state":"a"}"#, "code is missing"),
+        (r#"{"code":"","state":"a"}"#, "code is missing"),
+        (r#"{"code":1,"state":"a"}"#, "no text"),
+        (r#"{"code":"a","state":["b"]}"#, "no text"),
+        (r#"{"code":"a","state":"b","verifier":"c"}"#, "not known"),
+        (r#"{"code":"a","state":"b"}"#, "state: the login is unknown"),
+    ] {
+        let answer = send(post("/auth/callback", body)).await;
+        assert_eq!(error(&answer, 400), "invalid_request", "{body}");
+        assert!(answer.text().contains(word), "{body}: {}", answer.text());
+    }
+    for path in ["/auth/refresh", "/auth/logout"] {
+        for body in ["", "{}", r#"{"refresh_token":7}"#, r#"{"refresh_token":"a","x":"b"}"#] {
+            assert_eq!(error(&send(post(path, body)).await, 400), "invalid_request", "{path} {body}");
+        }
+    }
+    for path in ["/auth/callback", "/auth/refresh", "/auth/logout", "/api/auth/callback"] {
+        let answer = send(get(path)).await;
+        assert_eq!((answer.status(), answer.header("allow")), (405, Some("POST")), "{path}");
+        let form = Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body("code=a&state=b");
+        assert_eq!(send(form).await.status(), 415, "{path}");
+        assert_eq!(send(post(path, format!(r#"{{"code":"{}"}}"#, "a".repeat(70_000)))).await.status(), 413, "{path}");
+    }
+    let answer = send(post("/auth/login", "")).await;
+    assert_eq!((answer.status(), answer.header("allow")), (405, Some("GET")));
+    assert_eq!(error(&pair.satellite.get("/auth/login?return_to=/a&return_to=/b").await, 400), "invalid_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_leads_back_into_the_app_and_nowhere_else() {
+    // contract I30.1
+    let pair = Pair::start().await;
+    for elsewhere in ["//evil.test", "https://evil.test", "/%5Cevil.test", "javascript:alert(1)", ""] {
+        let returned = pair.back(pair.begin(&format!("/auth/login?return_to={elsewhere}")).await).await;
+        assert_eq!(pair.satellite.send(&returned.request()).await.good()["return_to"], "/", "{elsewhere}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_another_hub_is_refused() {
+    // contract I30.4, attack 10
+    let pair = Pair::start().await;
+    let send = async |issuer: &str| {
+        let returned = pair.back(pair.begin("/auth/login").await).await;
+        let body = json!({ "code": returned.code, "state": returned.state, "iss": issuer }).to_string();
+        pair.satellite.send(&post("/auth/callback", body)).await
+    };
+    send(ISSUER).await.good();
+    let answer = send("https://evil.test").await;
+    assert_eq!(error(&answer, 400), "invalid_request");
+    assert!(answer.text().contains("iss"), "{}", answer.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_of_another_login_and_a_wrong_secret_are_refused_as_the_hub_refuses_them() {
+    // contract I30.5, attack 1
+    let pair = Pair::start().await;
+    let one = pair.back(pair.begin("/auth/login").await).await;
+    let other = pair.back(pair.begin("/auth/login").await).await;
+    let injected = json!({ "code": other.code, "state": one.state }).to_string();
+    assert_eq!(error(&pair.satellite.send(&post("/auth/callback", injected)).await, 400), "invalid_grant");
+    let mut setup = crate::pair::setup(crate::pair::settings(pair.cable.address, "another-secret"));
+    setup.app_url = None;
+    let stranger = setup.serve(&pair.database).await;
+    let returned = pair.back(begin(&stranger, "/auth/login").await).await;
+    assert_eq!(error(&stranger.send(&post("/auth/callback", returned.body())).await, 401), "invalid_client");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_token_is_traded_and_given_back() {
+    // contract I30.6, I30.7
+    let pair = Pair::start().await;
+    let session = pair.hub.sign_in().await;
+    let begun = pair.begin("/auth/login").await;
+    let led = pair.hub.send(&get(begun.address.strip_prefix(ISSUER).unwrap()).header("cookie", &session)).await;
+    let location = led.header("location").unwrap();
+    let body = json!({ "code": parameter(location, "code"), "state": parameter(location, "state") }).to_string();
+    let tokens = pair.satellite.send(&post("/auth/callback", body)).await.good();
+    let trade =
+        async |path: &str, token: &serde_json::Value| pair.satellite.send(&post(path, json!({ "refresh_token": token }).to_string())).await;
+    let answer = trade("/auth/refresh", &tokens["refresh_token"]).await;
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let next = answer.good();
+    assert_ne!(next["refresh_token"], tokens["refresh_token"]);
+    assert_eq!(error(&trade("/auth/refresh", &json!("nonsense")).await, 400), "invalid_grant");
+    for token in [&tokens["access_token"], &next["access_token"]] {
+        pair.ask(NOTES, token).await.good();
+    }
+    let answer = trade("/auth/logout", &next["refresh_token"]).await;
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let farewell = answer.good()["logout_url"].as_str().unwrap().to_owned();
+    // Every token of the login is refused at once, here and at the hub, and the hub has forgotten the browser.
+    for token in [&tokens["access_token"], &next["access_token"]] {
+        assert_eq!(pair.ask(NOTES, token).await.problem(401)["code"], "INVALID_TOKEN");
+    }
+    assert_eq!(error(&trade("/auth/refresh", &next["refresh_token"]).await, 400), "invalid_grant");
+    let again = pair.begin("/auth/login").await;
+    let led = pair.hub.send(&get(again.address.strip_prefix(ISSUER).unwrap()).header("cookie", &session)).await;
+    assert!(led.header("location").is_some_and(|to| to.starts_with("/sign-in")), "{:?}", led.head);
+    // The address clears the hub's cookie and leads back to the app.
+    let led = pair.hub.send(&get(farewell.strip_prefix(ISSUER).unwrap()).header("cookie", &session)).await;
+    assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/")), "{}", led.text());
+    // Once more changes nothing and is no fault.
+    trade("/auth/logout", &next["refresh_token"]).await.good();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_https_the_cookie_is_secure_and_belongs_to_this_host_alone() {
+    // contract I30.1, attack 42
+    let pair = Pair::with(|setup| setup.app_url = Some("https://shop-api.test".to_owned())).await;
+    let set = pair.satellite.get("/auth/login").await;
+    let set = set.header("set-cookie").unwrap();
+    assert!(set.starts_with("__Host-login=") && set.contains("; Secure") && set.contains("; Path=/") && !set.contains("Domain"), "{set}");
+    let returned = pair.back(pair.begin("/auth/login").await).await;
+    pair.satellite.send(&returned.request().header("origin", "https://shop-api.test")).await.good();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_of_another_origin_posts_where_cors_allows_it() {
+    // contract I30.8, attack 48
+    let pair = Pair::with(|setup| setup.cors = vec!["https://app.test".to_owned()]).await;
+    let preflight = Request::new("OPTIONS", "/auth/callback")
+        .header("origin", "https://app.test")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type");
+    let answer = pair.satellite.send(&preflight).await;
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.test"));
+    assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+    let foreign = pair.satellite.send(&preflight.header("origin", "https://evil.test")).await;
+    assert_eq!(foreign.header("access-control-allow-origin"), None);
+    let returned = pair.back(pair.begin("/auth/login").await).await;
+    let request = returned.request().header("origin", "https://app.test").header("sec-fetch-site", "same-site");
+    let answer = pair.satellite.send(&request).await;
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.test"));
+    answer.good();
+}

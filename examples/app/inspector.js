@@ -1,0 +1,38 @@
+// The Query Statement behind what is shown, as it was sent: the fastest way to learn the language.
+
+import { onStatement } from './api.js';
+import { counted, element } from './dom.js';
+
+/** A panel that follows every statement until it is closed: `{node, close}`. */
+export function inspector() {
+  const address = element('code');
+  const told = element('span', { class: 'told' });
+  const text = element('pre', { tabindex: '0', 'aria-label': 'Query Statement' });
+  const node = element(
+    'details',
+    { class: 'inspector', open: matchMedia('(min-width: 80rem)').matches },
+    element('summary', {}, 'Query Statement'),
+    element('p', { class: 'sent' }, element('span', { class: 'method' }, 'POST'), ' ', address),
+    text,
+    element('p', { class: 'hint' }, told, ' ', element('a', { href: '/docs' }, 'All resources and a playground')),
+  );
+  const close = onStatement(({ address: sent, body, rows, milliseconds, isRefused }) => {
+    address.textContent = sent;
+    text.textContent = pretty(body);
+    told.textContent = isRefused ? 'Not answered.' : milliseconds === undefined ? 'Sent …' : `${counted(rows, 'row')} in ${milliseconds} ms.`;
+  });
+  return { node, close };
+}
+
+/** How many letters fit on a line of the panel. */
+const WIDTH = 36;
+
+/** JSON in which what fits on a line stands on one. */
+export function pretty(value, indent = '', name = '') {
+  const line = name + JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
+  const isLeaf = typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+  if (isLeaf || indent.length + line.length <= WIDTH) return indent + line;
+  const isList = Array.isArray(value);
+  const parts = Object.entries(value).map(([key, part]) => pretty(part, `${indent}  `, isList ? '' : `${JSON.stringify(key)}: `));
+  return `${indent}${name}${isList ? '[' : '{'}\n${parts.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
+}

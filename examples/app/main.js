@@ -1,0 +1,138 @@
+// The app: who is signed in, which places there are for them, and what stands at each address.
+
+import { landing, overview } from './account.js';
+import { me } from './api.js';
+import { chartView } from './chart.js';
+import { announce, element } from './dom.js';
+import { listView } from './list.js';
+import { Problem, shown } from './problem.js';
+import { RESOURCES, REVENUE } from './resources.js';
+import { Router } from './router.js';
+import { finish, isSignedIn, signIn, signOut } from './session.js';
+import { onSignInOrOut } from './tokens.js';
+
+const find = (id) => document.getElementById(id);
+const app = { account: null, told: null };
+const router = new Router(find('content'), viewAt);
+
+/** Whether the viewer holds a permission; what needs none is everybody's. */
+function may(permission) {
+  return !permission || (app.account?.dPermissions?.all ?? []).includes(permission);
+}
+
+/** The view for a path. */
+function viewAt(path) {
+  if (path === '/callback') return callback;
+  if (path === '/') return home;
+  if (path === '/revenue') return guarded('Revenue figures', REVENUE, chartView(REVENUE, tools));
+  const resource = RESOURCES[path.slice(1)];
+  if (resource) return guarded(resource.title, resource, listView(resource, tools));
+  return () => ({ title: 'Not found', node: element('section', { class: 'landing' }, element('h1', {}, 'There is nothing here'), element('p', {}, element('a', { href: '/', 'data-app': '' }, 'Back to the beginning'))) });
+}
+
+/** What views need of the app. */
+const tools = {
+  may,
+  go: (choices, step) => {
+    const query = choices.toString();
+    const address = location.pathname + (query && `?${query}`);
+    if (step === 'push') router.go(address);
+    else router.replace(address);
+  },
+  /** A refusal because nobody is signed in any more is not an error on the page, but another page. */
+  onrefused: (error) => {
+    if (!(error instanceof Problem) || error.status !== 401) return false;
+    lost('You were signed out.');
+    return true;
+  },
+};
+
+function guarded(title, { permission }, view) {
+  if (may(permission)) return view;
+  if (!app.account) return () => ({ title, node: landing({ signIn, wanted: title, told: app.told }) });
+  const missing = element('p', { class: 'lead' }, 'You lack the permission ', element('code', {}, permission), '.');
+  return () => ({ title, node: element('section', { class: 'landing' }, element('h1', {}, title), missing) });
+}
+
+function home() {
+  const node = app.account ? overview(app.account, may) : landing({ signIn, told: app.told });
+  return { title: 'Demo shop', node };
+}
+
+/** Where the hub sends the browser back to. */
+function callback(parameters) {
+  const node = element('section', { class: 'landing' }, element('h1', {}, 'Signing you in …'));
+  if (!parameters.has('state')) {
+    queueMicrotask(() => router.replace('/'));
+    return { title: 'Signing in', node };
+  }
+  // The code is good once; it has no business in the history.
+  history.replaceState(null, '', '/callback');
+  finish(parameters).then(
+    async (returnTo) => {
+      app.told = null;
+      await recognize();
+      history.replaceState(null, '', returnTo);
+      router.show({ afresh: true });
+      if (app.account) announce(`Signed in as ${nameOf(app.account)}`);
+    },
+    (error) => node.replaceChildren(element('h1', {}, 'That did not work'), shown(error), element('p', { class: 'ways' }, element('button', { type: 'button', class: 'primary', onclick: () => signIn('/') }, 'Sign in again'))),
+  );
+  return { title: 'Signing in', node };
+}
+
+/** Finds out who is signed in, and shows the places that are there for them. */
+async function recognize() {
+  let account = null;
+  if (isSignedIn()) {
+    try {
+      account = await me();
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 401) throw error;
+      app.told = 'You were signed out.';
+    }
+  }
+  app.account = account;
+  frame();
+}
+
+function nameOf(account) {
+  return account.username ?? account.email ?? account.code;
+}
+
+function frame() {
+  const places = Object.entries(RESOURCES).filter(([, { permission }]) => may(permission)).map(([path, { title }]) => [`/${path}`, title]);
+  if (may(REVENUE.permission)) places.push(['/revenue', 'Revenue']);
+  find('places').replaceChildren(element('ul', {}, places.map(([href, title]) => element('li', {}, element('a', { href, 'data-app': '' }, title)))));
+  const who = app.account
+    ? [element('a', { href: '/', 'data-app': '', 'aria-label': `${nameOf(app.account)}: what you may see` }, nameOf(app.account)), element('button', { type: 'button', onclick: () => signOut() }, 'Sign out')]
+    : [element('button', { type: 'button', onclick: () => signIn() }, 'Sign in')];
+  find('who').replaceChildren(...who);
+}
+
+/** Nobody is signed in any more. */
+function lost(told) {
+  app.account = null;
+  app.told = told;
+  frame();
+  router.show({ afresh: true });
+}
+
+async function start() {
+  try {
+    // A sign-in that is under way decides who somebody is.
+    if (location.pathname === '/callback') frame();
+    else await recognize();
+    router.show();
+  } catch (error) {
+    find('content').replaceChildren(element('section', { class: 'landing' }, element('h1', {}, 'Not now'), shown(error, start)));
+  }
+}
+
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  find('content').focus();
+});
+document.querySelector('.brand').setAttribute('data-app', '');
+onSignInOrOut(() => (isSignedIn() ? recognize().then(() => router.show({ afresh: true })) : lost('You signed out in another tab.')));
+start();

@@ -1,0 +1,37 @@
+// What went wrong, in words that a person can use. The API tells it as problem+json, the sign-in endpoints as OAuth does.
+
+import { element } from './dom.js';
+
+/** An answer that is a refusal. */
+export class Problem extends Error {
+  constructor(status, { title, detail, error, error_description: description, errors } = {}) {
+    super(sentence(detail ?? description ?? error ?? 'The server gave no reason.'));
+    this.status = status;
+    this.title = title ?? `The server answered ${status}`;
+    this.faults = errors ?? [];
+  }
+
+  /** The problem that an answer tells. */
+  static async of(answer) {
+    return new Problem(answer.status, await answer.json().catch(() => ({})));
+  }
+}
+
+/** A problem on the page, with a way to try again. */
+export function shown(error, again) {
+  const isProblem = error instanceof Problem;
+  const title = isProblem ? error.title : 'The server cannot be reached';
+  const faults = isProblem && error.faults.length > 1 ? error.faults : [];
+  return element(
+    'div',
+    { class: 'problem', role: 'alert' },
+    element('p', {}, element('strong', {}, title)),
+    element('p', {}, error.message),
+    faults.length > 0 && element('ul', {}, faults.map(({ path, message }) => element('li', {}, element('code', {}, path), ` ${message}`))),
+    again && element('button', { type: 'button', onclick: again }, 'Try again'),
+  );
+}
+
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
