@@ -30,7 +30,7 @@ fn certificates(folder: &Folder) {
 }
 
 /// TLS in front of an address.
-async fn terminator(folder: &Folder, behind: SocketAddr, listener: TcpListener) {
+fn terminator(folder: &Folder, behind: SocketAddr, listener: TcpListener) {
     let certificate = CertificateDer::from_pem_file(folder.path("server.crt")).expect("a certificate");
     let key = PrivateKeyDer::from_pem_file(folder.path("server.key")).expect("a key");
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key).expect("a pair");
@@ -58,7 +58,7 @@ async fn a_hub_is_believed_by_its_certificate() {
     let hub_variables = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db"), ("APP_URL", &hub_url)];
     let secret = hub_folder.furnish_hub("a long password", redirect, &hub_variables);
     let hub = hub_folder.serve(&hub_variables);
-    terminator(&folder, hub.address, listener).await;
+    terminator(&folder, hub.address, listener);
     folder.run(&["keys", "generate"], &[]).out();
     let variables = |hub_url| {
         [
