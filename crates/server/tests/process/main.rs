@@ -19,3 +19,4 @@ mod schema;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
+mod tls;
