@@ -209,3 +209,138 @@ impl Accounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use identity::client::ClientId;
+    use identity::token::Common;
+    use query::policy::Viewer;
+
+    use super::*;
+
+    fn claims(account: u128, family: u128, seconds: i64) -> AccessClaims {
+        let now = chance::now();
+        AccessClaims {
+            common: Common {
+                issuer: "http://hub.test".to_owned(),
+                subject: Uuid::from_u128(account),
+                audiences: vec!["shop".to_owned()],
+                issued_at: now,
+                expires_at: now.plus(seconds),
+            },
+            client: ClientId::parse("shop").expect("an id"),
+            family: Uuid::from_u128(family),
+            id: Uuid::nil(),
+            scope: None,
+        }
+    }
+
+    fn member(size: usize) -> Arc<Member> {
+        Arc::new(Member { id: Uuid::nil(), viewer: Arc::new(Viewer::anonymous()), row: vec![b'x'; size].into() })
+    }
+
+    fn digest(number: usize) -> TokenDigest {
+        identity::bearer::digest(&number.to_string())
+    }
+
+    fn word(accounts: &Accounts, number: usize, later: i64) -> &'static str {
+        match accounts.find(&digest(number), chance::now().plus(later)) {
+            Found::Current(_) => "current",
+            Found::Bridging(_) => "bridging",
+            Found::Refused => "refused",
+            Found::Nothing => "nothing",
+        }
+    }
+
+    #[test]
+    fn an_account_is_current_for_a_while_and_never_outlives_its_token() {
+        // contract I31.4, attack 45
+        let accounts = Accounts::new();
+        assert!(accounts.keep(digest(1), &claims(1, 1, 3_600), Some(member(10)), 0));
+        assert!(accounts.keep(digest(2), &claims(1, 1, 60), Some(member(10)), 0));
+        assert!(accounts.keep(digest(3), &claims(1, 1, 3_600), None, 0));
+        assert_eq!(
+            [0, 100, 121, 890, 901].map(|later| word(&accounts, 1, later)),
+            ["current", "current", "bridging", "bridging", "nothing"]
+        );
+        assert_eq!([0, 61].map(|later| word(&accounts, 2, later)), ["current", "nothing"]);
+        assert_eq!([0, 31].map(|later| word(&accounts, 3, later)), ["refused", "nothing"]);
+        assert_eq!(word(&accounts, 4, 0), "nothing");
+    }
+
+    #[test]
+    fn what_is_dropped_is_forgotten_and_nothing_else() {
+        // contract I31.9
+        let accounts = Accounts::new();
+        let fill = || {
+            for (number, account, family) in [(1, 1, 11), (2, 1, 12), (3, 2, 13)] {
+                assert!(accounts.keep(digest(number), &claims(account, family, 3_600), Some(member(10)), accounts.begin()));
+            }
+        };
+        let words = || [1, 2, 3].map(|number| word(&accounts, number, 0));
+        fill();
+        accounts.drop_account(Uuid::from_u128(1));
+        assert_eq!(words(), ["nothing", "nothing", "current"]);
+        fill();
+        accounts.drop_family(Uuid::from_u128(12));
+        assert_eq!(words(), ["current", "nothing", "current"]);
+        fill();
+        accounts.drop_token(&digest(3));
+        assert_eq!(words(), ["current", "current", "nothing"]);
+        fill();
+        accounts.drop_all();
+        assert_eq!(words(), ["bridging"; 3]);
+    }
+
+    #[test]
+    fn an_answer_from_before_a_drop_is_not_kept() {
+        // contract I31.9
+        let accounts = Accounts::new();
+        let keep = |begun| accounts.keep(digest(1), &claims(1, 11, 3_600), Some(member(10)), begun);
+        let begun = accounts.begin();
+        accounts.drop_account(Uuid::from_u128(2));
+        assert!(keep(begun), "somebody else's");
+        accounts.drop_account(Uuid::from_u128(1));
+        assert!(!keep(begun));
+        let begun = accounts.begin();
+        assert!(keep(begun));
+        accounts.drop_family(Uuid::from_u128(11));
+        assert!(!keep(begun));
+        let begun = accounts.begin();
+        accounts.drop_all();
+        assert!(!keep(begun));
+        // However many drops there were since, none is forgotten.
+        let begun = accounts.begin();
+        accounts.drop_account(Uuid::from_u128(1));
+        for other in 0..=MOST_DROPS as u128 {
+            accounts.drop_account(Uuid::from_u128(1_000 + other));
+        }
+        assert!(!keep(begun));
+        assert!(keep(accounts.begin()));
+    }
+
+    #[test]
+    fn a_flood_of_tokens_is_bounded_in_number_and_size() {
+        // contract I31.9
+        let accounts = Accounts::new();
+        let (mine, held) = (claims(1, 1, 3_600), member(10));
+        for number in 0..20_000 {
+            accounts.keep(digest(number), &mine, Some(held.clone()), 0);
+        }
+        let size = |accounts: &Accounts| {
+            let shards = accounts.shards.iter().map(|shard| shard.lock().expect("a shard"));
+            shards.fold((0, 0), |(count, bytes), shard| (count + shard.entries.len(), bytes + shard.bytes))
+        };
+        let (count, bytes) = size(&accounts);
+        assert!(count <= 16_384 && bytes == count * (ENTRY_BYTES + 10 * FORMS), "{count} {bytes}");
+        let large = member(500_000);
+        for number in 0..500 {
+            accounts.keep(digest(number), &mine, Some(large.clone()), 0);
+        }
+        assert!(size(&accounts).1 <= 64 * 1024 * 1024);
+        assert_eq!(word(&accounts, 499, 0), "current");
+        // One account that alone is too large is not kept, and takes nothing with it but what was oldest.
+        accounts.keep(digest(0), &mine, Some(member(MOST_BYTES)), 0);
+        assert_eq!(word(&accounts, 0, 0), "nothing");
+    }
+}

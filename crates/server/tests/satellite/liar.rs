@@ -53,6 +53,7 @@ impl Lie {
 struct Script {
     lies: HashMap<String, Lie>,
     asked: HashMap<String, usize>,
+    heard: HashMap<String, String>,
 }
 
 /// The hub.
@@ -102,6 +103,11 @@ impl Liar {
     /// How often an address was asked.
     pub fn asked(&self, path: &str) -> usize {
         self.script.lock().unwrap().asked.get(path).copied().unwrap_or(0)
+    }
+
+    /// The head of the last request to an address, in lower case.
+    pub fn heard(&self, path: &str) -> String {
+        self.script.lock().unwrap().heard.get(path).cloned().unwrap_or_default()
     }
 
     /// The account that tokens are of.
@@ -165,6 +171,7 @@ async fn answer(mut stream: TcpStream, script: Arc<Mutex<Script>>) {
     let lie = {
         let mut script = script.lock().unwrap();
         *script.asked.entry(path.clone()).or_default() += 1;
+        script.heard.insert(path.clone(), text);
         script.lies.get(&path).cloned().unwrap_or_else(|| Lie::text(404, "{}"))
     };
     tokio::time::sleep(lie.delay).await;

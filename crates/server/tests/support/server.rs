@@ -1,5 +1,6 @@
 //! A server in this process, on a port of its own.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -105,18 +106,9 @@ impl Setup {
     /// Serves a database at an address.
     pub async fn serve_at(&self, url: &str) -> Server {
         let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
-        let listener = listen::bind(config.listen).await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let (stop, stopped) = oneshot::channel::<()>();
         let metrics = Arc::<Metrics>::default();
         let gate = service.gate.clone();
-        let stopped = async move {
-            _ = stopped.await;
-            gate.retire();
-        };
-        let router = router::router(service, &config, metrics.clone());
-        let task = tokio::spawn(listen::serve(listener, router, config.database.patience, stopped));
-        Server { address, metrics, stop, task }
+        Server::start(router::router(service, &config, metrics.clone()), (&config, gate), metrics).await
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -134,6 +126,23 @@ pub struct Server {
 }
 
 impl Server {
+    /// Serves whatever a test has put together.
+    pub async fn start<S>(served: S, (config, gate): (&Config, Gate), metrics: Arc<Metrics>) -> Self
+    where
+        S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
+        S: Clone + Send + 'static,
+    {
+        let listener = listen::bind(config.listen).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async move {
+            _ = stopped.await;
+            gate.retire();
+        };
+        let task = tokio::spawn(listen::serve(listener, served, config.database.patience, stopped));
+        Server { address, metrics, stop, task }
+    }
+
     pub async fn send(&self, request: &Request) -> Response {
         request.send(self.address).await
     }

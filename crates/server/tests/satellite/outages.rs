@@ -1,0 +1,57 @@
+//! A satellite whose cable to the hub is cut and mended, and what the hub ends meanwhile.
+
+use serde_json::json;
+
+use crate::pair::{NOTES, Pair};
+use crate::stage::PASSWORD;
+use crate::support::proxy::Cable;
+use crate::support::{post, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_is_bridged_for_those_who_are_known() {
+    // contract I33.2, attack 24, attack 44
+    let pair = Pair::start().await;
+    let known = pair.login().await;
+    pair.ask(NOTES, &known["access_token"]).await.good();
+    for cable in [Cable::Cut, Cable::Frozen] {
+        let unknown = pair.hub.tokens().await;
+        pair.cable.set(cable);
+        pair.ask(NOTES, &known["access_token"]).await.good();
+        let away = pair.ask(NOTES, &unknown["access_token"]).await;
+        assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none(), "{cable:?}");
+        assert_eq!(away.problem(503)["code"], "IDENTITY_UNAVAILABLE");
+        let refresh =
+            post("/auth/refresh", json!({ "refresh_token": known["refresh_token"] }).to_string()).send(pair.satellite.address).await;
+        assert_eq!((refresh.status(), refresh.header("retry-after").is_some()), (503, true));
+        // A login needs the hub only when it is finished, and then nothing is used up but the login.
+        assert_eq!(pair.satellite.get("/auth/login").await.status(), 302);
+        pair.cable.set(Cable::Whole);
+        until("the hub is asked again", async || pair.ask(NOTES, &unknown["access_token"]).await.status() == 200).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_hub_has_ended_is_refused_when_it_is_asked_for() {
+    // contract I31.8, attack 25, attack 45
+    let pair = Pair::start().await;
+    let tokens = pair.hub.tokens().await;
+    let given_back = pair
+        .hub
+        .send(
+            &crate::stage::posted("/revoke", &[("token", tokens["refresh_token"].as_str().unwrap())])
+                .header("authorization", &crate::stage::basic(crate::stage::CLIENT, &pair.hub.secret)),
+        )
+        .await;
+    assert_eq!(given_back.status(), 200);
+    assert_eq!(pair.ask(NOTES, &tokens["access_token"]).await.problem(401)["code"], "INVALID_TOKEN");
+    // The hub's cookie and its refresh tokens are no access tokens, and other clients' tokens are not for this satellite.
+    let session = pair.hub.sign_in().await;
+    let cookie = json!(session.split_once('=').unwrap().1);
+    let secret = pair.hub.add_client("other", &identity::client::GrantType::ALL, None).await;
+    let form = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+    let foreign =
+        pair.hub.send(&crate::stage::posted("/token", &form).header("authorization", &crate::stage::basic("other", &secret))).await.good();
+    for token in [&cookie, &pair.hub.tokens().await["refresh_token"], &foreign["access_token"]] {
+        assert_eq!(pair.ask(NOTES, token).await.problem(401)["code"], "INVALID_TOKEN");
+    }
+}

@@ -1,0 +1,105 @@
+//! `/auth/verify` behind a real nginx: `auth_request` asks it for every request to something that knows no tokens.
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use crate::liar::{Liar, Lie};
+use crate::pair::Pair;
+use crate::support::{Request, get, until};
+
+/// The configuration of the guide, with the places of a test put in.
+fn configuration(folder: &str, listen: SocketAddr, satellite: SocketAddr, behind: SocketAddr) -> String {
+    let guide = include_str!("../../../../docs/guide/satellite.md");
+    let block = guide.split("```nginx\n").nth(1).and_then(|text| text.split("```").next()).expect("a configuration in the guide");
+    let server = block
+        .replace("listen 443 ssl;", &format!("listen {listen};"))
+        .replace("http://127.0.0.1:4001", &format!("http://{satellite}"))
+        .replace("http://127.0.0.1:9000", &format!("http://{behind}"));
+    let own: String = server
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("ssl_") && !line.contains("server_name"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let temporary: String =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path {folder}/{kind};\n")).concat();
+    format!(
+        "daemon off;\nworker_processes 1;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{own}}}\n"
+    )
+}
+
+struct Nginx {
+    child: Child,
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl Nginx {
+    async fn start(satellite: SocketAddr, behind: SocketAddr) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().to_str().unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+        std::fs::write(folder.path().join("nginx.conf"), configuration(place, address, satellite, behind)).unwrap();
+        // The workers of an nginx that root starts belong to somebody else.
+        std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let program = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| std::path::Path::new(path).exists());
+        let program = program.expect("nginx is not installed: run ./scripts/test, which installs it");
+        let child = Command::new(program)
+            .args(["-p", place, "-e", &format!("{place}/error.log"), "-c", &format!("{place}/nginx.conf")])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("nginx runs");
+        let nginx = Nginx { child, address, _folder: folder };
+        until("nginx listens", async || TcpStream::connect(address).await.is_ok()).await;
+        nginx
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // Asked to end, it ends its workers as well; killed, it would leave them.
+        _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        _ = self.child.wait();
+    }
+}
+
+fn with(request: Request, token: &Value) -> Request {
+    request.header("authorization", &format!("Bearer {}", token.as_str().unwrap()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_lets_through_whom_the_satellite_knows_and_says_who_it_is() {
+    // contract I32.2, attack 46
+    let pair = Pair::start().await;
+    let behind = Liar::start().await;
+    behind.says("/reports", Lie::text(200, "the report"));
+    let nginx = Nginx::start(pair.satellite.address, behind.address).await;
+    let tokens = pair.login().await;
+    let token = &tokens["access_token"];
+
+    let nobody = get("/reports").send(nginx.address).await;
+    assert_eq!((nobody.status(), nobody.header("www-authenticate")), (401, Some("Bearer")));
+    let bad = get("/reports").header("authorization", "Bearer x.y.z").send(nginx.address).await;
+    assert_eq!((bad.status(), bad.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")));
+    assert_eq!(behind.asked("/reports"), 0);
+
+    // Whoever says who they are in a header of their own is not believed, and a body goes where it should.
+    let good = with(Request::new("POST", "/reports").body("x=1"), token).header("x-account-id", "somebody-else");
+    let good = good.header("x-account-tenants", "all").send(nginx.address).await;
+    assert_eq!((good.status(), good.text().as_str()), (200, "the report"));
+    let heard = behind.heard("/reports");
+    assert!(heard.contains(&format!("x-account-id: {}", pair.hub.account)) && heard.contains("x-account-username: ada"), "{heard}");
+    assert!(!heard.contains("somebody-else") && !heard.contains("x-account-tenants: all"), "{heard}");
+
+    // The permission that the configuration names is missing.
+    pair.hub.add_account("bob", &[]).await;
+    let form = [("grant_type", "password"), ("username", "bob"), ("password", crate::stage::PASSWORD)];
+    let bob = pair.hub.token(&form).await.good();
+    assert_eq!(with(get("/reports"), &bob["access_token"]).send(nginx.address).await.status(), 403);
+    // While the hub is away nobody is refused for it: the proxy says that something behind it is missing.
+    pair.cable.set(crate::support::proxy::Cable::Cut);
+    let fresh = pair.hub.tokens().await;
+    assert_eq!(with(get("/reports"), &fresh["access_token"]).send(nginx.address).await.status(), 500);
+    assert_eq!(with(get("/reports"), token).send(nginx.address).await.status(), 200);
+}
