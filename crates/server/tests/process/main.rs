@@ -13,6 +13,7 @@ mod keys;
 mod logs;
 mod pipes;
 mod program;
+mod redis;
 mod replicas;
 mod satellite;
 mod schema;
