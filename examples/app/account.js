@@ -46,12 +46,12 @@ function resources(may) {
       'tr',
       {},
       element('th', { scope: 'row' }, held ? element('a', { href: `/${path}`, 'data-app': '' }, title) : title),
+      rows,
       element('td', {}, permission ? element('code', {}, permission) : 'public'),
       element('td', {}, held ? 'yes' : 'no'),
-      rows,
     );
   };
-  const head = ['Resource', 'Needs', 'Yours', 'Rows in reach'].map((label, index) => element('th', { scope: 'col', class: index === 3 ? 'figure' : undefined }, label));
+  const head = ['Resource', 'Rows in reach', 'Needs', 'Yours'].map((label, index) => element('th', { scope: 'col', class: index === 1 ? 'figure' : undefined }, label));
   return scrolled('Resources', element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, Object.entries(RESOURCES).map(row))));
 }
 
