@@ -7,6 +7,8 @@ use uuid::Uuid;
 use crate::Error;
 use crate::records::{Bind, Row, Run, Transaction};
 
+pub use identity::grant::Admission;
+
 /// An app: what people sign in to. Several clients may belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
@@ -29,15 +31,6 @@ pub enum Access {
     Open,
     /// The accounts that are listed.
     Closed,
-}
-
-/// Whether a grant may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// It may, and the use was noted.
-    Admitted,
-    /// The app is closed, and the account not listed.
-    Refused,
 }
 
 fn read(row: &Row) -> Result<App, Error> {
