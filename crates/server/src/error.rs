@@ -5,6 +5,7 @@ pub(crate) mod oauth;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
+use identity::account::rights::RightsFault;
 use query::error::Fault;
 use serde::Serialize;
 
@@ -31,12 +32,33 @@ pub enum Problem {
     SlowBody,
     /// The body broke off.
     BrokenBody,
+    /// The input of an operation has faults.
+    Input(Vec<InputFault>),
+    /// The caller may, but lacks this permission for a part of it.
+    Lacking(&'static str),
+    /// The change would give or take what nobody may.
+    Rights(RightsFault),
+    /// What would be made exists already.
+    Exists(String),
+    /// Too many passwords are being hashed.
+    Busy,
     /// A GraphQL request that cannot be answered, and why.
     Graphql(Refusal, String),
     /// The database's side.
     Store(store::Error),
     /// A fault of ours.
     Internal,
+}
+
+/// One fault of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFault {
+    /// What kind of fault.
+    pub code: &'static str,
+    /// A JSON Pointer into what was sent.
+    pub path: String,
+    /// What was found and what is accepted.
+    pub message: String,
 }
 
 /// Why a GraphQL request, or a part of one, is refused.
@@ -97,13 +119,18 @@ pub(crate) fn told() -> Vec<Told> {
     let unavailable = store::Error::Unavailable(String::new());
     let every = [
         Problem::Statement(fault),
+        Problem::Input(Vec::new()),
         Problem::BrokenBody,
         Problem::Unauthenticated,
         Problem::InvalidToken(""),
         Problem::Forbidden,
+        Problem::Rights(RightsFault::NotHeld),
+        Problem::Rights(RightsFault::LastAdministrator),
+        Problem::Rights(RightsFault::BuiltIn),
         NOWHERE,
         Problem::MethodNotAllowed("GET"),
         Problem::SlowBody,
+        Problem::Exists(String::new()),
         Problem::TooLarge,
         Problem::MediaType,
         Problem::Internal,
@@ -127,6 +154,12 @@ pub(crate) fn told() -> Vec<Told> {
 pub(crate) fn not_modified() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response
+}
+
+/// Says that something was made.
+pub(crate) fn created(mut response: Response<Body>) -> Response<Body> {
+    *response.status_mut() = StatusCode::CREATED;
     response
 }
 
@@ -156,6 +189,12 @@ impl<'p> From<&'p Fault> for WireFault<'p> {
     }
 }
 
+impl<'p> From<&'p InputFault> for WireFault<'p> {
+    fn from(fault: &'p InputFault) -> Self {
+        WireFault { code: fault.code, path: &fault.path, message: &fault.message }
+    }
+}
+
 /// How a problem is told.
 struct Face {
     status: StatusCode,
@@ -169,12 +208,21 @@ impl Problem {
         let face = |status, code, title, detail: &str| Face { status, code, title, detail: detail.to_owned() };
         match self {
             Problem::Statement(error) => {
-                let count = error.faults.len();
-                let detail = match error.faults.first() {
-                    Some(fault) if count == 1 => fault.message.clone(),
-                    _ => format!("the statement has {count} faults; each is listed in `errors`"),
-                };
+                let detail = counted("statement", error.faults.iter().map(|fault| fault.message.as_str()));
                 face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+            }
+            Problem::Input(faults) => {
+                let detail = counted("input", faults.iter().map(|fault| fault.message.as_str()));
+                face(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
+            }
+            Problem::Lacking(permission) => {
+                face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
+            }
+            Problem::Rights(fault) => face(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
+            Problem::Exists(detail) => face(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
+            Problem::Busy => {
+                let detail = "too many passwords are being hashed; try again shortly";
+                face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
             }
             Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
             Problem::Unauthenticated => {
@@ -232,7 +280,7 @@ impl Problem {
     /// The same object as GraphQL carries it: the message, and the problem for `extensions`.
     pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
         let (_, mut wire) = self.wire();
-        if let Problem::Statement(_) = self {
+        if let Problem::Statement(_) | Problem::Input(_) = self {
             wire.code = "BAD_REQUEST";
         }
         (wire.detail.clone(), wire)
@@ -268,6 +316,7 @@ impl Problem {
             code,
             errors: match self {
                 Problem::Statement(error) => Some(error.faults.iter().map(WireFault::from).collect()),
+                Problem::Input(faults) => Some(faults.iter().map(WireFault::from).collect()),
                 _ => None,
             },
         };
@@ -288,6 +337,22 @@ impl Problem {
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }
+    }
+}
+
+/// The one fault, or how many there are.
+fn counted<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
+    match (messages.len(), messages.next()) {
+        (1, Some(message)) => message.to_owned(),
+        (count, _) => format!("the {what} has {count} faults; each is listed in `errors`"),
+    }
+}
+
+fn rights_code(fault: RightsFault) -> &'static str {
+    match fault {
+        RightsFault::NotHeld => "NOT_HELD",
+        RightsFault::LastAdministrator => "LAST_ADMINISTRATOR",
+        RightsFault::BuiltIn => "BUILT_IN_ROLE",
     }
 }
 

@@ -25,12 +25,13 @@ mod token;
 mod upkeep;
 mod userinfo;
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, Response};
+use axum::http::{Extensions, HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
 use identity::bearer;
@@ -43,7 +44,7 @@ use uuid::Uuid;
 
 use crate::boot::Service;
 use crate::chance;
-use crate::client::Proxies;
+use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::Problem;
 use crate::error::oauth::Fault;
@@ -84,7 +85,7 @@ impl Hub {
         })))
     }
 
-    fn issuer(&self) -> &str {
+    pub(crate) fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
@@ -96,12 +97,14 @@ impl Hub {
         &self.0.keys
     }
 
-    fn hasher(&self) -> &Hasher {
+    pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
     }
 
-    fn proxies(&self) -> &Proxies {
-        &self.0.proxies
+    /// Where a request came from, as it is counted and noted.
+    pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
+        let peer = extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
+        incoming::network(self.0.proxies.client(peer, headers))
     }
 
     /// Verifies a token of ours of one kind.

@@ -16,6 +16,7 @@ pub mod hub;
 pub mod listen;
 pub mod metrics;
 pub mod openapi;
+mod operations;
 mod pages;
 pub mod refusal;
 pub mod rest;

@@ -90,11 +90,18 @@ pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }
 
-/// Lists an account for an app. The id is for the row, should there be none yet.
-pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<(), Error> {
+/// Lists an account for an app. The id is for the row, should there be none yet; whether it was needed is the answer.
+pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<bool, Error> {
     const SQL: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, created_at) VALUES ($1, $2, $3, $4) \
-                       ON CONFLICT (app_id, account_id) DO NOTHING";
-    on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await.map(drop)
+                       ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id";
+    let listed = on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await?;
+    Ok(!listed.is_empty())
+}
+
+/// The app and the account of a row of a list.
+pub async fn listing(on: impl Run, id: Uuid) -> Result<Option<(Uuid, Uuid)>, Error> {
+    let row = on.row("SELECT app_id, account_id FROM peristyle.app_account WHERE id = $1", &[Bind::Id(id)]).await?;
+    row.map(|row| Ok((row.id(0)?, row.id(1)?))).transpose()
 }
 
 /// Takes an account off an app's list.

@@ -13,7 +13,6 @@ use query::json::{self, Json};
 use store::events::Occasion;
 
 use crate::chance;
-use crate::client::Peer;
 use crate::error::oauth::Fault;
 
 use super::Hub;
@@ -35,8 +34,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     fn of(hub: &Hub, head: axum::http::request::Parts) -> Self {
-        let peer = head.extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
-        let address = network(hub.proxies().client(peer, &head.headers));
+        let address = hub.address(&head.headers, &head.extensions);
         Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address }
     }
 
@@ -135,7 +133,7 @@ fn of_json(bytes: &[u8]) -> Result<Vec<(String, String)>, Error> {
 }
 
 /// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.
-fn network(address: IpAddr) -> String {
+pub(super) fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => {
