@@ -113,24 +113,19 @@ pub(crate) struct Told {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-/// Every problem there is, for the descriptions.
+/// Every problem that reading has, for the descriptions.
 pub(crate) fn told() -> Vec<Told> {
     let fault = query::error::Error { faults: Vec::new() };
     let unavailable = store::Error::Unavailable(String::new());
     let every = [
         Problem::Statement(fault),
-        Problem::Input(Vec::new()),
         Problem::BrokenBody,
         Problem::Unauthenticated,
         Problem::InvalidToken(""),
         Problem::Forbidden,
-        Problem::Rights(RightsFault::NotHeld),
-        Problem::Rights(RightsFault::LastAdministrator),
-        Problem::Rights(RightsFault::BuiltIn),
         NOWHERE,
         Problem::MethodNotAllowed("GET"),
         Problem::SlowBody,
-        Problem::Exists(String::new()),
         Problem::TooLarge,
         Problem::MediaType,
         Problem::Internal,
@@ -138,16 +133,14 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::Timeout),
     ];
-    let told = |problem: &Problem| {
-        let Face { status, code, title, .. } = problem.face();
-        let header = problem.header(status).map(|(name, _)| match name {
-            ALLOW => ("Allow", "The method that is meant"),
-            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
-            _ => ("Retry-After", "Seconds to wait before trying again"),
-        });
-        Told { status: status.as_u16(), code, title, header }
-    };
-    every.iter().map(told).collect()
+    every.iter().map(Problem::told).collect()
+}
+
+/// Every problem that only the operations of administration have.
+pub(crate) fn told_of_operations() -> Vec<Told> {
+    let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
+    let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
+    others.iter().chain(&rights).map(Problem::told).collect()
 }
 
 /// What the client has is what there is.
@@ -204,6 +197,16 @@ struct Face {
 }
 
 impl Problem {
+    fn told(&self) -> Told {
+        let Face { status, code, title, .. } = self.face();
+        let header = self.header(status).map(|(name, _)| match name {
+            ALLOW => ("Allow", "The method that is meant"),
+            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
+            _ => ("Retry-After", "Seconds to wait before trying again"),
+        });
+        Told { status: status.as_u16(), code, title, header }
+    }
+
     fn face(&self) -> Face {
         let face = |status, code, title, detail: &str| Face { status, code, title, detail: detail.to_owned() };
         match self {

@@ -1,6 +1,7 @@
 //! The operations of administration as HTTP offers them: one table that REST, GraphQL and the descriptions all read, and the way from a
 //! request to a change and back to the record it made.
 
+pub(crate) mod describe;
 mod errand;
 mod fault;
 mod input;

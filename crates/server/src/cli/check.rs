@@ -6,15 +6,13 @@ use serde_json::json;
 use store::check::Severity;
 
 use crate::boot;
-use crate::config::{Config, ManifestPath};
+use crate::config::Config;
 use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
-    // Here a manifest that is missing is a fault wherever it was looked for.
-    let named = ManifestPath::Named(config.manifest.path().clone());
-    let mut catalog = boot::catalog(&named)?;
+    let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
     let file = config.manifest.path().display().to_string();

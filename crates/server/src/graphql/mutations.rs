@@ -4,23 +4,18 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use query::catalog::Catalog;
-use query::describe::upper_first;
 use query::json::Json;
 use store::Answer as Rows;
 
 use crate::error::{Problem, Refusal};
-use crate::operations::{Answer, Errand, Kind, Need, OPERATIONS, Operation, Sent, Target, Text};
+use crate::operations::describe::{is_hub, offered};
+use crate::operations::{Errand, Kind, Need, Operation, Sent, Target, Text};
 
 use super::arguments::argument;
 use super::execute::{Context, rows};
 use super::schema::{Question, describe, object_fields};
 use super::selection::Picked;
 use super::shape::{Kind as Shaped, Shape};
-
-const DELETED: &str = "Deleted";
-const ENDED: &str = "Ended";
-const LINK: &str = "IamAccountLink";
-const CLIENT_SECRET: &str = "OAuthClientSecret";
 
 /// What is answered beside records.
 const ANSWERS: &str = r#"
@@ -61,16 +56,16 @@ pub(super) struct Mutations {
 
 /// Declares the operations of a catalog that has the hub's records, and nothing for any other.
 pub(super) fn declare(catalog: &Catalog) -> Mutations {
-    let offered: Vec<&'static Operation> = OPERATIONS.iter().filter(|operation| operation.resource_in(catalog).is_some()).collect();
     let mut mutations = Mutations::default();
-    if offered.is_empty() {
+    if !is_hub(catalog) {
         return mutations;
     }
-    mutations.types = [DELETED, ENDED, LINK, CLIENT_SECRET, "Mutation"].map(str::to_owned).to_vec();
+    mutations.types = ["Deleted", "Ended", "IamAccountLink", "OAuthClientSecret", "Mutation"].map(str::to_owned).to_vec();
     let mut roots =
         String::from("\n\"Changes to the hub's own records: each needs its permission and is one transaction.\"\ntype Mutation {\n");
     let mut inputs = String::new();
-    for operation in offered {
+    for operation in offered(catalog) {
+        // Every field of the root may be refused, so none is non-null.
         let mut arguments = Vec::new();
         if operation.target == Target::ById {
             arguments.push("id: ID!".to_owned());
@@ -81,7 +76,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
             input(&mut inputs, operation);
         }
         describe(&mut roots, "  ", &format!("{}. Takes the permission `{}`.", operation.about, operation.permission));
-        _ = writeln!(roots, "  {}({}): {}", operation.name(), arguments.join(", "), answer_type(operation));
+        _ = writeln!(roots, "  {}({}): {}", operation.name(), arguments.join(", "), operation.answer_name());
         mutations.by_name.insert(operation.name(), operation);
     }
     roots.push_str("}\n");
@@ -113,21 +108,9 @@ fn field_type(kind: Kind) -> &'static str {
     }
 }
 
-/// Every field of the root may be refused, so none is non-null.
-fn answer_type(operation: &Operation) -> String {
-    match operation.answer {
-        Answer::Record => operation.resource.split('.').map(upper_first).collect(),
-        Answer::Secret => CLIENT_SECRET.to_owned(),
-        Answer::Link => LINK.to_owned(),
-        Answer::Deleted => DELETED.to_owned(),
-        Answer::Ended => ENDED.to_owned(),
-    }
-}
-
 /// A client together with its secret: one object, as REST answers it.
 fn client_secret(catalog: &Catalog) -> String {
-    let mut sdl = String::from("\n\"A client, and the secret that is shown this once.\"\n");
-    _ = writeln!(sdl, "type {CLIENT_SECRET} {{");
+    let mut sdl = String::from("\n\"A client, and the secret that is shown this once.\"\ntype OAuthClientSecret {\n");
     if let Some(id) = catalog.by_name("oAuth.client") {
         object_fields(&mut sdl, catalog.resource(id));
     }

@@ -78,9 +78,4 @@ impl Text {
             Text::Grant | Text::AccountType => 20,
         }
     }
-
-    /// Whether no message may show what was sent.
-    pub(crate) fn is_secret(self) -> bool {
-        matches!(self, Text::Password | Text::PasswordHash)
-    }
 }
