@@ -127,6 +127,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use identity::account::Catalogue;
+    use query::manifest::Manifest;
     use query::sql::Dialect;
 
     use super::*;
@@ -136,7 +137,7 @@ mod tests {
         // contract I25.1, I25.2
         let known = Catalogue::new([]);
         let catalog =
-            Catalog::resolve_beside(&crate::hub::manifest(Dialect::Sqlite).expect("a manifest"), &Default::default()).expect("a catalog");
+            Catalog::resolve_beside(&crate::hub::manifest(Dialect::Sqlite).expect("a manifest"), &Manifest::default()).expect("a catalog");
         let mut names = BTreeSet::new();
         for operation in OPERATIONS {
             assert!(names.insert(operation.name()), "{} stands twice", operation.name());

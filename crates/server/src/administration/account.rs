@@ -235,7 +235,7 @@ impl AccountChange {
         }
         if let Some(meta) = &self.meta {
             check_meta(meta).map_err(Fault::invalid)?;
-            account.meta = meta.clone();
+            account.meta.clone_from(meta);
         }
         Ok(account)
     }

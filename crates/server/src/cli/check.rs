@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use query::catalog::Catalog;
 use serde_json::json;
+use store::Database;
 use store::check::Severity;
 
 use crate::boot;
@@ -11,25 +13,45 @@ use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 
+const UNMADE: &str = "the hub's own tables are not all there yet; `peristyle migrate` makes them, and so does `peristyle serve`";
+
+/// Whether tables of the hub itself are missing, which are not the manifest's to mend.
+async fn unmade(catalog: &Catalog, database: &Database) -> Result<bool, Failure> {
+    let own: Vec<_> = catalog.resources().iter().filter(|resource| resource.is_own()).collect();
+    if own.is_empty() {
+        return Ok(false);
+    }
+    let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
+    Ok(own.iter().any(|resource| schema.table(&resource.table, database.dialect()).is_none()))
+}
+
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
+    let unmade = unmade(&catalog, &database).await?;
     let file = config.manifest.path().display().to_string();
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let word = |severity: Severity| if severity == Severity::Error { "error" } else { "warning" };
+    let warnings = report.findings.len() - errors + usize::from(unmade);
     if output == Output::Json {
-        let findings: Vec<_> = report
+        let mut findings: Vec<_> = report
             .findings
             .iter()
             .map(|finding| json!({ "severity": word(finding.severity), "file": file, "line": finding.line, "message": finding.message }))
             .collect();
-        print(&json!({ "errors": errors, "warnings": report.findings.len() - errors, "resources": catalog.resources().len(), "findings": findings }).to_string());
+        if unmade {
+            findings.push(json!({ "severity": "warning", "message": UNMADE }));
+        }
+        print(&json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string());
     } else {
         for finding in &report.findings {
             print(&format!("{}: {file}:{}: {}", word(finding.severity), finding.line, finding.message));
         }
-        print(&format!("{} resource(s): {errors} error(s), {} warning(s)", catalog.resources().len(), report.findings.len() - errors));
+        if unmade {
+            print(&format!("warning: {UNMADE}"));
+        }
+        print(&format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
     }
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

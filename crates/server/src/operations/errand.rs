@@ -106,17 +106,14 @@ impl<'a> Errand<'a> {
 
 /// A record, or its key alone, with what is told beside it.
 fn written(record: Option<Vec<u8>>, done: &Done) -> Vec<u8> {
-    let mut out = match record {
-        Some(mut row) => {
-            row.pop();
-            row
-        }
-        None => {
-            let mut out = b"{\"id\":".to_vec();
-            write_text(&mut out, &done.key);
-            out
-        }
-    };
+    let mut out = record.unwrap_or_else(|| {
+        let mut out = b"{\"id\":".to_vec();
+        write_text(&mut out, &done.key);
+        out.push(b'}');
+        out
+    });
+    // Opened again, for what follows.
+    out.pop();
     for (name, value) in &done.more {
         out.push(b',');
         write_text(&mut out, name);

@@ -99,7 +99,7 @@ pub(super) fn refused(fault: Fault, base: &str) -> Problem {
 }
 
 /// What keeps a password from being hashed.
-pub(super) fn unhashed(fault: oauth::Fault) -> Problem {
+pub(super) fn unhashed(fault: &oauth::Fault) -> Problem {
     match fault {
         oauth::Fault::Busy => Problem::Busy,
         _ => Problem::Internal,

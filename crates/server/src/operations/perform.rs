@@ -27,15 +27,15 @@ pub(super) struct Done {
 }
 
 impl Done {
-    fn with(key: impl ToString, more: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+    fn with(key: &(impl ToString + ?Sized), more: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         Done { key: key.to_string(), more: more.into_iter().collect() }
     }
 
-    fn secret(key: impl ToString, secret: &ClientSecret) -> Self {
+    fn secret(key: &impl ToString, secret: &ClientSecret) -> Self {
         Done::with(key, [("secret", Value::from(secret.expose().as_str()))])
     }
 
-    fn ended(key: Uuid, over: &Over) -> Self {
+    fn ended(key: &Uuid, over: &Over) -> Self {
         Done::with(key, [("sessions", over.sessions.len().into()), ("grants", over.families.len().into())])
     }
 }
@@ -81,7 +81,7 @@ impl Performer<'_> {
             let hash = self.password().await?;
             let missing = || one(InputCode::Missing, format!("{}/password", self.base), "`password` or `passwordHash` is needed");
             administration.set_password(id, &hash.ok_or_else(missing)?).await.map_err(refused)?;
-            return Ok(Done::with(id, []));
+            return Ok(Done::with(&id, []));
         }
         let new = NewAccount {
             kind: input.text("type").and_then(AccountKind::from_word).unwrap_or(AccountKind::User),
@@ -96,7 +96,7 @@ impl Performer<'_> {
             password: self.password().await?,
         };
         let account = administration.create_account(new).await.map_err(refused)?;
-        Ok(Done::with(account.id, []))
+        Ok(Done::with(&account.id, []))
     }
 
     async fn password(&self) -> Result<Option<PasswordHash>, Problem> {
@@ -107,8 +107,8 @@ impl Performer<'_> {
             }
             (Some(text), None) => {
                 let password = Password::chosen(text).map_err(|_| Problem::Internal)?;
-                let ticket = self.hub.hasher().admit().map_err(unhashed)?;
-                ticket.make(password).await.map(Some).map_err(unhashed)
+                let ticket = self.hub.hasher().admit().map_err(|fault| unhashed(&fault))?;
+                ticket.make(password).await.map(Some).map_err(|fault| unhashed(&fault))
             }
             (None, Some(text)) => PasswordHash::parse(text).map(Some).map_err(|_| Problem::Internal),
             (None, None) => Ok(None),
@@ -131,7 +131,7 @@ impl Performer<'_> {
                 listed.ok_or_else(|| Fault::Exists("the account is listed for this app already".to_owned()))?
             }
         };
-        Ok(Done::with(key, []))
+        Ok(Done::with(&key, []))
     }
 
     fn role(&self) -> RoleChange {
@@ -155,8 +155,8 @@ impl Performer<'_> {
             Action::DeleteAccount => administration.remove_account(id).await?,
             Action::InviteAccount => return self.link(id, LinkPurpose::Invitation).await,
             Action::ResetAccount => return self.link(id, LinkPurpose::Reset).await,
-            Action::EndAccountSessions => return Ok(Done::ended(id, &administration.end_sessions_of(id).await?)),
-            Action::EndSession => return Ok(Done::ended(id, &administration.end_session(id).await?)),
+            Action::EndAccountSessions => return Ok(Done::ended(&id, &administration.end_sessions_of(id).await?)),
+            Action::EndSession => return Ok(Done::ended(&id, &administration.end_session(id).await?)),
             Action::UpdateRole => {
                 administration.update_role(Which::Id(id), self.role()).await?;
             }
@@ -171,7 +171,7 @@ impl Performer<'_> {
             Action::DeleteApp => administration.remove_app(Which::Id(id)).await?,
             _ => administration.unlist(id).await?,
         }
-        Ok(Done::with(id, []))
+        Ok(Done::with(&id, []))
     }
 
     fn account(&self) -> AccountChange {
@@ -192,7 +192,7 @@ impl Performer<'_> {
     async fn link(&self, id: Uuid, purpose: LinkPurpose) -> Result<Done, Fault> {
         let token = self.administration.make_link(id, purpose).await?;
         let address = format!("{}/password?link={}", self.hub.issuer(), *token.expose());
-        Ok(Done::with(id, [("link", Value::from(address)), ("expiresIn", json!(purpose.seconds()))]))
+        Ok(Done::with(&id, [("link", Value::from(address)), ("expiresIn", json!(purpose.seconds()))]))
     }
 
     async fn client(&self, action: Action) -> Result<Done, Fault> {
@@ -215,7 +215,7 @@ impl Performer<'_> {
                     app: input.id("appId"),
                 };
                 let (client, secret) = administration.create_client(new).await?;
-                Ok(Done::secret(client.id, &secret))
+                Ok(Done::secret(&client.id, &secret))
             }
             Action::UpdateClient => {
                 let change = ClientChange {
@@ -227,11 +227,11 @@ impl Performer<'_> {
                     access_seconds: access,
                     refresh_seconds: refresh,
                 };
-                Ok(Done::with(administration.update_client(self.id, change).await?.id, []))
+                Ok(Done::with(&administration.update_client(self.id, change).await?.id, []))
             }
             Action::RotateClientSecret => {
                 let (client, secret) = administration.renew_secret(self.id).await?;
-                let mut done = Done::secret(client.id, &secret);
+                let mut done = Done::secret(&client.id, &secret);
                 done.more.push(("previousCountsFor", json!(SECRET_OVERLAP_SECONDS)));
                 Ok(done)
             }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Database, PLACES, Request, get};
+use crate::support::{Database, PLACES, Request, get, post};
 
 const PASSWORD: &str = "marker-password-1";
 const REDIRECT: &str = "http://localhost:9/callback";
@@ -64,11 +64,43 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
         let access = next["access_token"].as_str().expect("a token");
         let me = get("/api/iam/me").header("authorization", &format!("Bearer {access}")).send(serving.address).await.good();
         assert_eq!(me["roles"][0]["name"], "administrator", "{me}");
+        let administer = async |path: &str, body: &str| {
+            let request = post(&format!("/api/{path}"), body).header("authorization", &format!("Bearer {access}"));
+            let answer = request.send(serving.address).await;
+            assert!([200, 201].contains(&answer.status()), "{}", answer.text());
+            answer.json()
+        };
+        // contract I27.4
+        let made = administer("iam/accounts/create", r#"{"username": "bo", "password": "marker-password-2"}"#).await;
+        let bo = made["id"].as_str().expect("an id");
+        let link = administer(&format!("iam/accounts/reset/{bo}"), "").await;
+        administer(&format!("iam/accounts/set-password/{bo}"), r#"{"password": "marker-password-3"}"#).await;
+        let link = link["link"].as_str().and_then(|link| link.split("link=").nth(1)).expect("a link").to_owned();
+        let other = administer("o-auth/clients/create", r#"{"id": "web", "name": "Web", "redirect": "https://web.test/"}"#).await;
+        let query = r#"{"query": "mutation { oAuthRotateClientSecret(id: \"web\") { secret } iamSetAccountPassword(id: \"BO\", input: {password: \"marker-password-4\"}) { id } }"}"#;
+        let asked = post("/graphql", query.replace("BO", bo)).header("authorization", &format!("Bearer {access}"));
+        let renewed = asked.send(serving.address).await.good();
+        let secrets = [&other["secret"], &renewed["data"]["oAuthRotateClientSecret"]["secret"]];
+        let secrets = secrets.map(|secret| secret.as_str().expect("a secret").to_owned());
         let log = serving.stop();
         assert!(log.contains("grant.issued") && log.contains("grant.refreshed") && log.contains("sign-in.succeeded"), "{log}");
         let session = cookie.split_once('=').expect("a value").1;
         let next = next["refresh_token"].as_str().expect("a token");
-        for hidden in [PASSWORD, VERIFIER, &secret, &code, refresh, next, access, session, "argon2id$"] {
+        for hidden in [
+            PASSWORD,
+            VERIFIER,
+            &secret,
+            &code,
+            refresh,
+            next,
+            access,
+            session,
+            "argon2id$",
+            "marker-password",
+            &link,
+            &secrets[0],
+            &secrets[1],
+        ] {
             assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
         }
     }
