@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use query::catalog::Catalog;
+use identity::strategy::Strategy;
 use serde_json::json;
 use store::Database;
 use store::check::Severity;
+use store::records::Records;
 
 use crate::boot;
 use crate::config::Config;
@@ -16,20 +17,19 @@ use super::{Failure, Output, print};
 const UNMADE: &str = "the hub's own tables are not all there yet; `peristyle migrate` makes them, and so does `peristyle serve`";
 
 /// Whether tables of the hub itself are missing, which are not the manifest's to mend.
-async fn unmade(catalog: &Catalog, database: &Database) -> Result<bool, Failure> {
-    let own: Vec<_> = catalog.resources().iter().filter(|resource| resource.is_own()).collect();
-    if own.is_empty() {
+async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
+    if config.strategy != Strategy::LocalProvider {
         return Ok(false);
     }
-    let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
-    Ok(own.iter().any(|resource| schema.table(&resource.table, database.dialect()).is_none()))
+    let failed = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
+    Records::of(database).map_err(failed)?.is_pending().await.map_err(failed)
 }
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
-    let unmade = unmade(&catalog, &database).await?;
+    let unmade = unmade(config, &database).await?;
     let file = config.manifest.path().display().to_string();
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let word = |severity: Severity| if severity == Severity::Error { "error" } else { "warning" };

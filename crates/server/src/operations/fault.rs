@@ -105,3 +105,17 @@ pub(super) fn unhashed(fault: &oauth::Fault) -> Problem {
         _ => Problem::Internal,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_explained() {
+        // contract I26.1
+        let guide = include_str!("../../../../docs/guide/errors.md");
+        for code in InputCode::ALL {
+            assert!(guide.contains(&format!("| `{}` |", code.as_str())), "{}", code.as_str());
+        }
+    }
+}

@@ -106,7 +106,7 @@ impl Operation {
 }
 
 /// Every operation there is.
-pub(crate) const OPERATIONS: &[Operation] = &[
+pub(crate) static OPERATIONS: &[Operation] = &[
     operation(Action::CreateAccount, ("iam.account", "create"), "iam.account.create")
         .makes(
             &[
