@@ -13,7 +13,7 @@ use crate::ask;
 use crate::auth::Caller;
 use crate::boot::Service;
 use crate::chance;
-use crate::error::Problem;
+use crate::error::{NOWHERE, Problem};
 use crate::hub::Hub;
 
 use super::fault::unreadable;
@@ -54,7 +54,7 @@ impl<'a> Sent<'a> {
 impl<'a> Errand<'a> {
     /// Decides permission, before anything that was sent is looked at.
     pub(crate) fn enter(service: &'a Service, caller: &'a Caller, operation: &'static Operation) -> Result<Self, Problem> {
-        let hub = service.gate.as_hub().ok_or(Problem::Internal)?;
+        let hub = service.gate.as_hub().ok_or(NOWHERE)?;
         if !caller.viewer().holds(operation.permission) {
             return Err(caller.refusal());
         }
@@ -74,12 +74,24 @@ impl<'a> Errand<'a> {
         let occasion = Occasion { now: chance::now(), address: Some(address) };
         let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion };
         let performer = Performer { hub: self.hub, administration, id: sent.id, base: sent.base, input };
-        let done = performer.perform(self.operation).await?;
+        let done = performer.perform(self.operation).await.inspect_err(|problem| self.tell(problem))?;
         let record = match self.operation.answer {
-            Answer::Record | Answer::Secret => self.record(&done.key).await?,
+            // It is done: who asked hears so, and the secret, even if the record cannot be read a moment later.
+            Answer::Record | Answer::Secret => self.record(&done.key).await.unwrap_or_else(|problem| {
+                tracing::warn!(?problem, "what was changed could not be read");
+                None
+            }),
             Answer::Link | Answer::Deleted | Answer::Ended => None,
         };
         Ok(written(record, &done))
+    }
+
+    /// Who reaches for more than they hold is worth a line in the log, though nothing has changed.
+    fn tell(&self, problem: &Problem) {
+        if let Problem::Rights(fault) = problem {
+            let operation = self.operation.name();
+            tracing::warn!(target: "peristyle::audit", operation, actor = %self.account, reason = %fault, "an operation was refused");
+        }
     }
 
     /// The record by the same engine as every other row, from the database itself; nothing where the caller may not read it.
