@@ -36,7 +36,7 @@ pub struct Stage {
     pub records: Records,
     pub secret: String,
     pub account: Uuid,
-    _database: Database,
+    pub database: Database,
 }
 
 /// One key for all stories: making one takes a while.
@@ -73,7 +73,7 @@ impl Stage {
         let server = setup.serve(&database).await;
         let settings = DatabaseSettings { pool: 4, ..DatabaseSettings::default() };
         let records = Records::of(&store::Database::open(&database.url, &settings).unwrap()).unwrap();
-        let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), _database: database };
+        let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), database };
         stage.account = stage.add_account("ada", &["shop.note.get"]).await;
         stage.secret = stage.add_client(CLIENT, &GrantType::ALL, None).await;
         stage
