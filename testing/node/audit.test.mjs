@@ -6,27 +6,34 @@ import { after, before, test } from 'node:test';
 import { buildClientSchema, getIntrospectionQuery } from 'graphql';
 import { serverAudits } from 'graphql-http';
 
+import { startHub } from './hub.mjs';
 import { startServer } from './server.mjs';
 import { MANIFEST, SCRIPT } from './shop.mjs';
 
 let server;
+let hub;
 before(async () => {
   server = await startServer({ manifest: MANIFEST, script: SCRIPT });
+  hub = await startHub();
 });
 after(async () => {
   await server?.close();
+  await hub?.close();
 });
 
 // The names of audits do not depend on the address; each looks it up when it runs.
 for (const { id, name } of serverAudits({ url: 'http://127.0.0.1/graphql' })) {
-  test(`${id} ${name}`, async () => {
-    const audit = serverAudits({ url: `${server.origin}/graphql` }).find((audit) => audit.id === id);
+  const judge = async ({ origin }) => {
+    const audit = serverAudits({ url: `${origin}/graphql` }).find((audit) => audit.id === id);
     const result = await audit.fn();
     if (result.status === 'ok') return;
     // What an audit calls MAY is a choice, and a notice is no fault.
     const binding = name.startsWith('MUST') || name.startsWith('SHOULD');
     assert.ok(!binding, `${result.status}: ${result.reason}`);
-  });
+  };
+  test(`${id} ${name}`, () => judge(server));
+  // A hub has mutations too.
+  test(`${id} ${name}, at a hub`, () => judge(hub));
 }
 
 test('the introspection query of the reference implementation gives a schema it can build', async () => {

@@ -1,4 +1,4 @@
-// Runs `peristyle schema …` over a manifest, in a folder of its own, with nothing in its environment but the manifest.
+// Runs `peristyle schema …` over a manifest, in a folder of its own, with nothing in its environment but what is said here.
 // The program's path is in PERISTYLE_BINARY.
 
 import { execFile } from 'node:child_process';
@@ -60,13 +60,22 @@ settings = "json"
 `;
 
 /** The output of `peristyle schema` with these arguments. */
-export async function schema(...arguments_) {
+export function schema(...arguments_) {
+  return described({}, arguments_);
+}
+
+/** The same on a hub, whose own records and operations are described too. */
+export function schemaOfHub(...arguments_) {
+  return described({ OAUTH_STRATEGY: 'local-provider' }, arguments_);
+}
+
+async function described(environment, arguments_) {
   const program = process.env.PERISTYLE_BINARY;
   if (!program) throw new Error('PERISTYLE_BINARY is not set: run ./scripts/test, or set it to the path of a built `peristyle`');
   const folder = await mkdtemp(join(tmpdir(), 'peristyle-schema-'));
   try {
     await writeFile(join(folder, 'peristyle.toml'), MANIFEST);
-    const { stdout } = await run(program, ['schema', ...arguments_], { cwd: folder, env: {}, maxBuffer: 64 * 1024 * 1024 });
+    const { stdout } = await run(program, ['schema', ...arguments_], { cwd: folder, env: environment, maxBuffer: 64 * 1024 * 1024 });
     return stdout;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { schema } from './descriptions.mjs';
+import { schema, schemaOfHub } from './descriptions.mjs';
 
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const FLAGS = ['--strict', '--noEmit', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler'];
@@ -18,6 +18,7 @@ let folder;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'peristyle-typescript-'));
   await writeFile(join(folder, 'peristyle.ts'), await schema('typescript'));
+  await writeFile(join(folder, 'hub.ts'), await schemaOfHub('typescript'));
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
@@ -141,6 +142,29 @@ export const path: '/api/big-shop/apps-accounts' = null! as P.Resources['bigShop
   const errors = await compile('wrong.ts', wrong.join('\n'));
   wrong.forEach((line, index) => {
     assert.ok(errors.some((error) => error.startsWith(`wrong.ts(${index + 2},`)), `compiles: ${line}\n${errors.join('\n')}`);
+  });
+});
+
+test('the types of a hub compile, and know its operations', async () => {
+  // contract I29.1
+  const text = `
+import type * as H from './hub';
+export const account: H.IamCreateAccountInput = { username: 'bo', type: 'SERVICE', roles: ['clerk'], meta: { region: ['north'] }, email: null };
+export const path: '/api/o-auth/clients/rotate-secret/{id}' = null! as H.Operations['oAuthRotateClientSecret']['path'];
+declare const made: H.Operations['oAuthCreateClient']['answer'];
+export const secret: string = made.secret + made.redirect;
+export const statement: H.IamEventStatement = { where: { event: { eq: 'account.created' } }, relations: { actor: true } };
+`;
+  assert.deepEqual(await compile('hubs.ts', text), []);
+  const wrong = [
+    `import type * as H from './hub';`,
+    `export const a: H.IamCreateAccountInput = { usrname: 'bo' };`,
+    `export const b: H.OAuthCreateClientInput = { id: 'a', name: 'a' };`,
+    `export const c: H.OAuthUpdateClientInput = { grants: ['implicit'] };`,
+  ];
+  const errors = await compile('wrong-hub.ts', wrong.join('\n'));
+  wrong.slice(1).forEach((line, index) => {
+    assert.ok(errors.some((error) => error.startsWith(`wrong-hub.ts(${index + 3},`)), `compiles: ${line}\n${errors.join('\n')}`);
   });
 });
 

@@ -19,7 +19,8 @@ pub const ACCESS_TOKEN_SECONDS: i64 = 3_600;
 pub const REFRESH_TOKEN_SECONDS: i64 = 2_592_000;
 /// How long the old secret still counts after a new one was made.
 pub const SECRET_OVERLAP_SECONDS: i64 = 86_400;
-const LONGEST_REFRESH_SECONDS: i64 = 366 * 86_400;
+/// The longest that a client may say for one.
+pub const LONGEST_REFRESH_SECONDS: i64 = 366 * 86_400;
 const LONGEST_ID: usize = 100;
 
 /// A client's id: a readable code. It is never a uuid, since those are accounts, and never an address, since that is the issuer.

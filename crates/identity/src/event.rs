@@ -45,6 +45,13 @@ pub enum Record {
     Tenant(Uuid),
     /// An app.
     App(Uuid),
+    /// An account on the list of an app.
+    Listing {
+        /// The app.
+        app: Uuid,
+        /// The account.
+        account: Uuid,
+    },
 }
 
 /// What was done to it.
@@ -60,6 +67,8 @@ pub enum Change {
     CredentialChanged,
     /// Given a one-time link that sets a password.
     LinkMade,
+    /// Signed out, of one session or of all, by somebody who looks after accounts.
+    SignedOut,
 }
 
 /// Something that happened.
@@ -203,6 +212,7 @@ impl Event {
                     Record::Role(id) => data.text("role", id),
                     Record::Tenant(id) => data.text("tenant", id),
                     Record::App(id) => data.text("app", id),
+                    Record::Listing { app, account } => data.text("app", app).text("account", account),
                 }
             }
             Event::KeyRotated { key, state } => data.text("key", key).text("state", *state),
@@ -234,8 +244,9 @@ const fn changed(record: &Record, change: Change) -> &'static str {
         (Record::Account(_), Change::Removed) => "account.removed",
         (Record::Account(_), Change::CredentialChanged) => "account.password-changed",
         (Record::Account(_), Change::LinkMade) => "account.link-made",
+        (Record::Account(_), Change::SignedOut) => "account.signed-out",
         (Record::Client(_), Change::Created) => "client.created",
-        (Record::Client(_), Change::Updated | Change::LinkMade) => "client.updated",
+        (Record::Client(_), Change::Updated | Change::LinkMade | Change::SignedOut) => "client.updated",
         (Record::Client(_), Change::Removed) => "client.removed",
         (Record::Client(_), Change::CredentialChanged) => "client.secret-changed",
         (Record::Role(_), Change::Created) => "role.created",
@@ -247,5 +258,7 @@ const fn changed(record: &Record, change: Change) -> &'static str {
         (Record::App(_), Change::Created) => "app.created",
         (Record::App(_), Change::Removed) => "app.removed",
         (Record::App(_), _) => "app.updated",
+        (Record::Listing { .. }, Change::Removed) => "app.account-removed",
+        (Record::Listing { .. }, _) => "app.account-added",
     }
 }

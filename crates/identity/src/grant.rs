@@ -35,6 +35,15 @@ pub struct Family {
     pub ended_at: Option<Moment>,
 }
 
+/// Whether an account may use the app of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may.
+    Admitted,
+    /// The app is closed, and the account not listed.
+    Refused,
+}
+
 /// What is kept of a refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefreshRecord {

@@ -186,7 +186,7 @@ fn layer_refuses_aggregation(layer: Layer) -> bool {
 }
 
 /// `` `a`, `b`, `c` ``
-pub(crate) fn words(words: &[&str]) -> String {
+pub fn words(words: &[&str]) -> String {
     let mut text = String::new();
     for (index, word) in words.iter().enumerate() {
         if index > 0 {
@@ -200,7 +200,7 @@ pub(crate) fn words(words: &[&str]) -> String {
 }
 
 /// A hint for a near word, or nothing.
-pub(crate) fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
+pub fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
     // A name far longer than any of ours is near none, and comparing it would take its time.
     if found.len() > 64 {
         return String::new();

@@ -106,7 +106,7 @@ impl Places {
 }
 
 /// Appends one reference token as RFC 6901 wants it.
-pub(crate) fn escape(pointer: &mut String, token: &str) {
+pub fn escape(pointer: &mut String, token: &str) {
     for character in token.chars() {
         match character {
             '~' => pointer.push_str("~0"),

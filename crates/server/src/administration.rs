@@ -9,30 +9,47 @@ mod session;
 mod tenant;
 
 use identity::account::rights::RightsFault;
-use identity::account::{Holding, Rights};
+use identity::account::{Account, Holding};
 use identity::event::{Change, Event, Record};
 use store::events::{self, Occasion};
 use store::records::{Records, Transaction};
+use store::{accounts, rights};
 use uuid::Uuid;
 
 use crate::chance::NoRandomness;
 
+pub(crate) use account::check_meta;
 pub use account::{AccountChange, NewAccount};
 pub use app::AppChange;
+pub(crate) use app::check_address;
 pub use client::{ClientChange, NewClient};
+pub use role::RoleChange;
 
 /// Who changes something.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// Whoever may run commands on the database holds everything already.
     CommandLine,
-    /// An account, with what it may do.
-    Account {
-        /// Who.
-        id: Uuid,
-        /// What it may do.
-        rights: Rights,
-    },
+    /// An account. What it may do is read in the transaction of the change: it may have been taken away a moment ago.
+    Account(Uuid),
+}
+
+/// How a record is named: as people call it, or by its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// A role's name, an app's code.
+    Name(&'a str),
+    /// Its id.
+    Id(Uuid),
+}
+
+impl std::fmt::Display for Which<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Which::Name(name) => write!(out, "{name:?}"),
+            Which::Id(id) => write!(out, "{id}"),
+        }
+    }
 }
 
 /// Why a change was refused.
@@ -47,6 +64,14 @@ pub enum Fault {
     /// Something in it is malformed.
     #[error("{0}")]
     Invalid(String),
+    /// It names something that does not exist.
+    #[error("{message}")]
+    Absent {
+        /// Where the name stands, as a JSON Pointer into what was sent.
+        path: String,
+        /// What does not exist.
+        message: String,
+    },
     /// What it is about does not exist.
     #[error("{0}")]
     Unknown(String),
@@ -81,54 +106,95 @@ pub struct Administration<'a> {
     /// Where the records are.
     pub records: &'a Records,
     /// On whose behalf.
-    pub actor: &'a Actor,
+    pub actor: Actor,
     /// When, and from where.
     pub occasion: Occasion<'a>,
 }
 
+/// A change that is being made.
+struct Work {
+    transaction: Transaction,
+    power: Power,
+}
+
+/// What whoever makes a change may do, as their transaction sees it.
+enum Power {
+    Operator,
+    Account(Box<Account>),
+}
+
 impl Administration<'_> {
+    /// Begins a change that needs this permission. Changes are made one after the other, so that none rests on rights that another one
+    /// is taking away, and so that administrators are counted right.
+    async fn begin(&self, permission: &'static str) -> Result<Work, Fault> {
+        let mut transaction = self.records.begin().await?;
+        rights::lock(&mut transaction).await?;
+        let power = match self.actor {
+            Actor::CommandLine => Power::Operator,
+            Actor::Account(id) => {
+                let account = accounts::by_id(&mut transaction, id).await?.filter(Account::may_sign_in);
+                Power::Account(Box::new(account.ok_or(Fault::Forbidden(permission))?))
+            }
+        };
+        let work = Work { transaction, power };
+        work.need(permission)?;
+        Ok(work)
+    }
+
+    /// Notes a change.
+    async fn note(&self, work: &mut Work, record: Record, change: Change) -> Result<(), Fault> {
+        let actor = match self.actor {
+            Actor::CommandLine => None,
+            Actor::Account(id) => Some(id),
+        };
+        Ok(events::append(&mut work.transaction, &Event::Changed { record, change, actor }, self.occasion).await?)
+    }
+
+    /// Notes a change as the last step of its transaction, and makes it count.
+    async fn finish(&self, mut work: Work, record: Record, change: Change) -> Result<(), Fault> {
+        self.note(&mut work, record, change).await?;
+        Ok(work.transaction.commit().await?)
+    }
+}
+
+impl Work {
     fn need(&self, permission: &'static str) -> Result<(), Fault> {
-        match self.actor {
-            Actor::CommandLine => Ok(()),
-            Actor::Account { rights, .. } if rights.hold(permission) => Ok(()),
-            Actor::Account { .. } => Err(Fault::Forbidden(permission)),
+        match &self.power {
+            Power::Account(actor) if !actor.rights.hold(permission) => Err(Fault::Forbidden(permission)),
+            _ => Ok(()),
         }
     }
 
     /// Nobody grants what they do not hold.
     fn may_grant(&self, holding: &Holding) -> Result<(), Fault> {
-        match self.actor {
-            Actor::CommandLine => Ok(()),
-            Actor::Account { rights, .. } => Ok(rights.may_grant(holding)?),
+        match &self.power {
+            Power::Operator => Ok(()),
+            Power::Account(actor) => Ok(actor.rights.may_grant(holding)?),
         }
     }
 
-    /// Nobody takes over an account that holds more.
-    fn may_act_on(&self, other: &Rights) -> Result<(), Fault> {
-        match self.actor {
-            Actor::CommandLine => Ok(()),
-            Actor::Account { rights, .. } => Ok(rights.may_act_on(other)?),
+    /// Nobody lets others into a tenant that is closed to themselves.
+    fn may_admit(&self, tenants: &[Uuid]) -> Result<(), Fault> {
+        match &self.power {
+            Power::Operator => Ok(()),
+            Power::Account(actor) => Ok(actor.rights.may_admit(&actor.tenants, tenants)?),
         }
     }
 
-    /// Notes a change.
-    async fn note(&self, transaction: &mut Transaction, record: Record, change: Change) -> Result<(), Fault> {
-        let actor = match self.actor {
-            Actor::CommandLine => None,
-            Actor::Account { id, .. } => Some(*id),
-        };
-        Ok(events::append(transaction, &Event::Changed { record, change, actor }, self.occasion).await?)
-    }
-
-    /// Notes a change as the last step of its transaction, and makes it count.
-    async fn finish(&self, mut transaction: Transaction, record: Record, change: Change) -> Result<(), Fault> {
-        self.note(&mut transaction, record, change).await?;
-        Ok(transaction.commit().await?)
+    /// The account, if it exists and the actor may act on it: nobody takes over an account that holds more.
+    async fn touchable(&mut self, id: Uuid) -> Result<Account, Fault> {
+        let account = accounts::by_id(&mut self.transaction, id).await?.filter(|account| account.deleted_at.is_none());
+        let account = account.ok_or_else(|| Fault::Unknown(format!("there is no account {id}")))?;
+        if let Power::Account(actor) = &self.power {
+            actor.rights.may_act_on(&account.rights)?;
+            actor.rights.may_admit(&actor.tenants, &account.tenants)?;
+        }
+        Ok(account)
     }
 }
 
 /// A name that people read: something in it, not too long, nothing that cannot be seen.
-fn readable(what: &str, text: &str) -> Result<String, Fault> {
+pub(crate) fn readable(what: &str, text: &str) -> Result<String, Fault> {
     let fits = !text.is_empty() && text.len() <= 200 && text.trim() == text && !text.chars().any(char::is_control);
     if fits {
         Ok(text.to_owned())

@@ -62,13 +62,8 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
     let app = app(config)?;
     let authority = authority(config)?;
     let declared = manifest(&config.manifest)?;
-    let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
-    let own = match config.strategy {
-        Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
-        Strategy::None | Strategy::PlatformHub => Manifest::default(),
-    };
     let name = config.manifest.path().display().to_string();
-    let mut catalog = Catalog::resolve_beside(&own, &declared).map_err(|error| BootError(error.in_file(&name)))?;
+    let mut catalog = resolve(config, &declared)?;
     let primary = open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let replica =
         config.database_read_url.as_deref().map(|url| open(("DATABASE_READ_URL", url), &config.database, &catalog)).transpose()?;
@@ -139,10 +134,25 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     Ok(hub)
 }
 
-/// Reads and resolves the manifest by itself.
-pub fn catalog(manifest: &ManifestPath) -> Result<Catalog, BootError> {
-    let name = manifest.path().display().to_string();
-    Catalog::resolve(&self::manifest(manifest)?).map_err(|error| BootError(error.in_file(&name)))
+/// The resources that a process with this configuration serves. A manifest that is missing is a fault wherever it was looked for, but
+/// on a hub, which has resources of its own.
+pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
+    let declared = match config.strategy {
+        Strategy::LocalProvider => manifest(&config.manifest)?,
+        Strategy::None | Strategy::PlatformHub => manifest(&ManifestPath::Named(config.manifest.path().clone()))?,
+    };
+    resolve(config, &declared)
+}
+
+/// Resolves a manifest, on a hub together with the one of its own records.
+fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, BootError> {
+    let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
+    let own = match config.strategy {
+        Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
+        Strategy::None | Strategy::PlatformHub => Manifest::default(),
+    };
+    let name = config.manifest.path().display().to_string();
+    Catalog::resolve_beside(&own, declared).map_err(|error| BootError(error.in_file(&name)))
 }
 
 fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {

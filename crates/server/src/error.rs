@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
+use identity::account::rights::RightsFault;
 use query::error::Fault;
 use serde::Serialize;
 
@@ -34,6 +35,16 @@ pub enum Problem {
     BrokenBody,
     /// The address or a header is not what the endpoint reads.
     Malformed(&'static str),
+    /// The input of an operation has faults.
+    Input(Vec<InputFault>),
+    /// The caller may, but lacks this permission for a part of it.
+    Lacking(&'static str),
+    /// The change would give or take what nobody may.
+    Rights(RightsFault),
+    /// What would be made exists already.
+    Exists(String),
+    /// Too many passwords are being hashed.
+    Busy,
     /// A GraphQL request that cannot be answered, and why.
     Graphql(Refusal, String),
     /// The hub is out of reach, so that nobody can be known.
@@ -42,6 +53,17 @@ pub enum Problem {
     Store(store::Error),
     /// A fault of ours.
     Internal,
+}
+
+/// One fault of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFault {
+    /// What kind of fault.
+    pub code: &'static str,
+    /// A JSON Pointer into what was sent.
+    pub path: String,
+    /// What was found and what is accepted.
+    pub message: String,
 }
 
 /// Why a GraphQL request, or a part of one, is refused.
@@ -96,7 +118,7 @@ pub(crate) struct Told {
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-/// Every problem there is, for the descriptions.
+/// Every problem that reading has, for the descriptions.
 pub(crate) fn told() -> Vec<Told> {
     let fault = query::error::Error { faults: Vec::new() };
     let unavailable = store::Error::Unavailable(String::new());
@@ -117,22 +139,26 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::Timeout),
     ];
-    let told = |problem: &Problem| {
-        let Face { status, code, title, .. } = problem.face();
-        let header = problem.header(status).map(|(name, _)| match name {
-            ALLOW => ("Allow", "The method that is meant"),
-            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
-            _ => ("Retry-After", "Seconds to wait before trying again"),
-        });
-        Told { status: status.as_u16(), code, title, header }
-    };
-    every.iter().map(told).collect()
+    every.iter().map(Problem::told).collect()
+}
+
+/// Every problem that only the operations of administration have.
+pub(crate) fn told_of_operations() -> Vec<Told> {
+    let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
+    let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
+    others.iter().chain(&rights).map(Problem::told).collect()
 }
 
 /// What the client has is what there is.
 pub(crate) fn not_modified() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response
+}
+
+/// Says that something was made.
+pub(crate) fn created(mut response: Response<Body>) -> Response<Body> {
+    *response.status_mut() = StatusCode::CREATED;
     response
 }
 
@@ -162,6 +188,12 @@ impl<'p> From<&'p Fault> for WireFault<'p> {
     }
 }
 
+impl<'p> From<&'p InputFault> for WireFault<'p> {
+    fn from(fault: &'p InputFault) -> Self {
+        WireFault { code: fault.code, path: &fault.path, message: &fault.message }
+    }
+}
+
 /// How a problem is told.
 struct Face {
     status: StatusCode,
@@ -171,16 +203,35 @@ struct Face {
 }
 
 impl Problem {
+    fn told(&self) -> Told {
+        let Face { status, code, title, .. } = self.face();
+        let header = self.header(status).map(|(name, _)| match name {
+            ALLOW => ("Allow", "The method that is meant"),
+            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
+            _ => ("Retry-After", "Seconds to wait before trying again"),
+        });
+        Told { status: status.as_u16(), code, title, header }
+    }
+
     fn face(&self) -> Face {
         let face = |status, code, title, detail: &str| Face { status, code, title, detail: detail.to_owned() };
         match self {
             Problem::Statement(error) => {
-                let count = error.faults.len();
-                let detail = match error.faults.first() {
-                    Some(fault) if count == 1 => fault.message.clone(),
-                    _ => format!("the statement has {count} faults; each is listed in `errors`"),
-                };
+                let detail = counted("statement", error.faults.iter().map(|fault| fault.message.as_str()));
                 face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+            }
+            Problem::Input(faults) => {
+                let detail = counted("input", faults.iter().map(|fault| fault.message.as_str()));
+                face(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
+            }
+            Problem::Lacking(permission) => {
+                face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
+            }
+            Problem::Rights(fault) => face(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
+            Problem::Exists(detail) => face(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
+            Problem::Busy => {
+                let detail = "too many passwords are being hashed; try again shortly";
+                face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
             }
             Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
             Problem::Unauthenticated => {
@@ -245,7 +296,7 @@ impl Problem {
     /// The same object as GraphQL carries it: the message, and the problem for `extensions`.
     pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
         let (_, mut wire) = self.wire();
-        if let Problem::Statement(_) = self {
+        if let Problem::Statement(_) | Problem::Input(_) = self {
             wire.code = "BAD_REQUEST";
         }
         (wire.detail.clone(), wire)
@@ -281,6 +332,7 @@ impl Problem {
             code,
             errors: match self {
                 Problem::Statement(error) => Some(error.faults.iter().map(WireFault::from).collect()),
+                Problem::Input(faults) => Some(faults.iter().map(WireFault::from).collect()),
                 _ => None,
             },
         };
@@ -307,6 +359,22 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         self.response()
+    }
+}
+
+/// The one fault, or how many there are.
+fn counted<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
+    match (messages.len(), messages.next()) {
+        (1, Some(message)) => message.to_owned(),
+        (count, _) => format!("the {what} has {count} faults; each is listed in `errors`"),
+    }
+}
+
+fn rights_code(fault: RightsFault) -> &'static str {
+    match fault {
+        RightsFault::NotHeld => "NOT_HELD",
+        RightsFault::LastAdministrator => "LAST_ADMINISTRATOR",
+        RightsFault::BuiltIn => "BUILT_IN_ROLE",
     }
 }
 

@@ -9,6 +9,7 @@ mod execute;
 mod failure;
 mod http;
 mod limits;
+mod mutations;
 mod schema;
 mod selection;
 mod shape;
@@ -21,6 +22,7 @@ use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 
 use crate::config::Introspection;
+use crate::operations::Operation;
 use crate::refusal::BootError;
 
 pub(crate) use http::routes;
@@ -34,6 +36,7 @@ pub struct Engine {
     schema: Valid<Schema>,
     implementers: apollo_compiler::collections::HashMap<apollo_compiler::Name, Implementers>,
     roots: HashMap<String, (ResourceId, Question)>,
+    mutations: HashMap<String, &'static Operation>,
     documents: Documents,
     introspection: Introspection,
 }
@@ -54,7 +57,14 @@ impl Engine {
         let schema = Schema::parse_and_validate(declared.sdl, "schema.graphql")
             .map_err(|invalid| BootError(format!("the GraphQL schema of this manifest is not valid: {}", invalid.errors)))?;
         let implementers = schema.implementers_map();
-        Ok(Engine { schema, implementers, roots: declared.roots, documents: Documents::new(), introspection })
+        Ok(Engine {
+            schema,
+            implementers,
+            roots: declared.roots,
+            mutations: declared.mutations,
+            documents: Documents::new(),
+            introspection,
+        })
     }
 }
 

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Response};
+use axum::http::{Extensions, HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
 use identity::grant::standing;
@@ -49,6 +49,7 @@ use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
 use crate::error::oauth::Fault;
+use crate::sender;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
@@ -90,7 +91,7 @@ impl Hub {
         })))
     }
 
-    fn issuer(&self) -> &str {
+    pub(crate) fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
@@ -102,21 +103,11 @@ impl Hub {
         &self.0.keys
     }
 
-    fn hasher(&self) -> &Hasher {
+    pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
     }
 
-    fn feed(&self) -> &Feed {
-        &self.0.feed
-    }
-
-    /// Ends what would go on for ever, since the process is about to end.
-    pub(crate) fn retire(&self) {
-        self.feed().retire();
-    }
-
-    fn proxies(&self) -> &Proxies {
-        &self.0.proxies
+use axum::http::{Extensions, HeaderMap, Response};
     }
 
     /// Verifies a token of ours of one kind.

@@ -19,6 +19,7 @@ mod key_pair;
 pub mod listen;
 pub mod metrics;
 pub mod openapi;
+mod operations;
 mod pages;
 pub mod refusal;
 pub mod rest;

@@ -1,5 +1,7 @@
 //! OpenAPI 3.1 of everything this process serves, made once from the catalog: `GET /api/openapi.json`.
 
+mod oauth;
+mod operations;
 mod paths;
 mod problems;
 
@@ -9,6 +11,7 @@ use query::describe::json_schema;
 use query::json::Json;
 use query::object;
 
+use crate::operations::describe;
 use crate::tagged::Tagged;
 
 /// Where schemas stand in the document.
@@ -16,12 +19,30 @@ const SCHEMAS: &str = "#/components/schemas/";
 const ABOUT: &str = "The declared resources, asked by Query Statements. An address that takes another method answers 405 with `Allow`; \
     one that leads nowhere answers 404. Errors are `application/problem+json`.";
 
+/// The names of the two ways in: an account by its token, a client by its secret.
+const BEARER: &str = "bearer";
+const CLIENT: &str = "client";
+
 /// The whole document.
 pub fn document(catalog: &Catalog) -> Json {
     let definitions = json_schema::definitions(catalog, SCHEMAS);
+    let serving = Serving::of(catalog);
     let paths = paths::paths(catalog, &definitions.resources);
     let mut schemas = definitions.entries;
-    schemas.push(("Problem".to_owned(), problems::schema()));
+    schemas.push(("Problem".to_owned(), problems::schema(serving)));
+    schemas.extend(describe::schemas(catalog, SCHEMAS));
+    let mut components = Vec::new();
+    if serving == Serving::Hub {
+        schemas.extend(oauth::schemas());
+        components.push(("securitySchemes".to_owned(), security_schemes()));
+    }
+    components.insert(0, ("schemas".to_owned(), Json::Object(schemas)));
+    components.push(("responses".to_owned(), problems::responses(serving)));
+    let request_id = object! {
+        "description" => "The request's id, as the log has it",
+        "schema" => object! { "type" => "string" },
+    };
+    components.push(("headers".to_owned(), object! { "RequestId" => request_id }));
     object! {
         "openapi" => "3.1.0",
         "info" => object! {
@@ -33,16 +54,29 @@ pub fn document(catalog: &Catalog) -> Json {
         "servers" => [object! { "url" => "/" }],
         "tags" => paths::tags(catalog),
         "paths" => paths,
-        "components" => object! {
-            "schemas" => schemas,
-            "responses" => problems::responses(),
-            "headers" => object! {
-                "RequestId" => object! {
-                    "description" => "The request's id, as the log has it",
-                    "schema" => object! { "type" => "string" },
-                },
-            },
-        },
+        "components" => components,
+    }
+}
+
+/// What the process is that the document describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Serving {
+    /// The declared resources alone.
+    Resources,
+    /// A hub: its own records, its administration and its OAuth endpoints too.
+    Hub,
+}
+
+impl Serving {
+    fn of(catalog: &Catalog) -> Self {
+        if describe::is_hub(catalog) { Serving::Hub } else { Serving::Resources }
+    }
+}
+
+fn security_schemes() -> Json {
+    object! {
+        BEARER => object! { "type" => "http", "scheme" => "bearer", "bearerFormat" => "JWT", "description" => "An access token of this hub" },
+        CLIENT => object! { "type" => "http", "scheme" => "basic", "description" => "A client's id and secret, both form-encoded" },
     }
 }
 

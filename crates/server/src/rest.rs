@@ -14,17 +14,21 @@ use query::plan::Operation;
 use query::policy::{Entrance, Viewer};
 
 use crate::boot::Service;
-use crate::error::{NOWHERE, Problem};
+use crate::error::oauth::json_no_store;
+use crate::error::{self, NOWHERE, Problem};
+use crate::operations::{self, Errand, Sent, Target};
 use crate::{ask, body, explain};
 
 pub(crate) use key::key_parts;
 
 /// The addresses of the declared resources.
 pub(crate) fn routes() -> Router<Service> {
-    Router::new().route("/api/{context}/{plural}/{operation}", any(operation)).route("/api/{context}/{plural}/find/{id}", any(operation))
+    Router::new()
+        .route("/api/{context}/{plural}/{operation}", any(operation))
+        .route("/api/{context}/{plural}/{operation}/{id}", any(operation))
 }
 
-/// `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/find/{id}`. The segments are read from the address
+/// `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. The segments are read from the address
 /// itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
 async fn operation(State(service): State<Service>, request: Request) -> Response<Body> {
     let path = request.uri().path().to_owned();
@@ -35,6 +39,8 @@ async fn operation(State(service): State<Service>, request: Request) -> Response
         [_, _, "find"] => Asked::Rows(Operation::Find, None),
         [_, _, "find", id] => Asked::Rows(Operation::Find, Some(id.to_owned())),
         [_, _, "explain"] => Asked::Explain,
+        [_, _, end] => Asked::Change(Target::New, end.to_owned(), String::new()),
+        [_, _, end, id] => Asked::Change(Target::ById, end.to_owned(), id.to_owned()),
         _ => return NOWHERE.response(),
     };
     let (Ok(context), Ok(plural)) = (percent_decode_str(segments[0]).decode_utf8(), percent_decode_str(segments[1]).decode_utf8()) else {
@@ -47,15 +53,25 @@ async fn operation(State(service): State<Service>, request: Request) -> Response
 enum Asked {
     Rows(Operation, Option<String>),
     Explain,
+    /// An operation of administration: the end of its address, and the id.
+    Change(Target, String, String),
 }
 
 impl Asked {
     async fn answer(self, service: &Service, (context, plural): (&str, &str), request: Request) -> Result<Response<Body>, Problem> {
         let resource = service.catalog.by_path(context, plural).ok_or(NOWHERE)?;
+        let change = match &self {
+            Asked::Change(target, end, _) => Some(operations::at(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
+            Asked::Rows(..) | Asked::Explain => None,
+        };
         if request.method() != Method::POST {
             return Err(Problem::MethodNotAllowed("POST"));
         }
         let caller = service.gate.caller(request.headers()).await?;
+        if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
+            let errand = Errand::enter(service, &caller, operation)?;
+            return changed(service, errand, id, request).await;
+        }
         let viewer = caller.viewer();
         // Permission is decided before the statement is looked at.
         let entrance = ask::enter(service, resource, &caller)?;
@@ -66,9 +82,21 @@ impl Asked {
                 }
                 Box::pin(explain::answer(service, entrance, viewer, request)).await
             }
+            Asked::Change(..) => Err(NOWHERE),
             Asked::Rows(operation, id) => rows(service, entrance, viewer, (operation, id), request).await,
         }
     }
+}
+
+/// Carries out an operation of administration. Nobody keeps the answer: there may be a secret in it.
+async fn changed(service: &Service, errand: Errand<'_>, id: &str, request: Request) -> Result<Response<Body>, Problem> {
+    let (head, body) = request.into_parts();
+    let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
+    let bytes = body::json(&head.headers, body).await?;
+    let id = key_parts(id, 1).concat();
+    let makes = errand.makes();
+    let response = json_no_store(errand.run(Sent::body(&id, &bytes)?, &address).await?);
+    Ok(if makes { error::created(response) } else { response })
 }
 
 async fn rows(

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use axum::http::header::{ACCEPT, AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
 use identity::origin::{Provenance, provenance};
 use store::events::Occasion;
@@ -26,8 +26,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn of(proxies: &Proxies, head: axum::http::request::Parts) -> Self {
-        let peer = head.extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
-        let address = network(proxies.client(peer, &head.headers));
+        let address = address(proxies, &head.headers, &head.extensions);
         Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address }
     }
 
@@ -91,6 +90,12 @@ impl Sender {
 /// Whether a page is wanted rather than JSON.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.to_ascii_lowercase().contains("text/html"))
+}
+
+/// Where a request came from, as it is counted and noted.
+pub(crate) fn address(proxies: &Proxies, headers: &HeaderMap, extensions: &Extensions) -> String {
+    let peer = extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
+    network(proxies.client(peer, headers))
 }
 
 /// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.

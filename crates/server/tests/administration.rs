@@ -1,22 +1,23 @@
 //! What an account may change of others, and what it may not, whoever asks and however.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use identity::account::{AccountKind, Rights};
+use identity::account::AccountKind;
 use identity::link::LinkPurpose;
 use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
-use peristyle::administration::{AccountChange, Actor, Administration, Fault, NewAccount};
-use serde_json::json;
+use peristyle::administration::{AccountChange, Actor, Administration, Fault, NewAccount, RoleChange, Which};
 use store::events::Occasion;
 use store::records::Records;
 use store::{Database, DatabaseSettings, accounts};
-use uuid::Uuid;
 
 fn named(name: &str, roles: &[&str]) -> NewAccount {
     NewAccount {
         kind: AccountKind::User,
+        code: None,
         username: Some(name.to_owned()),
         email: None,
+        tags: Vec::new(),
+        scopes: Vec::new(),
         roles: roles.iter().map(|role| (*role).to_owned()).collect(),
         tenants: Vec::new(),
         meta: serde_json::Map::new(),
@@ -24,7 +25,11 @@ fn named(name: &str, roles: &[&str]) -> NewAccount {
     }
 }
 
-fn on<'a>(records: &'a Records, actor: &'a Actor) -> Administration<'a> {
+fn holding(names: &[&str]) -> RoleChange {
+    RoleChange { permissions: Some(names.iter().map(|name| (*name).to_owned()).collect()), ..RoleChange::default() }
+}
+
+fn on(records: &Records, actor: Actor) -> Administration<'_> {
     Administration { records, actor, occasion: Occasion { now: Moment::from_unix(1_800_000_000), address: None } }
 }
 
@@ -34,16 +39,24 @@ async fn nobody_grants_or_takes_over_what_they_do_not_hold() {
     let database = Database::open("sqlite::memory:", &DatabaseSettings::default()).expect("a database");
     let records = Records::of(&database).expect("records");
     records.migrate().await.expect("steps");
-    let operator = on(&records, &Actor::CommandLine);
+    let operator = on(&records, Actor::CommandLine);
     let root = operator.create_account(named("root", &["administrator"])).await.expect("an account");
-    operator.create_role("clerk", &["shop.order.get".to_owned()]).await.expect("a role");
-    operator.create_role("boss", &["shop.order.delete".to_owned()]).await.expect("a role");
+    operator.create_role("clerk", holding(&["shop.order.get"])).await.expect("a role");
+    operator.create_role("boss", holding(&["shop.order.delete"])).await.expect("a role");
     let boss = operator.create_account(named("boss", &["boss"])).await.expect("an account");
 
-    let held = ["iam.account.create", "iam.account.update", "iam.account.delete", "iam.role.create", "iam.role.update", "shop.order.get"];
-    let rights = Rights::from_json(&json!({ "all": held })).expect("rights");
-    let actor = Actor::Account { id: Uuid::from_u128(7), rights };
-    let desk = on(&records, &actor);
+    let held = [
+        "iam.account.create",
+        "iam.account.update",
+        "iam.account.delete",
+        "iam.session.delete",
+        "iam.role.create",
+        "iam.role.update",
+        "shop.order.get",
+    ];
+    operator.create_role("keeper", holding(&held)).await.expect("a role");
+    let keeper = operator.create_account(named("keeper", &["keeper"])).await.expect("an account");
+    let desk = on(&records, Actor::Account(keeper.id));
     let clerk = desk.create_account(named("clerk", &["clerk"])).await.expect("what is held can be given");
     for role in ["administrator", "boss"] {
         assert!(matches!(desk.create_account(named("x", &[role])).await, Err(Fault::Rights(_))), "{role}");
@@ -59,10 +72,19 @@ async fn nobody_grants_or_takes_over_what_they_do_not_hold() {
         assert!(matches!(desk.end_sessions_of(account).await, Err(Fault::Rights(_))));
     }
     desk.set_password(clerk.id, &hash).await.expect("who holds less can be helped");
-    assert!(matches!(desk.create_role("new", &["shop.order.delete".to_owned()]).await, Err(Fault::Rights(_))));
-    let more = ["shop.order.get".to_owned(), "shop.order.delete".to_owned()];
-    assert!(matches!(desk.update_role("clerk", None, Some(&more)).await, Err(Fault::Rights(_))));
-    assert!(matches!(desk.update_role("boss", None, Some(&[])).await, Err(Fault::Rights(_))), "nor taken away");
-    assert!(matches!(desk.remove_role("clerk").await, Err(Fault::Forbidden("iam.role.delete"))));
+    assert!(matches!(desk.create_role("new", holding(&["shop.order.delete"])).await, Err(Fault::Rights(_))));
+    let more = holding(&["shop.order.get", "shop.order.delete"]);
+    assert!(matches!(desk.update_role(Which::Name("clerk"), more).await, Err(Fault::Rights(_))));
+    assert!(matches!(desk.update_role(Which::Name("boss"), holding(&[])).await, Err(Fault::Rights(_))), "nor taken away");
+    assert!(matches!(desk.remove_role(Which::Name("clerk")).await, Err(Fault::Forbidden("iam.role.delete"))));
     assert!(matches!(desk.create_tenant(None, "north", "North").await, Err(Fault::Forbidden("iam.tenant.create"))));
+
+    // What was held a moment ago does not count.
+    operator
+        .update_account(keeper.id, AccountChange { roles: Some(vec!["clerk".to_owned()]), ..AccountChange::default() })
+        .await
+        .expect("less");
+    assert!(matches!(desk.create_account(named("y", &[])).await, Err(Fault::Forbidden("iam.account.create"))));
+    operator.remove_account(keeper.id).await.expect("gone");
+    assert!(matches!(desk.remove_account(clerk.id).await, Err(Fault::Forbidden("iam.account.delete"))));
 }

@@ -7,6 +7,8 @@ use uuid::Uuid;
 use crate::Error;
 use crate::records::{Bind, Row, Run, Transaction};
 
+pub use identity::grant::Admission;
+
 /// An app: what people sign in to. Several clients may belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
@@ -29,15 +31,6 @@ pub enum Access {
     Open,
     /// The accounts that are listed.
     Closed,
-}
-
-/// Whether a grant may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// It may, and the use was noted.
-    Admitted,
-    /// The app is closed, and the account not listed.
-    Refused,
 }
 
 fn read(row: &Row) -> Result<App, Error> {
@@ -97,11 +90,18 @@ pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }
 
-/// Lists an account for an app. The id is for the row, should there be none yet.
-pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<(), Error> {
+/// Lists an account for an app. The id is for the row, should there be none yet; whether it was needed is the answer.
+pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<bool, Error> {
     const SQL: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, created_at) VALUES ($1, $2, $3, $4) \
-                       ON CONFLICT (app_id, account_id) DO NOTHING";
-    on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await.map(drop)
+                       ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id";
+    let listed = on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await?;
+    Ok(!listed.is_empty())
+}
+
+/// The app and the account of a row of a list.
+pub async fn listing(on: impl Run, id: Uuid) -> Result<Option<(Uuid, Uuid)>, Error> {
+    let row = on.row("SELECT app_id, account_id FROM peristyle.app_account WHERE id = $1", &[Bind::Id(id)]).await?;
+    row.map(|row| Ok((row.id(0)?, row.id(1)?))).transpose()
 }
 
 /// Takes an account off an app's list.

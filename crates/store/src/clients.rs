@@ -15,6 +15,9 @@ macro_rules! client_columns {
 }
 pub(crate) use client_columns;
 
+/// How many they are.
+pub(crate) const WIDTH: usize = 11;
+
 /// Reads a client from the columns that begin here.
 pub(crate) fn read(row: &Row, from: usize) -> Result<Client, Error> {
     let previous = match (row.is_null(from + 3), row.maybe_moment(from + 4)?) {

@@ -7,7 +7,7 @@ use identity::client::{Client, ClientId, GrantType};
 use identity::event::Event;
 use identity::grant::refresh_token::Rotation;
 use identity::grant::sealed::Sealed;
-use identity::grant::{Beginning, Family, RefreshRecord, RefreshState};
+use identity::grant::{Admission, Beginning, Family, RefreshRecord, RefreshState};
 use identity::opaque::{Digest, purpose};
 use identity::scope::Scope;
 use query::sql::Dialect;
@@ -55,6 +55,8 @@ pub struct Found {
     pub family: Family,
     /// The family's account.
     pub account: Account,
+    /// Whether the client's app is open to it.
+    pub admission: Admission,
 }
 
 /// What became of a rotation.
@@ -144,14 +146,16 @@ pub async fn presented(records: &Records, client: &str, token: &Digest<purpose::
         account_columns!(),
         ", ",
         client_columns!(),
-        " FROM peristyle.client c LEFT JOIN (peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id \
+        ", (SELECT 1 FROM peristyle.app p WHERE p.id = c.app_id AND p.is_closed AND NOT EXISTS (SELECT 1 FROM peristyle.app_account m \
+         WHERE m.app_id = p.id AND m.account_id = f.account_id)) FROM peristyle.client c LEFT JOIN (peristyle.refresh_token t JOIN peristyle.family f ON f.id = t.family_id \
          JOIN peristyle.account a ON a.id = f.account_id) ON t.hash = $2 WHERE c.id = $1"
     );
     if ClientId::parse(client).is_err() {
         return Ok(None);
     }
     let Some(row) = records.row(SQL, &[Bind::Text(client), Bind::digest(token)]).await? else { return Ok(None) };
-    let client = clients::read(&row, 3 + WIDTH + accounts::WIDTH)?;
+    let (after_family, after_account) = (3 + WIDTH, 3 + WIDTH + accounts::WIDTH);
+    let client = clients::read(&row, after_account)?;
     if row.is_null(0) {
         return Ok(Some(Presented { client, found: None }));
     }
@@ -163,7 +167,8 @@ pub async fn presented(records: &Records, client: &str, token: &Digest<purpose::
         _ => RefreshState::Live,
     };
     let record = RefreshRecord { digest: *token, family: family.id, expires_at: row.moment(0)?, state };
-    Ok(Some(Presented { client, found: Some(Found { record, family, account: accounts::read(&row, 3 + WIDTH)? }) }))
+    let admission = if row.is_null(after_account + clients::WIDTH) { Admission::Admitted } else { Admission::Refused };
+    Ok(Some(Presented { client, found: Some(Found { record, family, account: accounts::read(&row, after_family)?, admission }) }))
 }
 
 /// Trades a refresh token for its one successor: of any number of requests, in any number of processes, one gets `Done`.

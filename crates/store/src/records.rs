@@ -56,6 +56,11 @@ impl Records {
         migrate::migrate(self).await
     }
 
+    /// Whether [`Records::migrate`] has something to do.
+    pub async fn is_pending(&self) -> Result<bool, Error> {
+        migrate::is_pending(self).await
+    }
+
     /// Runs one statement that counts by itself.
     pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         match &self.0 {

@@ -88,6 +88,12 @@ pub async fn load(records: &Records, id: Uuid, now: Moment) -> Result<Option<(Se
     Ok(Some((session, account)))
 }
 
+/// Whose live session this is.
+pub async fn owner(on: impl Run, id: Uuid, now: Moment) -> Result<Option<Uuid>, Error> {
+    const SQL: &str = "SELECT account_id FROM peristyle.session WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";
+    on.row(SQL, &[Bind::Id(id), Bind::moment(now)]).await?.map(|row| row.id(0)).transpose()
+}
+
 /// The live sessions of an account, the one used last first.
 pub async fn of_account(on: impl Run, account: Uuid, now: Moment) -> Result<Vec<Seen>, Error> {
     const SQL: &str = concat!(

@@ -6,11 +6,13 @@ use std::fmt;
 const LONGEST: usize = 128;
 
 /// The permissions of the hub's own records.
-const BUILT_IN: [(&str, &[&str]); 7] = [
+const BUILT_IN: [(&str, &[&str]); 9] = [
     ("iam.account", &["get", "create", "update", "delete"]),
     ("iam.role", &["get", "create", "update", "delete"]),
     ("iam.permission", &["get"]),
     ("iam.tenant", &["get", "create", "update", "delete"]),
+    ("iam.session", &["get", "delete"]),
+    ("iam.event", &["get"]),
     ("oAuth.client", &["get", "create", "update", "delete"]),
     ("hub.app", &["get", "create", "update", "delete"]),
     ("hub.appAccount", &["get", "create", "update", "delete"]),

@@ -134,6 +134,13 @@ impl Rights {
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
+    /// Belonging to a tenant shows what is its own, so nobody lets others into one, or takes over an account of one, that they do not
+    /// belong to themselves; but for those who look after tenants.
+    pub fn may_admit(&self, own: &[Uuid], tenants: &[Uuid]) -> Result<(), RightsFault> {
+        let held = self.hold("iam.tenant.update") || tenants.iter().all(|tenant| own.contains(tenant));
+        held.then_some(()).ok_or(RightsFault::NotHeld)
+    }
+
     /// Whoever sets the password of an account, signs in as it or takes its roles away must hold all that it holds; else setting an
     /// administrator's password would be a way to become one.
     pub fn may_act_on(&self, other: &Rights) -> Result<(), RightsFault> {

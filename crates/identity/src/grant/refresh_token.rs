@@ -7,7 +7,7 @@ use crate::account::Account;
 use crate::client::{Authenticated, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::sealed::Sealed;
-use crate::grant::{Family, Issue, RefreshRecord, RefreshState};
+use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshState};
 use crate::moment::Moment;
 use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
@@ -38,6 +38,8 @@ pub struct Found<'a> {
     pub family: &'a Family,
     /// The account the family names, if it exists.
     pub account: Option<&'a Account>,
+    /// Whether the client's app is open to that account today.
+    pub admission: Admission,
 }
 
 /// What a rotation is made with.
@@ -83,14 +85,14 @@ pub struct Rotation {
 
 /// Decides. A stranger's client learns nothing and breaks nothing; an ended family gives nothing.
 pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, now: Moment) -> Outcome {
-    let Some(Found { record, family, account }) = found else { return Outcome::Refused(UNKNOWN) };
+    let Some(Found { record, family, account, admission }) = found else { return Outcome::Refused(UNKNOWN) };
     let client = presented.client.client();
     let belongs = client.grants.contains(&GrantType::RefreshToken)
         && family.client == client.id
         && record.family == family.id
         && record.digest == presented.token.digest();
     let open = family.ended_at.is_none() && account.is_some_and(|account| account.id == family.account && account.may_sign_in());
-    if !belongs || !open {
+    if !belongs || !open || admission == Admission::Refused {
         return Outcome::Refused(UNKNOWN);
     }
     let issue = |scope: Option<Scope>, refresh: RefreshToken| Issue {

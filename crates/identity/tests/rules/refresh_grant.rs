@@ -5,7 +5,7 @@ use identity::client::{Client, ClientId};
 use identity::error::ErrorCode;
 use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide};
 use identity::grant::sealed::Sealed;
-use identity::grant::{Family, RefreshRecord, RefreshState};
+use identity::grant::{Admission, Family, RefreshRecord, RefreshState};
 use identity::moment::Moment;
 use identity::opaque::RefreshToken;
 use identity::scope::Scope;
@@ -35,13 +35,23 @@ struct Try {
     record: RefreshRecord,
     family: Family,
     account: Option<Account>,
+    admission: Admission,
     now: Moment,
 }
 
 impl Try {
     fn good() -> Self {
         let record = RefreshRecord { digest: refresh().digest(), family: FAMILY, expires_at: seconds(1_000), state: RefreshState::Live };
-        Try { client: client(), token: refresh(), scope: None, record, family: family(), account: Some(ana()), now: NOW }
+        Try {
+            client: client(),
+            token: refresh(),
+            scope: None,
+            record,
+            family: family(),
+            account: Some(ana()),
+            admission: Admission::Admitted,
+            now: NOW,
+        }
     }
 
     /// The same token again, after it was rotated at `NOW`.
@@ -53,7 +63,7 @@ impl Try {
     fn outcome(&self) -> Outcome {
         let scope = self.scope.and_then(Scope::parse);
         let presented = Presented { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
-        let found = Found { record: &self.record, family: &self.family, account: self.account.as_ref() };
+        let found = Found { record: &self.record, family: &self.family, account: self.account.as_ref(), admission: self.admission };
         // Another successor each time: only the first may ever be seen.
         decide(presented, Some(found), Fresh { successor: successor(), nonce: [1; 12] }, self.now)
     }
@@ -91,7 +101,7 @@ fn a_repeat_within_ten_seconds_gets_the_same_successor() {
     for later in [-5, 0, 1, 10] {
         let mut again = Try::again(seconds(later));
         let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
-        let found = Found { record: &again.record, family: &again.family, account: again.account.as_ref() };
+        let found = Found { record: &again.record, family: &again.family, account: again.account.as_ref(), admission: again.admission };
         let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
         let Outcome::Repeat(issue) = decide(presented, Some(found), fresh, again.now) else { panic!("a repeat after {later} s") };
         assert_eq!(issue.refresh_token().expose(), successor().expose());
@@ -122,6 +132,7 @@ fn an_ended_family_and_a_closed_account_get_nothing() {
     let ended = Family { ended_at: Some(NOW), ..family() };
     assert_eq!(Try { family: ended.clone(), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
     assert_eq!(Try { family: ended, ..Try::again(NOW) }.refused(), ErrorCode::InvalidGrant, "not even the retry of a moment ago");
+    assert_eq!(Try { admission: Admission::Refused, ..Try::good() }.refused(), ErrorCode::InvalidGrant);
     assert_eq!(Try { account: None, ..Try::good() }.refused(), ErrorCode::InvalidGrant);
     assert_eq!(Try { account: Some(Account { is_active: false, ..ana() }), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
     assert_eq!(Try { token: successor(), ..Try::good() }.refused(), ErrorCode::InvalidGrant, "a row of another token");

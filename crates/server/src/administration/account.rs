@@ -1,5 +1,7 @@
 //! Accounts: made, changed, removed, given a password or a link that sets one.
 
+use std::collections::BTreeSet;
+
 use identity::account::rights::keep_an_administrator;
 use identity::account::{Account, AccountKind, Names, Rights};
 use identity::event::{Change, Record};
@@ -8,7 +10,6 @@ use identity::opaque::LinkToken;
 use identity::password::PasswordHash;
 use identity::session::Ending;
 use serde_json::{Map, Value};
-use store::records::Transaction;
 use store::rights::{self, Concerned};
 use store::roles::RoleRecord;
 use store::tenants::Tenant;
@@ -17,18 +18,30 @@ use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault};
+use super::{Administration, Fault, Work, readable};
+
+/// How deep `meta` may nest, and how many bytes of JSON it may be: every token that is checked reads it.
+const DEEPEST_META: usize = 8;
+const MOST_META_BYTES: usize = 16 * 1024;
+
+const TAKEN: &str = "an account with this username, email or code";
 
 /// An account to make.
 #[derive(Clone, Debug)]
 pub struct NewAccount {
     /// What kind.
     pub kind: AccountKind,
+    /// `code`; without one it is the username, or else the email.
+    pub code: Option<String>,
     /// `username`
     pub username: Option<String>,
     /// `email`
     pub email: Option<String>,
-    /// Names of roles.
+    /// `tags`
+    pub tags: Vec<String>,
+    /// `scopes`
+    pub scopes: Vec<String>,
+    /// Names or ids of roles.
     pub roles: Vec<String>,
     /// Ids of tenants; one that is not there yet is made.
     pub tenants: Vec<Uuid>,
@@ -41,13 +54,19 @@ pub struct NewAccount {
 /// What to change of an account; what is `None` stays.
 #[derive(Clone, Debug, Default)]
 pub struct AccountChange {
+    /// `code`; without one it follows the username it was made of.
+    pub code: Option<String>,
     /// `username`
     pub username: Option<String>,
     /// `email`
     pub email: Option<String>,
     /// `isActive`
     pub active: Option<bool>,
-    /// Names of roles, in place of those it has.
+    /// `tags`, in place of those it has.
+    pub tags: Option<Vec<String>>,
+    /// `scopes`, in place of those it has.
+    pub scopes: Option<Vec<String>>,
+    /// Names or ids of roles, in place of those it has.
     pub roles: Option<Vec<String>>,
     /// Ids of tenants, in place of those it has.
     pub tenants: Option<Vec<Uuid>>,
@@ -58,19 +77,21 @@ pub struct AccountChange {
 impl Administration<'_> {
     /// Makes an account.
     pub async fn create_account(&self, new: NewAccount) -> Result<Account, Fault> {
-        self.need("iam.account.create")?;
+        let mut work = self.begin("iam.account.create").await?;
         let names = Names::check(new.username.as_deref(), new.email.as_deref()).map_err(Fault::invalid)?;
         let code = names.username.clone().or_else(|| names.email.clone());
+        let code = code.ok_or_else(|| Fault::Invalid("an account needs a username or an email".to_owned()))?;
+        check_meta(&new.meta).map_err(Fault::invalid)?;
         let now = self.occasion.now;
         let account = Account {
             id: chance::id(),
             kind: new.kind,
-            code: code.ok_or_else(|| Fault::Invalid("an account needs a username or an email".to_owned()))?,
+            code: new.code.map_or(Ok(code), |code| readable("an account's code", &code))?,
             email: names.email,
             username: names.username,
             is_active: true,
-            tags: Vec::new(),
-            scopes: Vec::new(),
+            tags: readable_all("a tag of an account", &new.tags)?,
+            scopes: readable_all("a scope of an account", &new.scopes)?,
             rights: Rights::none(),
             tenants: Vec::new(),
             meta: new.meta,
@@ -78,133 +99,167 @@ impl Administration<'_> {
             updated_at: now,
             deleted_at: None,
         };
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        accounts::insert(&mut transaction, &account)
-            .await
-            .map_err(|error| Fault::named(error, "an account with this username, email or code"))?;
+        accounts::insert(&mut work.transaction, &account).await.map_err(|error| Fault::named(error, TAKEN))?;
         if let Some(hash) = &new.password {
-            accounts::set_credential(&mut transaction, account.id, hash, now).await?;
+            accounts::set_credential(&mut work.transaction, account.id, hash, now).await?;
         }
-        let roles = self.grantable(&mut transaction, &new.roles).await?;
-        accounts::set_roles(&mut transaction, account.id, &roles).await?;
-        self.join(&mut transaction, account.id, &new.tenants).await?;
-        rights::recompute(&mut transaction, Concerned::Accounts(&[account.id])).await?;
-        let made = accounts::by_id(&mut transaction, account.id).await?.unwrap_or(account);
-        self.finish(transaction, Record::Account(made.id), Change::Created).await?;
+        let roles = work.grantable(&new.roles).await?;
+        accounts::set_roles(&mut work.transaction, account.id, &roles).await?;
+        self.join(&mut work, &account, &new.tenants).await?;
+        rights::recompute(&mut work.transaction, Concerned::Accounts(&[account.id])).await?;
+        let made = accounts::by_id(&mut work.transaction, account.id).await?.unwrap_or(account);
+        self.finish(work, Record::Account(made.id), Change::Created).await?;
         Ok(made)
     }
 
     /// Changes an account. Deactivating it ends its sessions and grants.
     pub async fn update_account(&self, id: Uuid, change: AccountChange) -> Result<Account, Fault> {
-        self.need("iam.account.update")?;
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        let mut account = self.touchable(&mut transaction, id).await?;
-        let before = accounts::active_administrators(&mut transaction).await?;
-        let names =
-            Names::check(change.username.as_deref().or(account.username.as_deref()), change.email.as_deref().or(account.email.as_deref()));
-        let names = names.map_err(Fault::invalid)?;
-        if account.username != names.username && account.username.as_ref() == Some(&account.code) {
-            account.code = names.username.clone().unwrap_or(account.code);
-        }
-        (account.username, account.email) = (names.username, names.email);
-        account.is_active = change.active.unwrap_or(account.is_active);
-        account.meta = change.meta.unwrap_or(account.meta);
+        let mut work = self.begin("iam.account.update").await?;
+        let kept = work.touchable(id).await?;
+        let before = accounts::active_administrators(&mut work.transaction).await?;
+        let account = change.applied_to(kept)?;
         let now = self.occasion.now;
-        accounts::update(&mut transaction, &account, now)
-            .await
-            .map_err(|error| Fault::named(error, "an account with this username, email or code"))?;
+        accounts::update(&mut work.transaction, &account, now).await.map_err(|error| Fault::named(error, TAKEN))?;
         if let Some(names) = &change.roles {
-            let roles = self.grantable(&mut transaction, names).await?;
-            accounts::set_roles(&mut transaction, id, &roles).await?;
+            let roles = work.grantable(names).await?;
+            accounts::set_roles(&mut work.transaction, id, &roles).await?;
         }
         if let Some(tenants) = &change.tenants {
-            self.join(&mut transaction, id, tenants).await?;
+            self.join(&mut work, &account, tenants).await?;
         }
-        rights::recompute(&mut transaction, Concerned::Accounts(&[id])).await?;
-        keep_an_administrator(before, accounts::active_administrators(&mut transaction).await?)?;
+        rights::recompute(&mut work.transaction, Concerned::Accounts(&[id])).await?;
+        keep_an_administrator(before, accounts::active_administrators(&mut work.transaction).await?)?;
         if !account.is_active {
-            let over = endings::carry_out(&mut transaction, &Ending::AccountClosed(id), now).await?;
-            endings::note(&mut transaction, &over, self.occasion).await?;
+            self.end(&mut work, &Ending::AccountClosed(id)).await?;
         }
-        let changed = accounts::by_id(&mut transaction, id).await?.unwrap_or(account);
-        self.finish(transaction, Record::Account(id), Change::Updated).await?;
+        let changed = accounts::by_id(&mut work.transaction, id).await?.unwrap_or(account);
+        self.finish(work, Record::Account(id), Change::Updated).await?;
         Ok(changed)
     }
 
     /// Removes an account, its sessions and grants.
     pub async fn remove_account(&self, id: Uuid) -> Result<(), Fault> {
-        self.need("iam.account.delete")?;
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        self.touchable(&mut transaction, id).await?;
-        let before = accounts::active_administrators(&mut transaction).await?;
-        accounts::remove(&mut transaction, id, self.occasion.now).await?;
-        rights::recompute(&mut transaction, Concerned::Accounts(&[id])).await?;
-        keep_an_administrator(before, accounts::active_administrators(&mut transaction).await?)?;
-        let over = endings::carry_out(&mut transaction, &Ending::AccountClosed(id), self.occasion.now).await?;
-        endings::note(&mut transaction, &over, self.occasion).await?;
-        self.finish(transaction, Record::Account(id), Change::Removed).await
+        let mut work = self.begin("iam.account.delete").await?;
+        work.touchable(id).await?;
+        let before = accounts::active_administrators(&mut work.transaction).await?;
+        accounts::remove(&mut work.transaction, id, self.occasion.now).await?;
+        rights::recompute(&mut work.transaction, Concerned::Accounts(&[id])).await?;
+        keep_an_administrator(before, accounts::active_administrators(&mut work.transaction).await?)?;
+        self.end(&mut work, &Ending::AccountClosed(id)).await?;
+        self.finish(work, Record::Account(id), Change::Removed).await
     }
 
     /// Sets a password, ours or one from elsewhere; what was granted before ends.
     pub async fn set_password(&self, id: Uuid, hash: &PasswordHash) -> Result<(), Fault> {
-        self.need("iam.account.update")?;
-        let mut transaction = self.records.begin().await?;
-        // What the account holds must not grow between the check and the change.
-        rights::lock(&mut transaction).await?;
-        self.touchable(&mut transaction, id).await?;
-        accounts::set_credential(&mut transaction, id, hash, self.occasion.now).await?;
-        let ending = Ending::PasswordChanged { account: id, kept: None };
-        let over = endings::carry_out(&mut transaction, &ending, self.occasion.now).await?;
-        endings::note(&mut transaction, &over, self.occasion).await?;
-        self.finish(transaction, Record::Account(id), Change::CredentialChanged).await
+        let mut work = self.begin("iam.account.update").await?;
+        work.touchable(id).await?;
+        accounts::set_credential(&mut work.transaction, id, hash, self.occasion.now).await?;
+        self.end(&mut work, &Ending::PasswordChanged { account: id, kept: None }).await?;
+        self.finish(work, Record::Account(id), Change::CredentialChanged).await
     }
 
     /// Makes a one-time link that sets a password.
     pub async fn make_link(&self, id: Uuid, purpose: LinkPurpose) -> Result<LinkToken, Fault> {
-        self.need("iam.account.update")?;
-        let mut transaction = self.records.begin().await?;
-        // What the account holds must not grow between the check and the change.
-        rights::lock(&mut transaction).await?;
-        self.touchable(&mut transaction, id).await?;
+        let mut work = self.begin("iam.account.update").await?;
+        work.touchable(id).await?;
         let token = LinkToken::from_random(chance::random()?);
         let now = self.occasion.now;
-        links::insert(&mut transaction, &LinkRecord::make(&token, id, purpose, now), now).await?;
-        self.finish(transaction, Record::Account(id), Change::LinkMade).await?;
+        links::insert(&mut work.transaction, &LinkRecord::make(&token, id, purpose, now), now).await?;
+        self.finish(work, Record::Account(id), Change::LinkMade).await?;
         Ok(token)
     }
 
-    /// The account, if it exists and the actor may act on it.
-    pub(super) async fn touchable(&self, transaction: &mut Transaction, id: Uuid) -> Result<Account, Fault> {
-        let account = accounts::by_id(transaction, id).await?.filter(|account| account.deleted_at.is_none());
-        let account = account.ok_or_else(|| Fault::Unknown(format!("there is no account {id}")))?;
-        self.may_act_on(&account.rights)?;
-        Ok(account)
-    }
-
-    /// The ids of roles that the actor may give.
-    async fn grantable(&self, transaction: &mut Transaction, names: &[String]) -> Result<Vec<Uuid>, Fault> {
-        let found: Vec<RoleRecord> = roles::by_names(transaction, names).await?;
-        if let Some(name) = names.iter().find(|name| !found.iter().any(|role| role.name == **name)) {
-            return Err(Fault::Unknown(format!("there is no role {name:?}")));
-        }
-        for role in &found {
-            self.may_grant(role.role().holding())?;
-        }
-        Ok(found.iter().map(|role| role.id).collect())
+    /// Ends what an ending ends, and notes it.
+    pub(super) async fn end(&self, work: &mut Work, ending: &Ending) -> Result<endings::Over, Fault> {
+        let over = endings::carry_out(&mut work.transaction, ending, self.occasion.now).await?;
+        endings::note(&mut work.transaction, &over, self.occasion).await?;
+        Ok(over)
     }
 
     /// Puts an account into tenants; one that is not there yet is made and named by its id.
-    async fn join(&self, transaction: &mut Transaction, account: Uuid, ids: &[Uuid]) -> Result<(), Fault> {
-        let known = tenants::by_ids(&mut *transaction, ids).await?;
-        for id in ids.iter().filter(|id| !known.iter().any(|tenant| tenant.id == **id)) {
-            self.need("iam.tenant.create")?;
-            let tenant = Tenant { id: *id, code: id.to_string(), name: id.to_string() };
-            tenants::insert(&mut *transaction, &tenant, self.occasion.now).await?;
-            self.note(&mut *transaction, Record::Tenant(*id), Change::Created).await?;
+    async fn join(&self, work: &mut Work, account: &Account, ids: &[Uuid]) -> Result<(), Fault> {
+        let known: Vec<Uuid> = tenants::by_ids(&mut work.transaction, ids).await?.iter().map(|tenant| tenant.id).collect();
+        let entered: Vec<Uuid> = known.iter().copied().filter(|id| !account.tenants.contains(id)).collect();
+        work.may_admit(&entered)?;
+        let missing: BTreeSet<Uuid> = ids.iter().copied().filter(|id| !known.contains(id)).collect();
+        for id in missing {
+            work.need("iam.tenant.create")?;
+            let tenant = Tenant { id, code: id.to_string(), name: id.to_string() };
+            let inserted = tenants::insert(&mut work.transaction, &tenant, self.occasion.now).await;
+            inserted.map_err(|error| Fault::named(error, "a tenant with this code"))?;
+            self.note(work, Record::Tenant(id), Change::Created).await?;
         }
-        Ok(accounts::set_tenants(transaction, account, ids).await?)
+        Ok(accounts::set_tenants(&mut work.transaction, account.id, ids).await?)
     }
+}
+
+impl Work {
+    /// The ids of roles that the actor may give.
+    async fn grantable(&mut self, names: &[String]) -> Result<Vec<Uuid>, Fault> {
+        let ids: Vec<Uuid> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        let mut found: Vec<RoleRecord> = roles::by_ids(&mut self.transaction, &ids).await?;
+        found.extend(roles::by_names(&mut self.transaction, names).await?);
+        let mut granted = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let by_id = |role: &&RoleRecord| name.parse().is_ok_and(|id: Uuid| role.id == id);
+            let role = found.iter().find(by_id).or_else(|| found.iter().find(|role| role.name == *name));
+            let role =
+                role.ok_or_else(|| Fault::Absent { path: format!("/roles/{index}"), message: format!("there is no role {name:?}") })?;
+            self.may_grant(role.role().holding())?;
+            if !granted.contains(&role.id) {
+                granted.push(role.id);
+            }
+        }
+        Ok(granted)
+    }
+}
+
+impl AccountChange {
+    /// The account with what is its own changed, roles and tenants aside.
+    fn applied_to(&self, mut account: Account) -> Result<Account, Fault> {
+        let username = self.username.as_deref().or(account.username.as_deref());
+        let names = Names::check(username, self.email.as_deref().or(account.email.as_deref())).map_err(Fault::invalid)?;
+        if account.username != names.username && account.username.as_ref() == Some(&account.code) {
+            account.code = names.username.clone().unwrap_or(account.code);
+        }
+        if let Some(code) = &self.code {
+            account.code = readable("an account's code", code)?;
+        }
+        (account.username, account.email) = (names.username, names.email);
+        account.is_active = self.active.unwrap_or(account.is_active);
+        if let Some(tags) = &self.tags {
+            account.tags = readable_all("a tag of an account", tags)?;
+        }
+        if let Some(scopes) = &self.scopes {
+            account.scopes = readable_all("a scope of an account", scopes)?;
+        }
+        if let Some(meta) = &self.meta {
+            check_meta(meta).map_err(Fault::invalid)?;
+            account.meta.clone_from(meta);
+        }
+        Ok(account)
+    }
+}
+
+fn readable_all(what: &str, texts: &[String]) -> Result<Vec<String>, Fault> {
+    texts.iter().map(|text| readable(what, text)).collect()
+}
+
+/// Whether `meta` is small enough to be read with every request, and can be kept by both databases.
+pub(crate) fn check_meta(meta: &Map<String, Value>) -> Result<(), String> {
+    fn fits(value: &Value, depth: usize) -> bool {
+        let clean = |text: &str| !text.contains('\0');
+        depth <= DEEPEST_META
+            && match value {
+                Value::String(text) => clean(text),
+                Value::Array(items) => items.iter().all(|item| fits(item, depth + 1)),
+                Value::Object(members) => members.iter().all(|(name, value)| clean(name) && fits(value, depth + 1)),
+                _ => true,
+            }
+    }
+    let small = serde_json::to_string(meta).is_ok_and(|text| text.len() <= MOST_META_BYTES);
+    if small && meta.iter().all(|(name, value)| !name.contains('\0') && fits(value, 2)) {
+        return Ok(());
+    }
+    Err(format!("meta has at most {} KiB and {DEEPEST_META} levels of JSON, and no U+0000", MOST_META_BYTES / 1024))
 }

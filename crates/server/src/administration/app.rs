@@ -1,17 +1,25 @@
 //! Apps: made, changed, removed, and who may sign in to a closed one.
 
+use identity::account::Account;
 use identity::event::{Change, Record};
+use store::accounts;
 use store::apps::{self, Access, App};
-use store::records::Transaction;
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, readable};
+use super::{Administration, Fault, Which, Work, readable};
+
+/// The longest address of an app.
+const LONGEST_ADDRESS: usize = 2_000;
+
+const TAKEN: &str = "an app with this code";
 
 /// What to change of an app; what is `None` stays.
 #[derive(Clone, Debug, Default)]
 pub struct AppChange {
+    /// `code`
+    pub code: Option<String>,
     /// `name`
     pub name: Option<String>,
     /// `url`
@@ -21,64 +29,114 @@ pub struct AppChange {
 }
 
 impl Administration<'_> {
-    /// Makes an app.
+    /// Makes an app; it is named by its code if by nothing else.
     pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, Fault> {
-        self.need("hub.app.create")?;
+        let mut work = self.begin("hub.app.create").await?;
         let app = App {
             id: chance::id(),
             code: readable("an app's code", code)?,
             name: readable("an app's name", new.name.as_deref().unwrap_or(code))?,
-            url: new.url,
+            url: new.url.as_deref().map(address).transpose()?,
             access: new.access.unwrap_or(Access::Open),
         };
-        let mut transaction = self.records.begin().await?;
-        let inserted = apps::insert(&mut transaction, &app, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, "an app with this code"))?;
-        self.finish(transaction, Record::App(app.id), Change::Created).await?;
+        let inserted = apps::insert(&mut work.transaction, &app, self.occasion.now).await;
+        inserted.map_err(|error| Fault::named(error, TAKEN))?;
+        self.finish(work, Record::App(app.id), Change::Created).await?;
         Ok(app)
     }
 
     /// Changes an app.
-    pub async fn update_app(&self, code: &str, change: AppChange) -> Result<App, Fault> {
-        self.need("hub.app.update")?;
-        let mut transaction = self.records.begin().await?;
-        let mut app = known(&mut transaction, code).await?;
+    pub async fn update_app(&self, which: Which<'_>, change: AppChange) -> Result<App, Fault> {
+        let mut work = self.begin("hub.app.update").await?;
+        let mut app = work.app(which).await?;
+        app.code = readable("an app's code", change.code.as_deref().unwrap_or(&app.code))?;
         app.name = readable("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
-        app.url = change.url.or(app.url);
+        if let Some(url) = &change.url {
+            app.url = Some(address(url)?);
+        }
         app.access = change.access.unwrap_or(app.access);
-        apps::update(&mut transaction, &app, self.occasion.now).await?;
-        self.finish(transaction, Record::App(app.id), Change::Updated).await?;
+        let updated = apps::update(&mut work.transaction, &app, self.occasion.now).await;
+        updated.map_err(|error| Fault::named(error, TAKEN))?;
+        self.finish(work, Record::App(app.id), Change::Updated).await?;
         Ok(app)
     }
 
     /// Removes an app; its clients belong to none from now on.
-    pub async fn remove_app(&self, code: &str) -> Result<(), Fault> {
-        self.need("hub.app.delete")?;
-        let mut transaction = self.records.begin().await?;
-        let app = known(&mut transaction, code).await?;
-        apps::remove(&mut transaction, app.id).await?;
-        self.finish(transaction, Record::App(app.id), Change::Removed).await
+    pub async fn remove_app(&self, which: Which<'_>) -> Result<(), Fault> {
+        let mut work = self.begin("hub.app.delete").await?;
+        let app = work.app(which).await?;
+        apps::remove(&mut work.transaction, app.id).await?;
+        self.finish(work, Record::App(app.id), Change::Removed).await
     }
 
-    /// Lists an account for an app.
-    pub async fn admit(&self, code: &str, account: Uuid) -> Result<(), Fault> {
-        self.need("hub.appAccount.create")?;
-        let mut transaction = self.records.begin().await?;
-        let app = known(&mut transaction, code).await?;
-        apps::admit(&mut transaction, chance::id(), (app.id, account), self.occasion.now).await?;
-        self.finish(transaction, Record::App(app.id), Change::Updated).await
+    /// Lists an account for an app: the id of the new row, or nothing if it is listed already.
+    pub async fn admit(&self, which: Which<'_>, account: Uuid) -> Result<Option<Uuid>, Fault> {
+        let mut work = self.begin("hub.appAccount.create").await?;
+        let app = work.app(which).await.map_err(|fault| at("/appId", fault))?;
+        let found = accounts::by_id(&mut work.transaction, account).await?.filter(|account: &Account| account.deleted_at.is_none());
+        found.ok_or_else(|| at("/accountId", Fault::Unknown(format!("there is no account {account}"))))?;
+        let id = chance::id();
+        if !apps::admit(&mut work.transaction, id, (app.id, account), self.occasion.now).await? {
+            return Ok(None);
+        }
+        self.finish(work, Record::Listing { app: app.id, account }, Change::Created).await?;
+        Ok(Some(id))
     }
 
     /// Takes an account off an app's list.
-    pub async fn expel(&self, code: &str, account: Uuid) -> Result<(), Fault> {
-        self.need("hub.appAccount.delete")?;
-        let mut transaction = self.records.begin().await?;
-        let app = known(&mut transaction, code).await?;
-        apps::expel(&mut transaction, app.id, account).await?;
-        self.finish(transaction, Record::App(app.id), Change::Updated).await
+    pub async fn expel(&self, which: Which<'_>, account: Uuid) -> Result<(), Fault> {
+        let mut work = self.begin("hub.appAccount.delete").await?;
+        let app = work.app(which).await?;
+        apps::expel(&mut work.transaction, app.id, account).await?;
+        self.finish(work, Record::Listing { app: app.id, account }, Change::Removed).await
+    }
+
+    /// Takes the row with this id off the list it is on.
+    pub async fn unlist(&self, listing: Uuid) -> Result<(), Fault> {
+        let mut work = self.begin("hub.appAccount.delete").await?;
+        let found = apps::listing(&mut work.transaction, listing).await?;
+        let (app, account) = found.ok_or_else(|| Fault::Unknown(format!("no list has a row {listing}")))?;
+        apps::expel(&mut work.transaction, app, account).await?;
+        self.finish(work, Record::Listing { app, account }, Change::Removed).await
     }
 }
 
-async fn known(transaction: &mut Transaction, code: &str) -> Result<App, Fault> {
-    apps::by_code(transaction, code).await?.ok_or_else(|| Fault::Unknown(format!("there is no app {code:?}")))
+impl Work {
+    async fn app(&mut self, which: Which<'_>) -> Result<App, Fault> {
+        let found = match which {
+            Which::Name(code) => apps::by_code(&mut self.transaction, code).await?,
+            Which::Id(id) => apps::by_id(&mut self.transaction, id).await?,
+        };
+        found.ok_or_else(|| Fault::Unknown(format!("there is no app {which}")))
+    }
+
+    /// Refuses an app that a client names and that does not exist.
+    pub(super) async fn know_app(&mut self, app: Option<Uuid>) -> Result<(), Fault> {
+        if let Some(id) = app {
+            self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
+        }
+        Ok(())
+    }
+}
+
+/// What is unknown was named by the input, not by the address.
+fn at(path: &str, fault: Fault) -> Fault {
+    match fault {
+        Fault::Unknown(message) => Fault::Absent { path: path.to_owned(), message },
+        other => other,
+    }
+}
+
+fn address(text: &str) -> Result<String, Fault> {
+    check_address(text).map_err(Fault::invalid)?;
+    Ok(text.to_owned())
+}
+
+/// Whether pages may link to it: nothing but the web, so that no link runs code.
+pub(crate) fn check_address(text: &str) -> Result<(), &'static str> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let fits = text.len() <= LONGEST_ADDRESS
+        && rest.is_some_and(|rest| !rest.starts_with('/') && !rest.is_empty())
+        && !text.chars().any(|character| character.is_control() || character.is_whitespace());
+    fits.then_some(()).ok_or("an app's url begins with https:// or http:// and is at most 2000 bytes without spaces and control characters")
 }

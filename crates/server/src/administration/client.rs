@@ -6,13 +6,12 @@ use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_
 use identity::event::{Change, Record};
 use identity::opaque::ClientSecret;
 use identity::session::Ending;
-use store::records::Transaction;
-use store::{clients, endings};
+use store::clients;
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, readable};
+use super::{Administration, Fault, Work, readable};
 
 /// A client to make.
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ pub struct ClientChange {
 impl Administration<'_> {
     /// Makes a client; its secret is known here and nowhere else.
     pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Fault> {
-        self.need("oAuth.client.create")?;
+        let mut work = self.begin("oAuth.client.create").await?;
         let secret = ClientSecret::from_random(chance::random()?);
         let client = Client {
             id: ClientId::parse(&new.id).map_err(Fault::invalid)?,
@@ -65,18 +64,17 @@ impl Administration<'_> {
             is_active: true,
             app: new.app,
         };
-        let mut transaction = self.records.begin().await?;
-        let inserted = clients::insert(&mut transaction, &client, self.occasion.now).await;
+        work.know_app(client.app).await?;
+        let inserted = clients::insert(&mut work.transaction, &client, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, "a client with this id"))?;
-        self.finish(transaction, Record::Client(client.id.clone()), Change::Created).await?;
+        self.finish(work, Record::Client(client.id.clone()), Change::Created).await?;
         Ok((client, secret))
     }
 
     /// Changes a client. Deactivating it ends its grants.
     pub async fn update_client(&self, id: &str, change: ClientChange) -> Result<Client, Fault> {
-        self.need("oAuth.client.update")?;
-        let mut transaction = self.records.begin().await?;
-        let mut client = known(&mut transaction, id).await?;
+        let mut work = self.begin("oAuth.client.update").await?;
+        let mut client = work.client(id).await?;
         client.name = readable("a client's name", change.name.as_deref().unwrap_or(&client.name))?;
         if let Some(redirect) = &change.redirect {
             client.redirect = Redirect::register(redirect).map_err(Fault::invalid)?;
@@ -87,42 +85,39 @@ impl Administration<'_> {
         let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
         let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
         client.lifetimes = Lifetimes::new(access, refresh).map_err(Fault::invalid)?;
-        clients::update(&mut transaction, &client, self.occasion.now).await?;
+        work.know_app(change.app).await?;
+        clients::update(&mut work.transaction, &client, self.occasion.now).await?;
         if !client.is_active {
-            self.close(&mut transaction, &client).await?;
+            self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
         }
-        self.finish(transaction, Record::Client(client.id.clone()), Change::Updated).await?;
+        self.finish(work, Record::Client(client.id.clone()), Change::Updated).await?;
         Ok(client)
     }
 
     /// Gives a client a new secret; the old one counts for a day more.
     pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Fault> {
-        self.need("oAuth.client.update")?;
+        let mut work = self.begin("oAuth.client.update").await?;
         let secret = ClientSecret::from_random(chance::random()?);
-        let mut transaction = self.records.begin().await?;
-        let mut client = known(&mut transaction, id).await?;
+        let mut client = work.client(id).await?;
         client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
-        clients::update(&mut transaction, &client, self.occasion.now).await?;
-        self.finish(transaction, Record::Client(client.id.clone()), Change::CredentialChanged).await?;
+        clients::update(&mut work.transaction, &client, self.occasion.now).await?;
+        self.finish(work, Record::Client(client.id.clone()), Change::CredentialChanged).await?;
         Ok((client, secret))
     }
 
     /// Removes a client and all it was granted.
     pub async fn remove_client(&self, id: &str) -> Result<(), Fault> {
-        self.need("oAuth.client.delete")?;
-        let mut transaction = self.records.begin().await?;
-        let client = known(&mut transaction, id).await?;
-        self.close(&mut transaction, &client).await?;
-        clients::remove(&mut transaction, &client.id).await?;
-        self.finish(transaction, Record::Client(client.id), Change::Removed).await
-    }
-
-    async fn close(&self, transaction: &mut Transaction, client: &Client) -> Result<(), Fault> {
-        let over = endings::carry_out(transaction, &Ending::ClientClosed(client.id.clone()), self.occasion.now).await?;
-        Ok(endings::note(transaction, &over, self.occasion).await?)
+        let mut work = self.begin("oAuth.client.delete").await?;
+        let client = work.client(id).await?;
+        self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
+        clients::remove(&mut work.transaction, &client.id).await?;
+        self.finish(work, Record::Client(client.id), Change::Removed).await
     }
 }
 
-async fn known(transaction: &mut Transaction, id: &str) -> Result<Client, Fault> {
-    clients::by_id(transaction, id).await?.ok_or_else(|| Fault::Unknown(format!("there is no client {id:?}")))
+impl Work {
+    async fn client(&mut self, id: &str) -> Result<Client, Fault> {
+        let found = clients::by_id(&mut self.transaction, id).await?;
+        found.ok_or_else(|| Fault::Unknown(format!("there is no client {id:?}")))
+    }
 }

@@ -5,13 +5,24 @@ use std::collections::BTreeSet;
 use identity::account::rights::may_change_role;
 use identity::account::{Holding, Permission};
 use identity::event::{Change, Record};
-use store::records::Transaction;
-use store::rights;
 use store::roles::{self, RoleRecord};
 
 use crate::chance;
 
-use super::{Administration, Fault, readable};
+use super::{Administration, Fault, Which, Work, readable};
+
+const TAKEN: &str = "a role with this name";
+
+/// What to change of a role; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct RoleChange {
+    /// `name`
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// What it holds, in place of what it held.
+    pub permissions: Option<Vec<String>>,
+}
 
 fn listed(names: &[String]) -> Result<BTreeSet<Permission>, Fault> {
     let read = |name: &String| Permission::parse(name).map_err(|fault| Fault::Invalid(format!("{name:?}: {fault}")));
@@ -20,53 +31,58 @@ fn listed(names: &[String]) -> Result<BTreeSet<Permission>, Fault> {
 
 impl Administration<'_> {
     /// Makes a role.
-    pub async fn create_role(&self, name: &str, permissions: &[String]) -> Result<RoleRecord, Fault> {
-        self.need("iam.role.create")?;
-        let permissions = listed(permissions)?;
-        self.may_grant(&Holding::Listed(permissions.clone()))?;
-        let role = RoleRecord { id: chance::id(), name: readable("a role's name", name)?, description: None, permissions };
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        let inserted = roles::insert(&mut transaction, &role, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, "a role with this name"))?;
-        self.finish(transaction, Record::Role(role.id), Change::Created).await?;
+    pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, Fault> {
+        let mut work = self.begin("iam.role.create").await?;
+        let permissions = listed(&new.permissions.unwrap_or_default())?;
+        work.may_grant(&Holding::Listed(permissions.clone()))?;
+        let description = new.description.map(|text| readable("a role's description", &text)).transpose()?;
+        let role = RoleRecord { id: chance::id(), name: readable("a role's name", name)?, description, permissions };
+        let inserted = roles::insert(&mut work.transaction, &role, self.occasion.now).await;
+        inserted.map_err(|error| Fault::named(error, TAKEN))?;
+        self.finish(work, Record::Role(role.id), Change::Created).await?;
         Ok(role)
     }
 
-    /// Gives a role these permissions in place of those it has, and perhaps a new name.
-    pub async fn update_role(&self, name: &str, rename: Option<&str>, permissions: Option<&[String]>) -> Result<RoleRecord, Fault> {
-        self.need("iam.role.update")?;
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        let mut role = changeable(&mut transaction, name).await?;
-        self.may_grant(role.role().holding())?;
-        if let Some(permissions) = permissions {
+    /// Changes a role, and with it the rights of everybody who holds it.
+    pub async fn update_role(&self, which: Which<'_>, change: RoleChange) -> Result<RoleRecord, Fault> {
+        let mut work = self.begin("iam.role.update").await?;
+        let mut role = work.role(which).await?;
+        work.may_grant(role.role().holding())?;
+        if let Some(permissions) = &change.permissions {
             role.permissions = listed(permissions)?;
-            self.may_grant(role.role().holding())?;
+            work.may_grant(role.role().holding())?;
         }
-        if let Some(rename) = rename {
-            role.name = readable("a role's name", rename)?;
+        if let Some(name) = &change.name {
+            role.name = readable("a role's name", name)?;
         }
-        let updated = roles::update(&mut transaction, &role, self.occasion.now).await;
-        updated.map_err(|error| Fault::named(error, "a role with this name"))?;
-        self.finish(transaction, Record::Role(role.id), Change::Updated).await?;
+        if let Some(description) = &change.description {
+            role.description = Some(readable("a role's description", description)?);
+        }
+        let updated = roles::update(&mut work.transaction, &role, self.occasion.now).await;
+        updated.map_err(|error| Fault::named(error, TAKEN))?;
+        self.finish(work, Record::Role(role.id), Change::Updated).await?;
         Ok(role)
     }
 
     /// Removes a role from everybody who holds it.
-    pub async fn remove_role(&self, name: &str) -> Result<(), Fault> {
-        self.need("iam.role.delete")?;
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        let role = changeable(&mut transaction, name).await?;
-        self.may_grant(role.role().holding())?;
-        roles::remove(&mut transaction, role.id).await?;
-        self.finish(transaction, Record::Role(role.id), Change::Removed).await
+    pub async fn remove_role(&self, which: Which<'_>) -> Result<(), Fault> {
+        let mut work = self.begin("iam.role.delete").await?;
+        let role = work.role(which).await?;
+        work.may_grant(role.role().holding())?;
+        roles::remove(&mut work.transaction, role.id).await?;
+        self.finish(work, Record::Role(role.id), Change::Removed).await
     }
 }
 
-async fn changeable(transaction: &mut Transaction, name: &str) -> Result<RoleRecord, Fault> {
-    let role = roles::by_name(transaction, name).await?.ok_or_else(|| Fault::Unknown(format!("there is no role {name:?}")))?;
-    may_change_role(role.id)?;
-    Ok(role)
+impl Work {
+    /// The role, if it exists and is not built in.
+    async fn role(&mut self, which: Which<'_>) -> Result<RoleRecord, Fault> {
+        let found = match which {
+            Which::Name(name) => roles::by_name(&mut self.transaction, name).await?,
+            Which::Id(id) => roles::by_ids(&mut self.transaction, &[id]).await?.pop(),
+        };
+        let role = found.ok_or_else(|| Fault::Unknown(format!("there is no role {which}")))?;
+        may_change_role(role.id)?;
+        Ok(role)
+    }
 }

@@ -176,8 +176,11 @@ async fn add(desk: &Desk, add: Add) -> Result<ExitCode, Failure> {
     };
     let new = NewAccount {
         kind: if add.service { AccountKind::Service } else { AccountKind::User },
+        code: None,
         username: add.username,
         email: add.email,
+        tags: Vec::new(),
+        scopes: Vec::new(),
         roles: add.roles,
         tenants: add.tenants,
         meta: add.meta.as_deref().map(desk::meta).transpose()?.unwrap_or_default(),
@@ -196,6 +199,7 @@ async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
         roles: (update.no_roles || !update.roles.is_empty()).then_some(update.roles),
         tenants: (update.no_tenants || !update.tenants.is_empty()).then_some(update.tenants),
         meta: update.meta.as_deref().map(desk::meta).transpose()?,
+        ..AccountChange::default()
     };
     let account = desk.administration().update_account(account.id, change).await?;
     Ok(desk.answer(&format!("account {} was updated", account.code), &shown(&account)))

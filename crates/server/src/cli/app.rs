@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use store::apps::{self, Access, App};
 
-use crate::administration::AppChange;
+use crate::administration::{AppChange, Which};
 use crate::config::Config;
 
 use super::desk::Desk;
@@ -57,7 +57,7 @@ pub(super) struct Described {
 impl Described {
     fn change(self) -> AppChange {
         let access = self.closed.map(|closed| if closed { Access::Closed } else { Access::Open });
-        AppChange { name: self.name, url: self.url, access }
+        AppChange { code: None, name: self.name, url: self.url, access }
     }
 }
 
@@ -92,21 +92,21 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
         }
         Action::Update(described) => {
             let code = described.code.clone();
-            let app = administration.update_app(&code, described.change()).await?;
+            let app = administration.update_app(Which::Name(&code), described.change()).await?;
             desk.answer(&format!("app {code} was updated"), &shown(&app))
         }
         Action::Remove { code } => {
-            administration.remove_app(&code).await?;
+            administration.remove_app(Which::Name(&code)).await?;
             desk.answer(&format!("app {code} was removed"), &json!({ "removed": code }))
         }
         Action::Admit(Membership { code, username }) => {
             let account = desk.account(&username).await?;
-            administration.admit(&code, account.id).await?;
+            administration.admit(Which::Name(&code), account.id).await?;
             desk.answer(&format!("{username} is listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
         }
         Action::Expel(Membership { code, username }) => {
             let account = desk.account(&username).await?;
-            administration.expel(&code, account.id).await?;
+            administration.expel(Which::Name(&code), account.id).await?;
             desk.answer(&format!("{username} is not listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
         }
     })

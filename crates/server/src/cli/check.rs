@@ -2,36 +2,56 @@
 
 use std::process::ExitCode;
 
+use identity::strategy::Strategy;
 use serde_json::json;
+use store::Database;
 use store::check::Severity;
+use store::records::Records;
 
 use crate::boot;
-use crate::config::{Config, ManifestPath};
+use crate::config::Config;
 use crate::refusal::BootError;
 
 use super::{Failure, Output, print};
 
+const UNMADE: &str = "the hub's own tables are not all there yet; `peristyle migrate` makes them, and so does `peristyle serve`";
+
+/// Whether tables of the hub itself are missing, which are not the manifest's to mend.
+async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
+    if config.strategy != Strategy::LocalProvider {
+        return Ok(false);
+    }
+    let failed = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
+    Records::of(database).map_err(failed)?.is_pending().await.map_err(failed)
+}
+
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
-    // Here a manifest that is missing is a fault wherever it was looked for.
-    let named = ManifestPath::Named(config.manifest.path().clone());
-    let mut catalog = boot::catalog(&named)?;
+    let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
+    let unmade = unmade(config, &database).await?;
     let file = config.manifest.path().display().to_string();
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let word = |severity: Severity| if severity == Severity::Error { "error" } else { "warning" };
+    let warnings = report.findings.len() - errors + usize::from(unmade);
     if output == Output::Json {
-        let findings: Vec<_> = report
+        let mut findings: Vec<_> = report
             .findings
             .iter()
             .map(|finding| json!({ "severity": word(finding.severity), "file": file, "line": finding.line, "message": finding.message }))
             .collect();
-        print(&json!({ "errors": errors, "warnings": report.findings.len() - errors, "resources": catalog.resources().len(), "findings": findings }).to_string());
+        if unmade {
+            findings.push(json!({ "severity": "warning", "message": UNMADE }));
+        }
+        print(&json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string());
     } else {
         for finding in &report.findings {
             print(&format!("{}: {file}:{}: {}", word(finding.severity), finding.line, finding.message));
         }
-        print(&format!("{} resource(s): {errors} error(s), {} warning(s)", catalog.resources().len(), report.findings.len() - errors));
+        if unmade {
+            print(&format!("warning: {UNMADE}"));
+        }
+        print(&format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
     }
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -38,7 +38,7 @@ impl Desk {
 
     /// The administration on behalf of whoever typed the command.
     pub(super) fn administration(&self) -> Administration<'_> {
-        Administration { records: &self.records, actor: &Actor::CommandLine, occasion: Occasion { now: self.now, address: None } }
+        Administration { records: &self.records, actor: Actor::CommandLine, occasion: Occasion { now: self.now, address: None } }
     }
 
     /// The account with a username or email.

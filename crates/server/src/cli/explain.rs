@@ -8,7 +8,7 @@ use query::policy::{self, Viewer};
 use serde_json::Value;
 
 use crate::boot;
-use crate::config::{Config, ManifestPath};
+use crate::config::Config;
 use crate::error::Problem;
 use crate::explain::{Analyze, explain};
 
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let mut catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
+    let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     boot::bind(&mut catalog, &database).await?;
     let Some(resource) = catalog.by_name(&arguments.resource) else {

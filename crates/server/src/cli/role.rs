@@ -6,6 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use store::roles::{self, RoleRecord};
 
+use crate::administration::{RoleChange, Which};
 use crate::config::Config;
 
 use super::desk::Desk;
@@ -61,7 +62,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
     let administration = desk.administration();
     Ok(match arguments.action {
         Action::Add { name, permissions } => {
-            let role = administration.create_role(&name, &permissions).await?;
+            let role = administration.create_role(&name, RoleChange { permissions: Some(permissions), ..RoleChange::default() }).await?;
             desk.answer(&format!("role {name} was made: {}", role.id), &shown(&role))
         }
         Action::List => {
@@ -74,15 +75,16 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             desk.list("roles", &roles.iter().map(line).collect::<Vec<_>>(), roles.iter().map(shown).collect())
         }
         Action::Update { name, permissions, no_permissions, rename } => {
-            let replaced = (no_permissions || !permissions.is_empty()).then_some(permissions.as_slice());
+            let replaced = (no_permissions || !permissions.is_empty()).then_some(permissions);
             if replaced.is_none() && rename.is_none() {
                 return Err(Failure("nothing to update: name --permission, --no-permissions or --rename".to_owned()));
             }
-            let role = administration.update_role(&name, rename.as_deref(), replaced).await?;
+            let change = RoleChange { name: rename, permissions: replaced, ..RoleChange::default() };
+            let role = administration.update_role(Which::Name(&name), change).await?;
             desk.answer(&format!("role {} was updated", role.name), &shown(&role))
         }
         Action::Remove { name } => {
-            administration.remove_role(&name).await?;
+            administration.remove_role(Which::Name(&name)).await?;
             desk.answer(&format!("role {name} was removed"), &json!({ "removed": name }))
         }
     })

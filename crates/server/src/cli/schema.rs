@@ -1,4 +1,4 @@
-//! `peristyle schema`: the descriptions, from the manifest alone. No database is opened.
+//! `peristyle schema`: the descriptions, from the manifest and, on a hub, from what is compiled in. No database is opened.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,8 @@ use query::describe::{json_schema, typescript};
 use query::json::Json;
 use query::object;
 
-use crate::config::{Config, ManifestPath};
+use crate::config::Config;
+use crate::operations::describe;
 use crate::{boot, graphql, openapi};
 
 use super::{Failure, Output, print};
@@ -46,17 +47,25 @@ enum Document {
 }
 
 pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // Here a manifest that is missing is a fault wherever it was looked for.
-    let catalog = boot::catalog(&ManifestPath::Named(config.manifest.path().clone()))?;
+    let catalog = boot::catalog(config)?;
     let output = Output::of(arguments.json);
     match &arguments.document {
         Document::Openapi => document(&openapi::document(&catalog), output),
         Document::Graphql => text("graphql", &graphql::sdl(&catalog)?, output),
-        Document::JsonSchema { resource: None } => document(&json_schema::document(&catalog), output),
+        Document::JsonSchema { resource: None } => document(&of_all(&catalog), output),
         Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output),
-        Document::Typescript => text("typescript", &typescript::module(&catalog), output),
+        Document::Typescript => text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every definition, those of a hub's operations among them.
+fn of_all(catalog: &Catalog) -> Json {
+    let Json::Object(mut entries) = json_schema::document(catalog) else { return Json::Null };
+    if let Some((_, Json::Object(definitions))) = entries.iter_mut().find(|(name, _)| name == "$defs") {
+        definitions.extend(describe::schemas(catalog, "#/$defs/"));
+    }
+    Json::Object(entries)
 }
 
 fn of_resource(catalog: &Catalog, name: &str) -> Result<Json, Failure> {

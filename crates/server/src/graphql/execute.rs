@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apollo_compiler::ExecutableDocument;
+use apollo_compiler::ast::OperationType;
 use apollo_compiler::executable::Operation as Asked;
 use apollo_compiler::introspection;
 use apollo_compiler::response::serde_json_bytes::ByteString;
@@ -28,6 +29,7 @@ use super::arguments::{self, Variables, argument};
 use super::document::Came;
 use super::failure::{self, Failure};
 use super::limits::{MOST_ANSWER_BYTES, MOST_INTROSPECTION_ALIASES};
+use super::mutations;
 use super::schema::Question;
 use super::selection::{Picked, pick};
 use super::shape::{self, Kind, Rows, Shape};
@@ -71,19 +73,24 @@ pub(super) struct Asker<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a Budget,
+    /// From where, as the audit log notes it.
+    pub(super) address: &'a str,
 }
 
-struct Context<'a> {
-    service: &'a Service,
-    caller: &'a Caller,
-    document: &'a ExecutableDocument,
-    variables: &'a Variables,
-    budget: &'a Budget,
+/// What answering the fields of one operation needs.
+pub(super) struct Context<'a> {
+    pub(super) service: &'a Service,
+    pub(super) caller: &'a Caller,
+    pub(super) address: &'a str,
+    pub(super) document: &'a ExecutableDocument,
+    pub(super) variables: &'a Variables,
+    pub(super) budget: &'a Budget,
+    kind: OperationType,
 }
 
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
 pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Vec<u8>, Vec<Failure>> {
-    let Asker { service, caller, budget } = *asker;
+    let Asker { service, caller, budget, address } = *asker;
     let engine = &service.graphql;
     let document = engine.documents.read(&engine.schema, (&request.document, request.operation.as_deref()), came)?;
     let operation = document
@@ -94,9 +101,11 @@ pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> 
         arguments::coerce(&engine.schema, &operation.variables, request.variables).map_err(|problem| vec![Failure::from(problem)])?;
     let roots = pick(&document, [&operation.selection_set], &variables);
     let shown = introspect(service, (&document, operation), &variables, &roots)?;
-    let context = Context { service, caller, document: &document, variables: &variables, budget };
+    let context = Context { service, caller, address, document: &document, variables: &variables, budget, kind: operation.operation_type };
     let questions: Vec<_> = roots.iter().map(|root| answer(&context, root, shown.as_ref())).collect();
-    let answers: Vec<Result<Vec<u8>, Failure>> = stream::iter(questions).buffered(AT_A_TIME).collect().await;
+    // Changes are made one after the other, in the order they are written.
+    let at_a_time = if operation.is_mutation() { 1 } else { AT_A_TIME };
+    let answers: Vec<Result<Vec<u8>, Failure>> = stream::iter(questions).buffered(at_a_time).collect().await;
 
     let size = answers.iter().map(|answer| answer.as_ref().map_or(0, Vec::len)).sum::<usize>();
     let mut out = Vec::with_capacity(size + roots.len() * 64 + 64);
@@ -168,9 +177,11 @@ fn plain(json: &Json) -> JsonValue {
 async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap>) -> Result<Vec<u8>, Failure> {
     let field = root.field();
     let answered = match field.name.as_str() {
+        "__typename" if context.kind == OperationType::Mutation => Ok(shape::text("Mutation")),
         "__typename" => Ok(shape::text("Query")),
         "_service" => Ok(shape::text("peristyle")),
         "__schema" | "__type" => described(context, shown.and_then(|map| map.get(root.key))),
+        _ if context.kind == OperationType::Mutation => mutations::changed(context, root).await,
         _ => asked(context, root).await,
     };
     answered.map_err(|problem| Failure {
@@ -187,7 +198,7 @@ fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Vec<u8>
 }
 
 async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
-    let Context { service, caller, document, variables, budget } = *context;
+    let Context { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
     let (resource, question) = *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal)?;
     if question == Question::Me {
@@ -239,7 +250,12 @@ fn aggregates(query: Option<&Json>) -> bool {
 }
 
 /// Rows as objects of their type, each shaped as it comes.
-async fn rows(answer: Answer, (shape, kind): (&Shape<'_>, Kind), question: Question, budget: &Budget) -> Result<Vec<u8>, Problem> {
+pub(super) async fn rows(
+    answer: Answer,
+    (shape, kind): (&Shape<'_>, Kind),
+    question: Question,
+    budget: &Budget,
+) -> Result<Vec<u8>, Problem> {
     let list = question == Question::Get;
     let mut out = Vec::new();
     if list {

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
@@ -29,7 +29,14 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
         return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], Dialect::Json);
     };
     match Box::pin(answer(&service, request)).await {
-        Ok(bytes) => body(bytes, dialect),
+        Ok(bytes) => {
+            let mut response = body(bytes, dialect);
+            if service.gate.as_hub().is_some() {
+                // There may be a secret in it.
+                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            }
+            response
+        }
         Err(failures) => refusal(&failures, dialect),
     }
 }
@@ -37,7 +44,9 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
 async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<Failure>> {
     let budget = Budget::new();
     let caller = service.gate.caller(request.headers()).await.map_err(|problem| vec![problem.into()])?;
-    let asker = Asker { service, caller: &caller, budget: &budget };
+    let hub = service.gate.as_hub();
+    let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
+    let asker = Asker { service, caller: &caller, budget: &budget, address: &address };
     let asked = match *request.method() {
         Method::GET => {
             let asked = of_address(request.uri().query().unwrap_or_default()).map_err(|problem| vec![problem.into()])?;

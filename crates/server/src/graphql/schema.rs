@@ -7,7 +7,10 @@ use query::catalog::{Catalog, Field, Mask, Relation, Resource, ResourceId};
 use query::json::write_text;
 use query::types::{Scalar, Type};
 
+use crate::operations::Operation;
 use crate::refusal::BootError;
+
+use super::mutations;
 
 /// What every schema has, whatever the catalog declares. No field of an object is non-null: a group of an aggregation has
 /// none of them, a mask may leave nothing, and a stored value that does not fit its type reads as null.
@@ -96,13 +99,16 @@ pub(super) enum Question {
 pub(super) struct Declared {
     pub(super) sdl: String,
     pub(super) roots: HashMap<String, (ResourceId, Question)>,
+    /// The operations of administration, where there is a hub.
+    pub(super) mutations: HashMap<String, &'static Operation>,
     /// What the manifest declares and GraphQL cannot name.
     pub(super) left_out: Vec<String>,
 }
 
 /// Writes the schema of a catalog, the same text for the same catalog.
 pub(super) fn declare(catalog: &Catalog) -> Result<Declared, BootError> {
-    let mut writer = Writer { catalog, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new() };
+    let mutations = mutations::declare(catalog);
+    let mut writer = Writer { catalog, taken: &mutations.types, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new() };
     let mut shown = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
         if writer.admit(id, resource)? {
@@ -119,17 +125,20 @@ pub(super) fn declare(catalog: &Catalog) -> Result<Declared, BootError> {
         sdl.push_str("  \"Always `peristyle`: no resource is declared.\"\n  _service: String!\n");
     }
     sdl.push_str("}\n");
+    sdl.push_str(&mutations.sdl);
     for id in &shown {
         writer.object(&mut sdl, *id);
     }
     let Writer { mut left_out, roots, .. } = writer;
     left_out.sort();
     left_out.dedup();
-    Ok(Declared { sdl, roots, left_out })
+    Ok(Declared { sdl, roots, mutations: mutations.by_name, left_out })
 }
 
 struct Writer<'c> {
     catalog: &'c Catalog,
+    /// Names of types beside those that every schema has.
+    taken: &'c [String],
     types: HashMap<String, ResourceId>,
     roots: HashMap<String, (ResourceId, Question)>,
     left_out: Vec<String>,
@@ -145,7 +154,7 @@ impl Writer<'_> {
         }
         let other = match self.types.get(&name) {
             Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
-            None if TAKEN.contains(&name.as_str()) => "GraphQL's own type of that name".to_owned(),
+            None if TAKEN.contains(&name.as_str()) || self.taken.contains(&name) => "GraphQL's own type of that name".to_owned(),
             None => {
                 self.types.insert(name, id);
                 return Ok(true);
@@ -214,8 +223,7 @@ impl Writer<'_> {
         _ = writeln!(sdl, "type {} {{", type_name(resource));
         for field in resource.fields.iter().filter(|field| !field.hidden) {
             if self.can_name(resource, &field.name) {
-                describe(sdl, "  ", &field_description(resource, field));
-                _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
+                object_field(sdl, resource, field);
             }
         }
         for relation in &resource.relations {
@@ -237,6 +245,18 @@ impl Writer<'_> {
         }
         good
     }
+}
+
+/// The fields of a resource of our own, whose names are all good.
+pub(super) fn object_fields(sdl: &mut String, resource: &Resource) {
+    for field in resource.fields.iter().filter(|field| !field.hidden) {
+        object_field(sdl, resource, field);
+    }
+}
+
+fn object_field(sdl: &mut String, resource: &Resource, field: &Field) {
+    describe(sdl, "  ", &field_description(resource, field));
+    _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
 }
 
 fn clash(resource: &Resource, what: &str, other: &str) -> BootError {
@@ -295,7 +315,7 @@ fn field_type(kind: &Type) -> String {
     }
 }
 
-fn describe(sdl: &mut String, indent: &str, text: &str) {
+pub(super) fn describe(sdl: &mut String, indent: &str, text: &str) {
     let mut quoted = Vec::new();
     write_text(&mut quoted, text);
     _ = writeln!(sdl, "{indent}{}", String::from_utf8_lossy(&quoted));

@@ -96,6 +96,7 @@ impl Desk<'_> {
                 record: &found.record,
                 family: &found.family,
                 account: Some(&found.account),
+                admission: found.admission,
             });
             let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
             match refresh_token::decide(presented, found, fresh, chance::now()) {

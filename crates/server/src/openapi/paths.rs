@@ -7,11 +7,11 @@ use query::describe::{Claims, upper_first, usable};
 use query::json::Json;
 use query::object;
 
-use super::{SCHEMAS, problems};
+use super::{BEARER, SCHEMAS, Serving, oauth, operations, problems};
 use crate::explain;
 
 /// What a body can bring on any operation.
-const ALWAYS: [u16; 7] = [400, 408, 413, 415, 500, 503, 504];
+pub(super) const ALWAYS: [u16; 7] = [400, 408, 413, 415, 500, 503, 504];
 
 /// One tag a context.
 pub(super) fn tags(catalog: &Catalog) -> Json {
@@ -32,13 +32,18 @@ const OWN_TAG: &str = "the-server";
 
 pub(super) fn paths(catalog: &Catalog, defined: &[Defined]) -> Vec<(String, Json)> {
     let mut claims = Claims::default();
+    let serving = Serving::of(catalog);
     let mut paths = beside(&mut claims);
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
         for operation in operations(resource) {
             let id = claims.claim(&operation.id(resource));
-            paths.push((format!("{base}/{}", operation.path), object! { "post" => operation.describe(resource, defined, id) }));
+            paths.push((format!("{base}/{}", operation.path), object! { "post" => operation.describe((resource, serving), defined, id) }));
         }
+    }
+    paths.extend(operations::paths(catalog, &mut claims));
+    if serving == Serving::Hub {
+        paths.extend(oauth::paths(&mut claims));
     }
     paths
 }
@@ -86,7 +91,7 @@ impl Operation {
         }
     }
 
-    fn describe(&self, resource: &Resource, defined: &Defined, id: String) -> Json {
+    fn describe(&self, (resource, serving): (&Resource, Serving), defined: &Defined, id: String) -> Json {
         let mut permissions: Vec<&str> = resource.permission.as_deref().into_iter().collect();
         if self.answer == Answer::Explained {
             permissions.push(explain::PERMISSION);
@@ -104,6 +109,9 @@ impl Operation {
         if !permissions.is_empty() {
             entries.push(("x-permission".to_owned(), texts(&permissions)));
         }
+        if serving == Serving::Hub {
+            entries.push(("security".to_owned(), security(&permissions)));
+        }
         if let Some(parameter) = self.parameter(resource) {
             entries.push(("parameters".to_owned(), Json::Array(vec![parameter])));
         }
@@ -113,6 +121,9 @@ impl Operation {
         let mut statuses = ALWAYS.to_vec();
         if !permissions.is_empty() {
             statuses.push(403);
+        }
+        if serving == Serving::Hub {
+            statuses.push(401);
         }
         if matches!(self.answer, Answer::Row | Answer::RowById) {
             statuses.push(404);
@@ -169,15 +180,24 @@ impl Operation {
     }
 }
 
-fn reference(name: &str) -> Json {
+/// A token where one is needed; where none is, it may be shown all the same.
+fn security(permissions: &[&str]) -> Json {
+    let mut ways = vec![object! { BEARER => Json::Array(Vec::new()) }];
+    if permissions.is_empty() {
+        ways.push(object! {});
+    }
+    Json::Array(ways)
+}
+
+pub(super) fn reference(name: &str) -> Json {
     object! { "$ref" => format!("{SCHEMAS}{name}") }
 }
 
-fn json(schema: Json) -> Json {
+pub(super) fn json(schema: Json) -> Json {
     object! { "application/json" => object! { "schema" => schema } }
 }
 
-fn success(description: &str, content: Json) -> Json {
+pub(super) fn success(description: &str, content: Json) -> Json {
     object! {
         "description" => description,
         "headers" => object! { "X-Request-Id" => object! { "$ref" => "#/components/headers/RequestId" } },

@@ -5,17 +5,24 @@ use query::error::Code;
 use query::json::Json;
 use query::object;
 
-use crate::error::{Told, told};
+use crate::error::{self, Told};
+use crate::operations::InputCode;
+
+use super::Serving;
 
 /// The body of every error.
-pub(super) fn schema() -> Json {
+pub(super) fn schema(serving: Serving) -> Json {
     let text = |description: &str| object! { "type" => "string", "description" => description };
-    let mut codes: Vec<&str> = told().iter().map(|told| told.code).collect();
+    let mut codes: Vec<&str> = told(serving).iter().map(|told| told.code).collect();
     codes.sort_unstable();
+    let mut kinds: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    if serving == Serving::Hub {
+        kinds.extend(InputCode::ALL.iter().map(|code| code.as_str()));
+    }
     let fault = object! {
         "type" => "object",
         "properties" => object! {
-            "code" => object! { "enum" => texts(Code::ALL.iter().map(|code| code.as_str())), "description" => "The kind of fault" },
+            "code" => object! { "enum" => texts(kinds), "description" => "The kind of fault" },
             "path" => text("A JSON Pointer into the body"),
             "message" => text("What was found and what is accepted"),
         },
@@ -36,18 +43,27 @@ pub(super) fn schema() -> Json {
     }
 }
 
+/// Every problem of a process.
+fn told(serving: Serving) -> Vec<Told> {
+    let mut told = error::told();
+    if serving == Serving::Hub {
+        told.extend(error::told_of_operations());
+    }
+    told
+}
+
 /// All statuses there are, each once.
-fn statuses() -> Vec<u16> {
-    let mut statuses: Vec<u16> = told().iter().map(|told| told.status).collect();
+fn statuses(serving: Serving) -> Vec<u16> {
+    let mut statuses: Vec<u16> = told(serving).iter().map(|told| told.status).collect();
     statuses.sort_unstable();
     statuses.dedup();
     statuses
 }
 
 /// One answer a status: `Problem400`, `Problem403`, …
-pub(super) fn responses() -> Json {
-    let responses = statuses().into_iter().map(|status| {
-        let all = told();
+pub(super) fn responses(serving: Serving) -> Json {
+    let responses = statuses(serving).into_iter().map(|status| {
+        let all = told(serving);
         let these: Vec<&Told> = all.iter().filter(|told| told.status == status).collect();
         let words: Vec<String> = these.iter().map(|told| format!("`{}`: {}", told.code, told.title)).collect();
         let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];

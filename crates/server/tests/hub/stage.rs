@@ -64,6 +64,12 @@ pub fn signed(header: &str, claims: &str) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
 }
 
+/// Everybody has the same password, hashed once: that takes a while too.
+fn hash() -> &'static PasswordHash {
+    static HASH: OnceLock<PasswordHash> = OnceLock::new();
+    HASH.get_or_init(|| PasswordHash::make(&Password::presented(PASSWORD).unwrap(), [7; 16]).unwrap())
+}
+
 pub fn now() -> Moment {
     #[expect(clippy::disallowed_methods, reason = "rows of a test are of today")]
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
@@ -105,8 +111,7 @@ impl Stage {
             deleted_at: None,
         };
         store::accounts::insert(&self.records, &account).await.unwrap();
-        let hash = PasswordHash::make(&Password::presented(PASSWORD).unwrap(), [7; 16]).unwrap();
-        store::accounts::set_credential(&self.records, id, &hash, now()).await.unwrap();
+        store::accounts::set_credential(&self.records, id, hash(), now()).await.unwrap();
         let listed: Vec<Permission> = permissions.iter().map(|name| Permission::parse(name).unwrap()).collect();
         self.give(id, &listed).await;
         id

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::house::{House, PASSWORD, VERIFIER, authorize, code, me, object, posted, sign_in};
 use crate::program::{Folder, Serving};
-use crate::support::{PLACES, Place, get, until};
+use crate::support::{PLACES, Place, get, post, until};
 
 // contract B1.7, attack 37
 #[tokio::test]
@@ -61,6 +61,37 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
         for hidden in hidden.into_iter().chain(more.map(String::as_str)).chain(["marker-password-3", "argon2id$"]) {
             assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
             assert!(!said.contains(hidden), "{place:?}: {hidden} was said by a command");
+        }
+    }
+}
+
+// contract I27.4
+#[tokio::test]
+async fn administration_over_http_shows_no_secret_in_the_fullest_log() {
+    for place in PLACES {
+        let house = House::with(place, &[("LOG", "trace")]).await;
+        let serving = house.serve();
+        let at = serving.address;
+        let tokens = house.password().send(at).await.good();
+        let access = tokens["access_token"].as_str().expect("a token");
+        let administer = async |path: &str, body: &str| {
+            let answer = post(path, body).header("authorization", &format!("Bearer {access}")).send(at).await;
+            assert!([200, 201].contains(&answer.status()), "{}", answer.text());
+            answer.json()
+        };
+        let made = administer("/api/iam/accounts/create", r#"{"username": "bo", "password": "marker-password-2"}"#).await;
+        let bo = made["id"].as_str().expect("an id");
+        let link = administer(&format!("/api/iam/accounts/reset/{bo}"), "").await;
+        administer(&format!("/api/iam/accounts/set-password/{bo}"), r#"{"password": "marker-password-3"}"#).await;
+        let link = link["link"].as_str().and_then(|link| link.split("link=").nth(1)).expect("a link").to_owned();
+        let other = administer("/api/o-auth/clients/create", r#"{"id": "web", "name": "Web", "redirect": "https://web.test/"}"#).await;
+        let query = r#"{"query": "mutation { oAuthRotateClientSecret(id: \"web\") { secret } iamSetAccountPassword(id: \"BO\", input: {password: \"marker-password-4\"}) { id } }"}"#;
+        let renewed = administer("/graphql", &query.replace("BO", bo)).await;
+        let secrets = [&other["secret"], &renewed["data"]["oAuthRotateClientSecret"]["secret"]];
+        let [first, second] = secrets.map(|secret| secret.as_str().expect("a secret"));
+        let log = serving.stop();
+        for hidden in ["marker-password", access, &link, first, second] {
+            assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
         }
     }
 }

@@ -33,6 +33,44 @@ fn the_descriptions_need_the_manifest_and_no_database() {
     assert!(!folder.path("shop.db").exists() && !folder.path("peristyle.db").exists());
 }
 
+// contract I29.1
+#[test]
+fn on_a_hub_every_description_tells_the_hub_too() {
+    let folder = Folder::new();
+    let hub = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
+    // A hub has resources of its own, and needs no manifest for them.
+    let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &hub).good();
+    let openapi = json(&run("schema openapi"));
+    assert!(openapi["paths"]["/api/iam/accounts/create"].is_object() && openapi["paths"]["/token"].is_object());
+    let all = json(&run("schema json-schema"));
+    assert!(all["$defs"]["IamAccountStatement"].is_object() && all["$defs"]["IamCreateAccountInput"].is_object());
+    assert_eq!(json(&run("schema json-schema oAuth.client"))["$ref"], "#/$defs/OAuthClientStatement");
+    assert!(run("schema graphql").contains("iamCreateAccount(input: IamCreateAccountInput!): IamAccount"));
+    assert!(run("schema typescript").contains("export interface IamCreateAccountInput {"));
+    assert!(!folder.path("hub.db").exists(), "no database is opened");
+    folder.write("peristyle.toml", MANIFEST);
+    let both = run("schema graphql");
+    assert!(both.contains("shopGetCustomers") && both.contains("type Mutation"));
+    let alone = folder.run(&["schema", "graphql"], &[]).good();
+    assert!(!alone.contains("Mutation") && !alone.contains("Iam"));
+    assert!(!folder.run(&["schema", "openapi"], &[]).good().contains("securitySchemes"));
+}
+
+// contract I29.1
+#[test]
+fn check_and_explain_know_the_hub_s_records() {
+    let folder = Folder::new();
+    let hub = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
+    let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &hub).good();
+    let text = run("check");
+    assert!(text.contains("peristyle migrate") && text.contains("9 resource(s): 0 error(s), 1 warning(s)"), "{text}");
+    run("migrate");
+    assert_eq!(json(&run("check --json"))["warnings"], 0);
+    folder.write("statement.json", r#"{"where": {"username": {"eq": "ana"}}, "relations": {"roles": true}}"#);
+    let explained = json(&run("explain iam.account statement.json --json --analyze"));
+    assert!(explained["levels"][0]["sql"].as_str().is_some_and(|sql| sql.contains("peristyle_account")), "{explained}");
+}
+
 // contract B3.1, contract B3.3
 #[test]
 fn schema_says_what_to_fix() {

@@ -144,7 +144,7 @@ impl Response {
         }
         let keys = problem.as_object().expect("an object").keys().filter(|key| key.as_str() != "errors").count();
         assert_eq!(keys, 5, "{problem}");
-        assert_eq!(problem.get("errors").is_some(), code == "INVALID_STATEMENT", "{problem}");
+        assert_eq!(problem.get("errors").is_some(), code == "INVALID_STATEMENT" || code == "INVALID_INPUT", "{problem}");
         problem
     }
 

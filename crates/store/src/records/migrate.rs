@@ -34,6 +34,22 @@ const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version
 /// Replicas that start together take their steps one after the other.
 const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
 
+const TAKEN: &str = "SELECT coalesce(max(version), 0) FROM peristyle.migration";
+
+fn newest() -> i64 {
+    STEPS.iter().map(|step| step.version).max().unwrap_or(0)
+}
+
+/// Whether there are steps to be taken; nothing is changed.
+pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
+    match records.row(TAKEN, &[]).await {
+        Ok(row) => Ok(row.map_or(Ok(0), |row| row.number(0))? < newest()),
+        // There is no such table yet.
+        Err(Error::Refused(_)) => Ok(true),
+        Err(other) => Err(other),
+    }
+}
+
 pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
     let dialect = records.dialect();
     let mut transaction = records.begin().await?;
@@ -42,9 +58,9 @@ pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Erro
         transaction.script("CREATE SCHEMA IF NOT EXISTS peristyle").await?;
     }
     transaction.run(BEGINNING, &[]).await?;
-    let row = transaction.row("SELECT coalesce(max(version), 0) FROM peristyle.migration", &[]).await?;
+    let row = transaction.row(TAKEN, &[]).await?;
     let taken = row.map_or(Ok(0), |row| row.number(0))?;
-    let newest = STEPS.iter().map(|step| step.version).max().unwrap_or(0);
+    let newest = newest();
     if taken > newest {
         return Err(Error::Setting(format!(
             "the tables in schema peristyle are of a newer version ({taken}) than this program knows ({newest}); use the newer program"

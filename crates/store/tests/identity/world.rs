@@ -156,6 +156,7 @@ impl World {
             record: &found.record,
             family: &found.family,
             account: Some(&found.account),
+            admission: found.admission,
         });
         let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random()), nonce: [3; 12] };
         refresh_token::decide(presented, rows, fresh, now)

@@ -1,0 +1,288 @@
+//! The OAuth and OpenID endpoints of a hub in the document. Each of the first six stands at the root and under `/api/o-auth`.
+
+use query::describe::document::texts;
+use query::describe::{Claims, upper_first};
+use query::json::Json;
+use query::object;
+
+use super::paths::{json, reference};
+use super::{BEARER, CLIENT, problems};
+
+const TAG: &str = "oAuth";
+const ERROR: &str = "OAuthError";
+const TOKEN: &str = "TokenResponse";
+
+fn text(description: &str) -> Json {
+    object! { "type" => "string", "description" => description }
+}
+
+fn member(name: &str, schema: Json) -> (String, Json) {
+    (name.to_owned(), schema)
+}
+
+/// What the endpoints take and answer.
+pub(super) fn schemas() -> Vec<(String, Json)> {
+    let grants = ["authorization_code", "refresh_token", "password"];
+    vec![
+        member(
+            ERROR,
+            object! {
+                "type" => "object",
+                "description" => "RFC 6749, 5.2",
+                "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
+                "required" => texts(["error", "error_description"]),
+            },
+        ),
+        member(
+            "TokenRequest",
+            object! {
+                "type" => "object",
+                "properties" => object! {
+                    "grant_type" => object! { "enum" => texts(grants) },
+                    "code" => text("Of authorize"),
+                    "redirect_uri" => text("The registered redirect, byte for byte"),
+                    "code_verifier" => text("PKCE: what the challenge was made of"),
+                    "refresh_token" => text("Of an earlier answer"),
+                    "username" => text("A username or email"),
+                    "password" => text("Its password"),
+                    "scope" => text("What is asked for; it grants nothing"),
+                    "client_id" => text("Where the client does not prove itself by HTTP Basic"),
+                    "client_secret" => text("Where the client does not prove itself by HTTP Basic"),
+                },
+                "required" => texts(["grant_type"]),
+            },
+        ),
+        member(
+            TOKEN,
+            object! {
+                "type" => "object",
+                "properties" => object! {
+                    "access_token" => text("A JWT (RFC 9068)"),
+                    "token_type" => object! { "const" => "Bearer" },
+                    "expires_in" => object! { "type" => "integer", "description" => "Seconds" },
+                    "refresh_token" => text("To be used once"),
+                    "scope" => text("What was granted"),
+                    "id_token" => text("Where `openid` was asked for"),
+                },
+                "required" => texts(["access_token", "token_type", "expires_in", "refresh_token", "scope"]),
+            },
+        ),
+    ]
+}
+
+/// Every endpoint.
+pub(super) fn paths(claims: &mut Claims) -> Vec<(String, Json)> {
+    let mut paths = Vec::new();
+    for (base, prefix) in [("", ""), ("/api/o-auth", "oAuth")] {
+        for endpoint in endpoints() {
+            let methods = endpoint.methods.into_iter().map(|(method, mut entries)| {
+                let wanted = format!("{}{}", endpoint.name, if method == "get" && endpoint.name == "logout" { "Ask" } else { "" });
+                let wanted = if prefix.is_empty() { wanted } else { format!("{prefix}{}", upper_first(&wanted)) };
+                entries.insert(0, member("operationId", Json::from(claims.claim(&wanted))));
+                (method.to_owned(), Json::Object(entries))
+            });
+            paths.push((format!("{base}/{}", endpoint.name), Json::Object(methods.collect())));
+        }
+    }
+    paths.extend(documents(claims));
+    paths
+}
+
+struct Endpoint {
+    name: &'static str,
+    methods: Vec<(&'static str, Vec<(String, Json)>)>,
+}
+
+fn endpoints() -> Vec<Endpoint> {
+    let one = |name, method, entries| Endpoint { name, methods: vec![(method, entries)] };
+    let token = object! { "type" => "object", "properties" => object! { "token" => text("The token") }, "required" => texts(["token"]) };
+    let access = object! {
+        "type" => "object",
+        "properties" => object! { "access_token" => text("Of a client with the password grant, at most five minutes old") },
+        "required" => texts(["access_token"]),
+    };
+    let answered = |schema: Json| answer("What it says", Some(schema));
+    let active = object! {
+        "type" => "object",
+        "properties" => object! { "active" => object! { "type" => "boolean" } },
+        "required" => texts(["active"]),
+    };
+    let leaving = ["id_token_hint", "post_logout_redirect_uri", "client_id", "state"];
+    let left = || vec![("204", answer("Signed out", None)), ("302", answer("To post_logout_redirect_uri", None))];
+    vec![
+        one(
+            "authorize",
+            "get",
+            operation(
+                "Leads to the sign-in page, or back to the client with a code",
+                authorize_parameters(),
+                None,
+                &[
+                    ("302", answer("To the sign-in page, or to the client's redirect with `code`, `state` and `iss`", None)),
+                    ("400", fault()),
+                    ("401", fault()),
+                ],
+            ),
+        ),
+        one(
+            "token",
+            "post",
+            operation(
+                "Trades a code, a refresh token or a password for tokens",
+                Vec::new(),
+                Some((reference("TokenRequest"), Proof::Client)),
+                &[("200", answered(reference(TOKEN))), ("400", fault()), ("401", fault()), ("429", fault())],
+            ),
+        ),
+        one(
+            "session",
+            "post",
+            operation(
+                "Trades a fresh access token for the session cookie",
+                Vec::new(),
+                Some((access, Proof::Nothing)),
+                &[("204", answer("The cookie `hub_session` is set", None)), ("400", fault()), ("401", fault()), ("403", fault())],
+            ),
+        ),
+        Endpoint {
+            name: "logout",
+            methods: vec![
+                (
+                    "get",
+                    operation(
+                        "Ends the session that the hint is of, or asks first",
+                        parameters(&leaving, &[]),
+                        None,
+                        &[left(), vec![("200", answer("A page that asks", None)), ("400", fault())]].concat(),
+                    ),
+                ),
+                (
+                    "post",
+                    operation(
+                        "Ends the session and what it gave",
+                        Vec::new(),
+                        Some((object! { "type" => "object" }, Proof::Nothing)),
+                        &[
+                            ("204", answer("Signed out", None)),
+                            ("303", answer("To post_logout_redirect_uri", None)),
+                            ("400", fault()),
+                            ("403", fault()),
+                        ],
+                    ),
+                ),
+            ],
+        },
+        one(
+            "revoke",
+            "post",
+            operation(
+                "Ends the family of a token (RFC 7009)",
+                Vec::new(),
+                Some((token.clone(), Proof::Client)),
+                &[("200", answer("Done, whatever it was", None)), ("400", fault()), ("401", fault())],
+            ),
+        ),
+        one(
+            "introspect",
+            "post",
+            operation(
+                "Says what a token is worth now (RFC 7662)",
+                Vec::new(),
+                Some((token, Proof::Client)),
+                &[("200", answered(active)), ("400", fault()), ("401", fault())],
+            ),
+        ),
+    ]
+}
+
+/// How a caller proves itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// By its client's secret, in the header or in the body.
+    Client,
+    Nothing,
+}
+
+type Responses = [(&'static str, Json)];
+
+fn operation(summary: &str, parameters: Vec<Json>, body: Option<(Json, Proof)>, responses: &Responses) -> Vec<(String, Json)> {
+    let mut entries = vec![member("tags", texts([TAG])), member("summary", Json::from(summary))];
+    if !parameters.is_empty() {
+        entries.push(member("parameters", Json::Array(parameters)));
+    }
+    let mut responses: Vec<(String, Json)> = responses.iter().map(|(status, response)| member(status, response.clone())).collect();
+    if let Some((schema, proof)) = body {
+        if proof == Proof::Client {
+            let none = object! {};
+            entries.push(member("security", Json::Array(vec![object! { CLIENT => Json::Array(Vec::new()) }, none])));
+        }
+        let schema = object! { "schema" => schema };
+        let content = object! { "application/x-www-form-urlencoded" => schema.clone(), "application/json" => schema };
+        entries.push(member("requestBody", object! { "required" => true, "content" => content }));
+        responses.extend([member("413", fault()), member("415", fault()), member("503", fault())]);
+    }
+    entries.push(member("responses", Json::Object(responses)));
+    entries
+}
+
+fn authorize_parameters() -> Vec<Json> {
+    let required = ["client_id", "redirect_uri", "state", "code_challenge"];
+    parameters(&required, &required)
+        .into_iter()
+        .chain(parameters(&["code_challenge_method", "response_type", "scope", "nonce", "prompt"], &[]))
+        .collect()
+}
+
+fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
+    let parameter = |name: &&str| {
+        let schema = match *name {
+            "code_challenge_method" => object! { "const" => "S256" },
+            "response_type" => object! { "const" => "code" },
+            _ => object! { "type" => "string" },
+        };
+        object! { "name" => *name, "in" => "query", "required" => required.contains(name), "schema" => schema }
+    };
+    names.iter().map(parameter).collect()
+}
+
+fn answer(description: &str, schema: Option<Json>) -> Json {
+    match schema {
+        Some(schema) => object! { "description" => description, "content" => json(schema) },
+        None => object! { "description" => description },
+    }
+}
+
+fn fault() -> Json {
+    answer("Refused", Some(reference(ERROR)))
+}
+
+/// What stands at the root alone.
+fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
+    let mut get = |id: &str, summary: &str, schema: Json, security: Option<Json>| {
+        let mut entries =
+            vec![member("operationId", Json::from(claims.claim(id))), member("tags", texts([TAG])), member("summary", Json::from(summary))];
+        let mut responses = vec![member("200", answer(summary, Some(schema)))];
+        if let Some(security) = security {
+            entries.push(member("security", security));
+            responses.extend(problems::references(&[401, 500, 503, 504]));
+        }
+        entries.push(member("responses", Json::Object(responses)));
+        object! { "get" => entries }
+    };
+    let any = || object! { "type" => "object" };
+    let bearer = || Some(Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }]));
+    let keys = object! {
+        "type" => "object",
+        "properties" => object! { "keys" => object! { "type" => "array", "items" => any() } },
+        "required" => texts(["keys"]),
+    };
+    let subject =
+        object! { "type" => "object", "properties" => object! { "sub" => text("The account's id") }, "required" => texts(["sub"]) };
+    vec![
+        member("/userinfo", get("userinfo", "The account of a token, in OpenID's words", subject, bearer())),
+        member("/api/iam/me", get("iamMeAccount", "The account of a token, with its roles and tenants", reference("IamAccount"), bearer())),
+        member("/.well-known/jwks.json", get("jwks", "The public keys", keys, None)),
+        member("/.well-known/openid-configuration", get("openidConfiguration", "Where all this is", any(), None)),
+        member("/.well-known/oauth-authorization-server", get("oauthAuthorizationServer", "Where all this is", any(), None)),
+    ]
+}

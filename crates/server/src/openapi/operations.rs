@@ -1,0 +1,66 @@
+//! The operations of administration in the document: their addresses, what they take and what they answer.
+
+use query::catalog::Catalog;
+use query::describe::Claims;
+use query::describe::document::texts;
+use query::json::Json;
+use query::object;
+
+use crate::operations::describe::offered;
+use crate::operations::{Operation, Target};
+
+use super::paths::{ALWAYS, json, reference, success};
+use super::{BEARER, problems};
+
+/// Every operation of a hub.
+pub(super) fn paths(catalog: &Catalog, claims: &mut Claims) -> Vec<(String, Json)> {
+    let described = |operation: &'static Operation| {
+        let id = claims.claim(&operation.name());
+        (operation.address(catalog), object! { "post" => describe(operation, id) })
+    };
+    offered(catalog).map(described).collect()
+}
+
+fn describe(operation: &Operation, id: String) -> Json {
+    let context = operation.resource.split('.').next().unwrap_or_default();
+    let mut entries = vec![
+        ("operationId".to_owned(), Json::from(id)),
+        ("tags".to_owned(), texts([context])),
+        ("summary".to_owned(), Json::from(operation.about)),
+        ("description".to_owned(), Json::from(description(operation))),
+        ("x-permission".to_owned(), texts([operation.permission])),
+        ("security".to_owned(), Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }])),
+    ];
+    if operation.target == Target::ById {
+        entries.push((
+            "parameters".to_owned(),
+            Json::Array(vec![object! {
+                "name" => "id",
+                "in" => "path",
+                "required" => true,
+                "description" => format!("The key of the record of `{}`", operation.resource),
+                "schema" => object! { "type" => "string" },
+            }]),
+        ));
+    }
+    if !operation.fields.is_empty() {
+        entries.push(("requestBody".to_owned(), object! { "required" => true, "content" => json(reference(&operation.input_name())) }));
+    }
+    let (status, mut statuses) = match operation.target {
+        Target::New => ("201", [&ALWAYS[..], &[401, 403, 409]].concat()),
+        Target::ById => ("200", [&ALWAYS[..], &[401, 403, 404, 409]].concat()),
+    };
+    statuses.sort_unstable();
+    let mut responses = vec![(status.to_owned(), success(operation.about, json(reference(&operation.answer_name()))))];
+    responses.extend(problems::references(&statuses));
+    entries.push(("responses".to_owned(), Json::Object(responses)));
+    Json::Object(entries)
+}
+
+fn description(operation: &Operation) -> String {
+    let reading = format!("{}.get", operation.resource);
+    format!(
+        "Takes the permission `{}`. A record is answered as the caller may read it: without `{reading}`, its `id` alone.",
+        operation.permission
+    )
+}

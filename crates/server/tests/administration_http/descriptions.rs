@@ -1,0 +1,89 @@
+//! The hub in the descriptions it serves.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, text};
+use crate::support::{Place, get};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
+    // contract I29.1
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    for path in [
+        "/api/iam/accounts/paginate",
+        "/api/iam/events/list",
+        "/api/hub/apps-accounts/find/{id}",
+        "/token",
+        "/api/o-auth/token",
+        "/authorize",
+        "/session",
+        "/logout",
+        "/revoke",
+        "/introspect",
+        "/userinfo",
+        "/api/iam/me",
+        "/.well-known/jwks.json",
+        "/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server",
+    ] {
+        assert!(document["paths"][path].is_object(), "{path}");
+    }
+    let create = &document["paths"]["/api/iam/accounts/create"]["post"];
+    assert_eq!((&create["operationId"], &create["x-permission"]), (&json!("iamCreateAccount"), &json!(["iam.account.create"])));
+    assert_eq!(create["security"], json!([{"bearer": []}]));
+    for status in ["201", "400", "401", "403", "409", "413", "415"] {
+        assert!(create["responses"][status].is_object(), "{status}");
+    }
+    let rotate = &document["paths"]["/api/o-auth/clients/rotate-secret/{id}"]["post"];
+    assert_eq!(rotate["responses"]["200"]["content"]["application/json"]["schema"]["$ref"], "#/components/schemas/OAuthClientSecret");
+    let input = &document["components"]["schemas"]["OAuthCreateClientInput"];
+    assert_eq!((&input["required"], &input["additionalProperties"]), (&json!(["id", "name", "redirect"]), &json!(false)));
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    assert_eq!(document["components"]["securitySchemes"]["client"]["scheme"], "basic");
+    // A resource of the user's is behind the same token.
+    let notes = &document["paths"]["/api/shop/notes/list"]["post"];
+    assert_eq!((&notes["security"], notes["responses"]["401"].is_object()), (&json!([{"bearer": []}]), true));
+    assert_eq!(document["paths"]["/api/shop/opens/list"]["post"]["security"], json!([{"bearer": []}, {}]));
+    let codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"].to_string();
+    for code in ["INVALID_INPUT", "EXISTS", "NOT_HELD", "LAST_ADMINISTRATOR", "BUILT_IN_ROLE"] {
+        assert!(codes.contains(code), "{code}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn introspection_shows_the_mutations_of_a_hub() {
+    // contract I29.1
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = "{ __schema { mutationType { fields { name args { name type { kind ofType { name } } } type { name } } } } }";
+    let answer = desk.graphql(None, document, json!({})).await;
+    let fields = answer["data"]["__schema"]["mutationType"]["fields"].as_array().expect("fields").clone();
+    let names: Vec<&str> = fields.iter().map(|field| text(&field["name"])).collect();
+    for name in
+        ["iamCreateAccount", "iamUpdateAccount", "iamDeleteAccount", "oAuthRotateClientSecret", "hubCreateAppAccount", "iamEndSession"]
+    {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let find = |name: &str| fields.iter().find(|field| field["name"] == name).expect("a field").clone();
+    let update: Value = find("iamUpdateAccount");
+    assert_eq!(update["args"][0], json!({"name": "id", "type": {"kind": "NON_NULL", "ofType": {"name": "ID"}}}));
+    assert_eq!(update["args"][1]["type"]["ofType"]["name"], "IamUpdateAccountInput");
+    assert_eq!((&update["type"]["name"], &find("oAuthCreateClient")["type"]["name"]), (&json!("IamAccount"), &json!("OAuthClientSecret")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_shows_the_hub_s_resources_to_who_may_read_them() {
+    // contract I29.1, E8.2
+    let desk = Desk::start(Place::Sqlite).await;
+    let names = async |token: Option<&str>| {
+        let request = get("/docs/resources.json");
+        let request = token.map_or(request.clone(), |token| request.header("authorization", token));
+        let seen = desk.stage.send(&request).await.good();
+        seen["resources"].as_array().unwrap().iter().map(|resource| text(&resource["name"]).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(None).await, ["shop.open"]);
+    let (_, reader) = desk.somebody("reader", &["iam.event.get"]).await;
+    let seen = names(Some(&reader)).await;
+    assert!(seen.contains(&"iam.event".to_owned()) && !seen.contains(&"iam.account".to_owned()), "{seen:?}");
+    assert!(names(Some(&desk.token)).await.len() >= 10);
+}

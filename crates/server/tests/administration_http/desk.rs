@@ -1,0 +1,106 @@
+//! A hub with an administrator, and the moves of whoever administers it.
+
+use identity::account::ADMINISTRATOR;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
+use crate::support::{Place, Request, Response, post};
+
+pub(crate) struct Desk {
+    pub(crate) stage: Stage,
+    /// The administrator's id and token.
+    pub(crate) root: Uuid,
+    pub(crate) token: String,
+}
+
+impl Desk {
+    pub(crate) async fn start(place: Place) -> Self {
+        let stage = Stage::start(place).await;
+        let root = administrator(&stage, "root").await;
+        let token = token_of(&stage, "root").await;
+        Desk { stage, root, token }
+    }
+
+    /// Somebody with these permissions, and their token.
+    pub(crate) async fn somebody(&self, name: &str, permissions: &[&str]) -> (Uuid, String) {
+        let id = self.stage.add_account(name, permissions).await;
+        (id, token_of(&self.stage, name).await)
+    }
+
+    pub(crate) async fn administrator(&self, name: &str) -> (Uuid, String) {
+        let id = administrator(&self.stage, name).await;
+        (id, token_of(&self.stage, name).await)
+    }
+
+    pub(crate) fn request(token: &str, path: &str, body: &Value) -> Request {
+        post(&format!("/api/{path}"), body.to_string()).header("authorization", token)
+    }
+
+    /// Posts as somebody.
+    pub(crate) async fn by(&self, token: &str, path: &str, body: &Value) -> Response {
+        self.stage.send(&Desk::request(token, path, body)).await
+    }
+
+    /// Posts as the administrator.
+    pub(crate) async fn rest(&self, path: &str, body: Value) -> Response {
+        self.by(&self.token, path, &body).await
+    }
+
+    /// What is made, as the administrator.
+    pub(crate) async fn made(&self, path: &str, body: Value) -> Value {
+        let answer = self.rest(path, body).await;
+        assert_eq!(answer.status(), 201, "{}", answer.text());
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        answer.json()
+    }
+
+    /// A row as the read side shows it, with relations.
+    pub(crate) async fn row(&self, path: &str, relations: Value) -> Value {
+        self.rest(path, json!({"query": {"relations": relations}})).await.good()
+    }
+
+    pub(crate) async fn graphql(&self, token: Option<&str>, document: &str, variables: Value) -> Value {
+        let request = post("/graphql", json!({"query": document, "variables": variables}).to_string());
+        let request = match token {
+            Some(token) => request.header("authorization", token),
+            None => request,
+        };
+        self.stage.send(&request).await.good()
+    }
+
+    /// The data of a document that nothing is wrong with, as the administrator.
+    pub(crate) async fn data(&self, document: &str, variables: Value) -> Value {
+        let answer = self.graphql(Some(&self.token), document, variables).await;
+        assert_eq!(answer.get("errors"), None, "{answer}");
+        answer["data"].clone()
+    }
+
+    /// The events of the audit log, the newest last.
+    pub(crate) async fn events(&self) -> Vec<Value> {
+        let body = json!({"query": {"order": [{"field": "sequence"}]}});
+        self.rest("iam/events/list", body).await.good().as_array().unwrap().clone()
+    }
+}
+
+async fn administrator(stage: &Stage, name: &str) -> Uuid {
+    let id = stage.add_account(name, &[]).await;
+    let mut transaction = stage.records.begin().await.unwrap();
+    store::accounts::set_roles(&mut transaction, id, &[ADMINISTRATOR]).await.unwrap();
+    transaction.commit().await.unwrap();
+    store::rights::refresh(&stage.records, id).await.unwrap();
+    id
+}
+
+pub(crate) async fn signed_in(stage: &Stage, name: &str, password: &str) -> Response {
+    let pairs = [("grant_type", "password"), ("username", name), ("password", password)];
+    stage.send(&posted("/token", &pairs).header("authorization", &basic(CLIENT, &stage.secret))).await
+}
+
+pub(crate) async fn token_of(stage: &Stage, name: &str) -> String {
+    bearer(&signed_in(stage, name, PASSWORD).await.good()["access_token"])
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("a text: {value}"))
+}

@@ -1,0 +1,239 @@
+//! Inputs that are refused: every fault in one answer, with its code, its place and what would have been accepted.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, text};
+use crate::support::{PLACES, Place, Response, post};
+
+fn faults(answer: &Response) -> Vec<(String, String)> {
+    let problem = answer.problem(400);
+    assert_eq!(problem["code"], "INVALID_INPUT", "{problem}");
+    let told = |fault: &Value| {
+        assert!(text(&fault["message"]).len() > 10, "{fault}");
+        (text(&fault["code"]).to_owned(), text(&fault["path"]).to_owned())
+    };
+    problem["errors"].as_array().expect("faults").iter().map(told).collect()
+}
+
+/// An address, an input, and the faults it has.
+type Case = (&'static str, Value, &'static [(&'static str, &'static str)]);
+
+fn cases() -> Vec<Case> {
+    let deep = (0..9).fold(json!(1), |inner, _| json!({ "a": inner }));
+    let long = "x".repeat(300);
+    let id = "11111111-1111-4111-8111-111111111111";
+    vec![
+        (
+            "iam/accounts/create",
+            json!({"usrname": "bo", "email": 7, "roles": "clerk", "tenants": ["x", 1], "meta": [], "isActive": true}),
+            &[
+                ("IN103", "/email"),
+                ("IN102", "/isActive"),
+                ("IN103", "/meta"),
+                ("IN103", "/roles"),
+                ("IN105", "/tenants/0"),
+                ("IN103", "/tenants/1"),
+                ("IN102", "/usrname"),
+            ],
+        ),
+        ("iam/accounts/create", json!({}), &[("IN105", "")]),
+        ("iam/accounts/create", json!({"username": ""}), &[("IN105", "/username")]),
+        ("iam/accounts/create", json!({"username": " bo"}), &[("IN105", "/username")]),
+        ("iam/accounts/create", json!({"username": "b\u{0}o", "email": "no address"}), &[("IN105", "/email"), ("IN105", "/username")]),
+        (
+            "iam/accounts/create",
+            json!({"username": long, "code": long, "tags": [long, "a\nb"]}),
+            &[("IN105", "/code"), ("IN105", "/tags/0"), ("IN105", "/tags/1"), ("IN105", "/username")],
+        ),
+        ("iam/accounts/create", json!({"username": "ana@example.com"}), &[("IN105", "")]),
+        (
+            "iam/accounts/create",
+            json!({"username": "bo", "type": "ROBOT", "password": "short", "passwordHash": "md5"}),
+            &[("IN105", "/password"), ("IN105", "/passwordHash"), ("IN105", "/type")],
+        ),
+        ("iam/accounts/create", json!({"username": "bo", "meta": {"a": deep}}), &[("IN106", "/meta")]),
+        ("iam/accounts/create", json!({"username": "bo", "meta": {"a": "x".repeat(20_000)}}), &[("IN106", "/meta")]),
+        ("iam/accounts/create", json!({"username": "bo", "meta": {"a": ["\u{0}"]}}), &[("IN106", "/meta")]),
+        ("iam/accounts/create", json!({"username": "bo", "tags": vec!["a"; 1_001]}), &[("IN106", "/tags")]),
+        ("iam/accounts/create", json!({"username": "bo", "roles": ["administrator", "nobody"]}), &[("IN107", "/roles/1")]),
+        ("iam/accounts/create", json!([1]), &[("IN103", "")]),
+        ("iam/accounts/update/nonsense", json!({}), &[("IN108", "/id")]),
+        (
+            "iam/accounts/update/11111111-1111-4111-8111-111111111111",
+            json!({"isActive": "no", "a/b~c": 1}),
+            &[("IN102", "/a~1b~0c"), ("IN103", "/isActive")],
+        ),
+        ("iam/accounts/invite/11111111-1111-4111-8111-111111111111", json!({"days": 7}), &[("IN102", "/days")]),
+        ("iam/accounts/set-password/11111111-1111-4111-8111-111111111111", json!({}), &[("IN104", "/password")]),
+        (
+            "iam/accounts/set-password/11111111-1111-4111-8111-111111111111",
+            json!({"password": "x".repeat(1_025)}),
+            &[("IN105", "/password")],
+        ),
+        (
+            "iam/roles/create",
+            json!({"permissions": ["shop.note.get", "everything", null]}),
+            &[("IN105", "/permissions/1"), ("IN103", "/permissions/2"), ("IN104", "/name")],
+        ),
+        ("iam/roles/create", json!({"name": null}), &[("IN104", "/name")]),
+        ("iam/roles/create", json!({"name": 3}), &[("IN103", "/name")]),
+        ("iam/tenants/create", json!({"name": "x", "id": "y"}), &[("IN105", "/id")]),
+        (
+            "o-auth/clients/create",
+            json!({"id": id, "name": "x", "redirect": "https://a.test/#x", "grants": ["implicit"], "accessTokenSeconds": 86_401, "refreshTokenSeconds": 1.5}),
+            &[
+                ("IN105", "/accessTokenSeconds"),
+                ("IN105", "/grants/0"),
+                ("IN105", "/id"),
+                ("IN105", "/redirect"),
+                ("IN105", "/refreshTokenSeconds"),
+            ],
+        ),
+        ("o-auth/clients/create", json!({"id": "a b"}), &[("IN105", "/id"), ("IN104", "/name"), ("IN104", "/redirect")]),
+        ("o-auth/clients/create", json!({"id": "a", "name": "x", "redirect": "https://a.test/", "appId": id}), &[("IN107", "/appId")]),
+        (
+            "o-auth/clients/update/shop",
+            json!({"id": "b", "redirect": "http://a.test/", "accessTokenSeconds": 0}),
+            &[("IN105", "/accessTokenSeconds"), ("IN102", "/id"), ("IN105", "/redirect")],
+        ),
+        (
+            "hub/apps/create",
+            json!({"code": "x", "url": "javascript:alert(1)", "isClosed": 1}),
+            &[("IN103", "/isClosed"), ("IN105", "/url")],
+        ),
+        ("hub/apps-accounts/create", json!({"appId": id, "accountId": id}), &[("IN107", "/appId")]),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_fault_of_an_input_stands_in_one_answer() {
+    // contract I26.1, I26.2, I26.3
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let before = desk.events().await.len();
+        for (path, input, expected) in cases() {
+            let found = faults(&desk.rest(path, input.clone()).await);
+            let found: Vec<(&str, &str)> = found.iter().map(|(code, path)| (code.as_str(), path.as_str())).collect();
+            assert_eq!(found, expected, "{path} {input}");
+        }
+        assert_eq!(desk.events().await.len(), before, "nothing was changed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_say_what_is_accepted_and_what_is_near() {
+    // contract I26.1
+    let desk = Desk::start(Place::Sqlite).await;
+    let message = async |path: &str, input: Value| {
+        let problem = desk.rest(path, input).await.problem(400);
+        text(&problem["errors"][0]["message"]).to_owned()
+    };
+    assert!(message("iam/accounts/create", json!({"usrname": "bo"})).await.contains("did you mean `username`?"));
+    assert!(
+        message("o-auth/clients/update/shop", json!({"grants": ["x"]})).await.contains("`authorization_code`, `refresh_token`, `password`")
+    );
+    assert!(message("iam/accounts/create", json!({"username": "bo", "roles": ["nobody"]})).await.contains("\"nobody\""));
+    let hidden = message("iam/accounts/create", json!({"username": "bo", "passwordHash": "sesame-opens"})).await;
+    assert!(!hidden.contains("sesame"), "{hidden}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_input_are_refused() {
+    // contract I26.3
+    let desk = Desk::start(Place::Sqlite).await;
+    let send = async |request: crate::support::Request| desk.stage.send(&request.header("authorization", &desk.token)).await;
+    let create = |body: &str| post("/api/iam/roles/create", body);
+    assert_eq!(faults(&send(create("{")).await), [("IN100".to_owned(), String::new())]);
+    assert_eq!(faults(&send(create("{\"name\": \"a\", \"name\": \"b\"}")).await), [("IN101".to_owned(), "/name".to_owned())]);
+    assert_eq!(faults(&send(create("")).await), [("IN104".to_owned(), "/name".to_owned())]);
+    let nested = format!("{{\"name\": {}", "[".repeat(5_000));
+    assert_eq!(faults(&send(create(&nested)).await)[0].0, "IN106");
+    let number = "{\"username\": \"bo\", \"meta\": {\"a\": 1e400}}";
+    assert_eq!(faults(&send(post("/api/iam/accounts/create", number)).await), [("IN105".to_owned(), "/meta".to_owned())]);
+    assert_eq!(
+        send(create("name=a").header("content-type", "application/x-www-form-urlencoded")).await.problem(415)["code"],
+        "UNSUPPORTED_MEDIA_TYPE"
+    );
+    assert_eq!(send(create(&format!("{{\"name\": \"{}\"}}", "x".repeat(1_100_000)))).await.problem(413)["code"], "BODY_TOO_LARGE");
+    let many = json!({"name": "a", "permissions": vec!["x"; 500]}).to_string();
+    assert_eq!(faults(&send(create(&many)).await).len(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_exists_is_409_and_what_does_not_is_404() {
+    // contract I26.2
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let id = "11111111-1111-4111-8111-111111111111";
+        let bo = desk.made("iam/accounts/create", json!({"username": "bo", "email": "bo@example.com"})).await;
+        desk.made("iam/roles/create", json!({"name": "clerk"})).await;
+        desk.made("hub/apps/create", json!({"code": "web"})).await;
+        let other = desk.made("hub/apps/create", json!({"code": "other"})).await;
+        for (path, input) in [
+            ("iam/accounts/create".to_owned(), json!({"username": "BO"})),
+            ("iam/accounts/create".to_owned(), json!({"username": "x", "email": "Bo@Example.com"})),
+            ("iam/accounts/create".to_owned(), json!({"username": "y", "code": "bo"})),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"username": "ada"})),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"email": "ADA@example.com"})),
+            (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"code": "ada"})),
+            ("iam/roles/create".to_owned(), json!({"name": "clerk"})),
+            ("iam/roles/create".to_owned(), json!({"name": "administrator"})),
+            ("o-auth/clients/create".to_owned(), json!({"id": "shop", "name": "x", "redirect": "https://a.test/"})),
+            ("hub/apps/create".to_owned(), json!({"code": "web"})),
+            (format!("hub/apps/update/{}", text(&other["id"])), json!({"code": "web"})),
+        ] {
+            let answer = desk.rest(&path, input.clone()).await;
+            assert!(text(&answer.problem(409)["detail"]).contains("exists already"), "{path} {input}");
+        }
+        for path in [
+            "iam/accounts/update",
+            "iam/accounts/delete",
+            "iam/accounts/invite",
+            "iam/accounts/reset",
+            "iam/accounts/end-sessions",
+            "iam/sessions/end",
+            "iam/roles/update",
+            "iam/roles/delete",
+            "iam/tenants/update",
+            "iam/tenants/delete",
+            "hub/apps/update",
+            "hub/apps/delete",
+            "hub/apps-accounts/delete",
+        ] {
+            assert_eq!(desk.rest(&format!("{path}/{id}"), json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+        }
+        for path in ["o-auth/clients/update/none", "o-auth/clients/rotate-secret/a%2Fb", "o-auth/clients/delete/%00"] {
+            assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn graphql_tells_the_same_problem() {
+    // contract I26.1, I25.4
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = "mutation ($input: OAuthCreateClientInput!) { oAuthCreateClient(input: $input) { id } }";
+    let input = json!({"id": "a b", "name": "x", "redirect": "nowhere", "grants": ["implicit"]});
+    let answer = desk.graphql(Some(&desk.token), document, json!({"input": input})).await;
+    let problem = &answer["errors"][0]["extensions"];
+    assert_eq!(
+        (&problem["code"], &problem["status"], &problem["type"]),
+        (&json!("BAD_REQUEST"), &json!(400), &json!("urn:peristyle:problem:invalid-input"))
+    );
+    let paths: Vec<&str> = problem["errors"].as_array().unwrap().iter().map(|fault| text(&fault["path"])).collect();
+    assert_eq!(paths, ["/input/grants/0", "/input/id", "/input/redirect"]);
+    let document =
+        "mutation { iamCreateAccount(input: {username: \"bo\", roles: [\"nobody\"]}) { id } iamDeleteAccount(id: \"x\") { id } }";
+    let answer = desk.graphql(Some(&desk.token), document, json!({})).await;
+    assert_eq!(answer["errors"][0]["extensions"]["errors"][0]["path"], "/input/roles/0", "{answer}");
+    assert_eq!(answer["errors"][1]["extensions"]["errors"][0]["code"], "IN108", "{answer}");
+    // What does not fit the types of the schema is GraphQL's own to refuse.
+    for document in [
+        "mutation { iamCreateRole(input: {nam: \"a\"}) { id } }",
+        "mutation { iamCreateRole(input: {}) { id } }",
+        "mutation { iamCreateRole { id } }",
+    ] {
+        let answer = desk.graphql(Some(&desk.token), document, json!({})).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{answer}");
+    }
+}

@@ -1,0 +1,14 @@
+//! The administration of a hub over REST and GraphQL, on both databases: what each operation does, what it refuses, and what nobody can
+//! make it do.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod descriptions;
+mod desk;
+mod escalation;
+mod faults;
+mod operations;
+mod permission;
+#[path = "../hub/stage.rs"]
+mod stage;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,120 @@
+//! Who may: decided before anything that was sent is looked at.
+
+use serde_json::json;
+
+use crate::desk::{Desk, text};
+use crate::support::{Database, PLACES, Place, Request, Setup, get, post};
+
+/// Every operation: its address, its mutation, its permission.
+const OPERATIONS: [(&str, &str, &str); 23] = [
+    ("iam/accounts/create", "iamCreateAccount(input: {}) { id }", "iam.account.create"),
+    ("iam/accounts/update/x", "iamUpdateAccount(id: \"x\", input: {}) { id }", "iam.account.update"),
+    ("iam/accounts/delete/x", "iamDeleteAccount(id: \"x\") { id }", "iam.account.delete"),
+    ("iam/accounts/invite/x", "iamInviteAccount(id: \"x\") { id }", "iam.account.update"),
+    ("iam/accounts/reset/x", "iamResetAccount(id: \"x\") { id }", "iam.account.update"),
+    ("iam/accounts/set-password/x", "iamSetAccountPassword(id: \"x\", input: {}) { id }", "iam.account.update"),
+    ("iam/accounts/end-sessions/x", "iamEndAccountSessions(id: \"x\") { id }", "iam.session.delete"),
+    ("iam/sessions/end/x", "iamEndSession(id: \"x\") { id }", "iam.session.delete"),
+    ("iam/roles/create", "iamCreateRole(input: {name: \"\"}) { id }", "iam.role.create"),
+    ("iam/roles/update/x", "iamUpdateRole(id: \"x\", input: {}) { id }", "iam.role.update"),
+    ("iam/roles/delete/x", "iamDeleteRole(id: \"x\") { id }", "iam.role.delete"),
+    ("iam/tenants/create", "iamCreateTenant(input: {name: \"\"}) { id }", "iam.tenant.create"),
+    ("iam/tenants/update/x", "iamUpdateTenant(id: \"x\", input: {}) { id }", "iam.tenant.update"),
+    ("iam/tenants/delete/x", "iamDeleteTenant(id: \"x\") { id }", "iam.tenant.delete"),
+    ("o-auth/clients/create", "oAuthCreateClient(input: {id: \"\", name: \"\", redirect: \"\"}) { id }", "oAuth.client.create"),
+    ("o-auth/clients/update/x", "oAuthUpdateClient(id: \"x\", input: {}) { id }", "oAuth.client.update"),
+    ("o-auth/clients/rotate-secret/x", "oAuthRotateClientSecret(id: \"x\") { id }", "oAuth.client.update"),
+    ("o-auth/clients/delete/x", "oAuthDeleteClient(id: \"x\") { id }", "oAuth.client.delete"),
+    ("hub/apps/create", "hubCreateApp(input: {code: \"\"}) { id }", "hub.app.create"),
+    ("hub/apps/update/x", "hubUpdateApp(id: \"x\", input: {}) { id }", "hub.app.update"),
+    ("hub/apps/delete/x", "hubDeleteApp(id: \"x\") { id }", "hub.app.delete"),
+    ("hub/apps-accounts/create", "hubCreateAppAccount(input: {appId: \"\", accountId: \"\"}) { id }", "hub.appAccount.create"),
+    ("hub/apps-accounts/delete/x", "hubDeleteAppAccount(id: \"x\") { id }", "hub.appAccount.delete"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
+    // contract I25.2
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let cookie = desk.stage.sign_in().await;
+        let all: Vec<&str> = OPERATIONS.iter().map(|(_, _, permission)| *permission).collect();
+        let mut holders = std::collections::HashMap::new();
+        for permission in &all {
+            if !holders.contains_key(permission) {
+                let others: Vec<&str> = all.iter().filter(|other| *other != permission).copied().collect();
+                let name = permission.replace('.', "-");
+                holders.insert(*permission, desk.somebody(&name, &others).await.1);
+            }
+        }
+        for (path, mutation, permission) in OPERATIONS {
+            let address = format!("/api/{path}");
+            for body in ["", "{", "{\"nonsense\": 1}"] {
+                let nobody = desk.stage.send(&post(&address, body)).await;
+                assert_eq!(nobody.header("www-authenticate"), Some("Bearer"), "{path}");
+                assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED", "{path}");
+                // A browser's session is no token: what a page can make a browser send changes nothing.
+                let riding = desk.stage.send(&post(&address, body).header("cookie", &cookie)).await;
+                assert_eq!(riding.problem(401)["code"], "UNAUTHENTICATED", "{path}");
+                let lacking = desk.stage.send(&post(&address, body).header("authorization", &holders[permission])).await;
+                assert_eq!(lacking.problem(403)["code"], "FORBIDDEN", "{path}");
+            }
+            let document = format!("mutation {{ {mutation} }}");
+            let request = post("/graphql", json!({"query": document}).to_string());
+            for (request, code) in [
+                (request.clone(), "UNAUTHENTICATED"),
+                (request.clone().header("cookie", &cookie), "UNAUTHENTICATED"),
+                (request.clone().header("authorization", &holders[permission]), "FORBIDDEN"),
+            ] {
+                let answer = desk.stage.send(&request).await.good();
+                assert_eq!(answer["errors"][0]["extensions"]["code"], code, "{mutation}: {answer}");
+            }
+            // With the permission it is the input that is refused.
+            let allowed = desk.rest(path, json!({"nonsense": 1})).await;
+            assert!([400, 404].contains(&allowed.status()), "{path}: {}", allowed.text());
+            let wrong = desk.stage.send(&get(&address).header("authorization", &desk.token)).await;
+            assert_eq!((wrong.status(), wrong.header("allow")), (405, Some("POST")), "{path}");
+        }
+        for path in
+            ["iam/accounts/destroy/x", "iam/accounts/create/x", "iam/accounts/update", "iam/permissions/create", "shop/notes/create"]
+        {
+            assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_change_and_not_read_is_told_the_key_alone() {
+    // contract I25.3
+    let desk = Desk::start(Place::Sqlite).await;
+    let (_, blind) = desk.somebody("blind", &["iam.tenant.create", "iam.account.create"]).await;
+    let tenant = desk.by(&blind, "iam/tenants/create", &json!({"name": "North"})).await;
+    assert_eq!((tenant.status(), tenant.json().as_object().map(serde_json::Map::len)), (201, Some(1)), "{}", tenant.text());
+    assert_eq!(text(&tenant.json()["id"]).len(), 36);
+    let document = "mutation { iamCreateTenant(input: {name: \"South\"}) { id name } }";
+    let answer = desk.graphql(Some(&blind), document, json!({})).await;
+    assert_eq!((answer.get("errors"), &answer["data"]["iamCreateTenant"]["name"]), (None, &json!(null)), "{answer}");
+    // Relations follow their own permissions.
+    let (_, half) = desk.somebody("half", &["iam.account.create", "iam.account.get", "iam.tenant.get"]).await;
+    let account = desk.by(&half, "iam/accounts/create", &json!({"username": "bo"})).await.json();
+    assert_eq!((account.get("roles"), &account["tenants"]), (None, &json!([])), "{account}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_no_administration_without_a_hub() {
+    // contract I25.1, I29.1
+    let database = Database::with(Place::Sqlite, "SELECT 1").await;
+    let server = Setup::new("").serve(&database).await;
+    for (path, _, _) in OPERATIONS {
+        assert_eq!(server.post(&format!("/api/{path}"), "{}").await.problem(404)["code"], "NOT_FOUND", "{path}");
+    }
+    let ask =
+        |query: &str| Request::new("POST", "/graphql").header("content-type", "application/json").body(json!({"query": query}).to_string());
+    let schema = server.send(&ask("{ __schema { mutationType { name } types { name } } }")).await.good();
+    assert_eq!(schema["data"]["__schema"]["mutationType"], json!(null));
+    assert!(!schema.to_string().contains("Iam") && !schema.to_string().contains("Deleted"), "{schema}");
+    let openapi = server.get("/api/openapi.json").await.text();
+    for word in ["/api/iam", "securitySchemes", "INVALID_INPUT", "/token", "Problem401\":{\"$ref"] {
+        assert!(!openapi.contains(word), "{word}");
+    }
+}
