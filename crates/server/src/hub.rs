@@ -107,7 +107,22 @@ impl Hub {
         &self.0.hasher
     }
 
-use axum::http::{Extensions, HeaderMap, Response};
+    fn feed(&self) -> &Feed {
+        &self.0.feed
+    }
+
+    /// Ends what would go on for ever, since the process is about to end.
+    pub(crate) fn retire(&self) {
+        self.feed().retire();
+    }
+
+    fn proxies(&self) -> &Proxies {
+        &self.0.proxies
+    }
+
+    /// Where a request came from, as it is counted and noted.
+    pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
+        sender::address(self.proxies(), headers, extensions)
     }
 
     /// Verifies a token of ours of one kind.

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use axum::http::{Extensions, HeaderMap};
 use axum::http::header::{ACCEPT, AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
+use axum::http::{Extensions, HeaderMap};
 use identity::origin::{Provenance, provenance};
 use store::events::Occasion;
 

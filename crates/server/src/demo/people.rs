@@ -11,7 +11,7 @@ use store::events::Occasion;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::administration::{Actor, Administration, Fault, NewAccount, NewClient};
+use crate::administration::{Actor, Administration, Fault, NewAccount, NewClient, RoleChange};
 use crate::{boot, chance};
 
 use super::{Stopped, shop};
@@ -66,13 +66,13 @@ pub(super) struct Made {
 pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
     let records = boot::records(url, &DatabaseSettings::default()).await?;
     let now = chance::now();
-    let administration = Administration { records: &records, actor: &Actor::CommandLine, occasion: Occasion { now, address: None } };
+    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: Occasion { now, address: None } };
     for shop::Tenant { id, code, name } in shop::tenants() {
         administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
     }
     for (name, permissions) in ROLES {
-        let permissions: Vec<String> = permissions.iter().map(|permission| (*permission).to_owned()).collect();
-        administration.create_role(name, &permissions).await?;
+        let permissions = Some(permissions.iter().map(|permission| (*permission).to_owned()).collect());
+        administration.create_role(name, RoleChange { permissions, ..RoleChange::default() }).await?;
     }
     let mut people = Vec::new();
     for part in &PARTS {
@@ -100,8 +100,11 @@ async fn person(administration: Administration<'_>, part: &Part) -> Result<Perso
     let ids = shop::tenants().filter(|tenant| part.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
     let account = NewAccount {
         kind: AccountKind::User,
+        code: None,
         username: Some(part.username.to_owned()),
         email: Some(format!("{}@example.com", part.username)),
+        tags: Vec::new(),
+        scopes: Vec::new(),
         roles: vec![part.role.to_owned()],
         tenants: ids.collect::<Result<_, _>>()?,
         meta: Map::new(),
