@@ -11,6 +11,7 @@ mod keys;
 mod logs;
 mod pipes;
 mod program;
+mod redis;
 mod satellite;
 mod schema;
 mod signals;
