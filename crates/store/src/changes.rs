@@ -4,7 +4,7 @@
 //! A transaction gathers its changes and numbers them as the last thing before it commits. The counter is held from there to the end,
 //! so that no number becomes visible before a smaller one does, and since it is always held last, nobody waits for another in a circle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use identity::client::ClientId;
 use identity::token::security_event::{Happening, SecurityEvent, Subject};
@@ -113,12 +113,17 @@ pub async fn after(on: impl Run, sequence: i64, limit: i64) -> Result<Vec<Securi
     on.rows(SQL, &[Bind::Number(sequence), Bind::Number(limit)]).await?.iter().map(read).collect()
 }
 
-/// The clients that these accounts were granted something through: whoever else hears of them learns what is none of its business.
-/// A family stays as long as any of its access tokens can be alive.
-pub async fn clients_of(on: impl Run, accounts: &[Uuid]) -> Result<BTreeSet<(Uuid, ClientId)>, Error> {
-    const SQL: &str = "SELECT DISTINCT account_id, client_id FROM peristyle.family WHERE account_id IN (SELECT unnest($1))";
-    if accounts.is_empty() {
-        return Ok(BTreeSet::new());
+/// The clients that each of these accounts was granted something through, and those of these families: whoever else heard of them would
+/// learn what is none of its business. A family stays as long as any of its access tokens can be alive.
+pub async fn clients_of(on: impl Run, accounts: &[Uuid], families: &[Uuid]) -> Result<BTreeMap<Uuid, BTreeSet<ClientId>>, Error> {
+    const SQL: &str = "SELECT account_id, client_id FROM peristyle.family WHERE account_id IN (SELECT unnest($1)) \
+                       UNION SELECT id, client_id FROM peristyle.family WHERE id IN (SELECT unnest($2))";
+    let mut clients: BTreeMap<Uuid, BTreeSet<ClientId>> = BTreeMap::new();
+    if accounts.is_empty() && families.is_empty() {
+        return Ok(clients);
     }
-    on.rows(SQL, &[Bind::Ids(accounts)]).await?.iter().map(|row| Ok((row.id(0)?, client_id(row, 1)?))).collect()
+    for row in on.rows(SQL, &[Bind::Ids(accounts), Bind::Ids(families)]).await? {
+        clients.entry(row.id(0)?).or_default().insert(client_id(&row, 1)?);
+    }
+    Ok(clients)
 }

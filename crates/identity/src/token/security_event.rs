@@ -10,8 +10,10 @@ use crate::keys::{KeyError, PrivateKey, PublicKey};
 use crate::moment::Moment;
 use crate::token::{Expectation, LEEWAY_SECONDS, TokenFault, Unverified, Verified, jws, moment};
 
-/// How long a change is told to those who ask later; a token that is older is refused.
+/// How long a change is told to those who ask later.
 pub const TOLD_SECONDS: i64 = 86_400;
+/// A token that was signed longer ago is refused: it may have been signed when the change happened, and told as late as that.
+pub const OLDEST_SECONDS: i64 = 2 * TOLD_SECONDS;
 
 const TYPE: &str = "secevent+jwt";
 const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/token-claims-change";
@@ -152,7 +154,7 @@ impl SecurityEvent {
 
 impl Unverified<'_> {
     /// Checks everything of a security event token: the signature first, then what it claims. It has no end, but one that was signed
-    /// longer ago than changes are told is refused.
+    /// too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<SecurityEvent>, TokenFault> {
         if self.kind() != TYPE {
             return Err(TokenFault::Kind);
@@ -172,7 +174,7 @@ impl Unverified<'_> {
         if issued_at > expected.now.plus(LEEWAY_SECONDS) {
             return Err(TokenFault::NotYet);
         }
-        if expected.now.since(issued_at) > TOLD_SECONDS {
+        if expected.now.since(issued_at) > OLDEST_SECONDS {
             return Err(TokenFault::Expired);
         }
         SecurityEvent::read(&members, expected.issuer).map(Verified).ok_or(TokenFault::Claims)

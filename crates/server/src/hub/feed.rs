@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use identity::client::ClientId;
+use identity::keys::KeyId;
 use identity::token::SecurityEvent;
 use identity::token::security_event::Subject;
 use lru::LruCache;
@@ -33,7 +34,7 @@ const MOST_STREAMS: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) event: SecurityEvent,
-    /// The clients that its account was granted something through.
+    /// The clients that its account, or its family, was granted something through.
     clients: BTreeSet<ClientId>,
 }
 
@@ -81,7 +82,8 @@ pub(super) struct Feed {
     recent: Mutex<Recent>,
     newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
-    signed: Mutex<LruCache<(i64, ClientId), Bytes>>,
+    /// By the key too: one that is long retired is not published any more.
+    signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
     retired: watch::Sender<bool>,
 }
 
@@ -140,11 +142,12 @@ impl Feed {
 
     /// The text by which a change is told to a client. It is the same for every stream of the client.
     pub(super) fn text(&self, hub: &Hub, event: &SecurityEvent, client: &ClientId) -> Option<Bytes> {
-        let key = (event.sequence, client.clone());
+        let keys = hub.keys().current();
+        let key = (event.sequence, client.clone(), keys.signing().clone());
         if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(text.clone());
         }
-        let token = hub.keys().sign_event(event, hub.issuer(), client)?;
+        let token = keys.sign_event(event, hub.issuer(), client)?;
         let text = Bytes::from(format!("id: {}\nevent: secevent\ndata: {token}\n\n", event.sequence));
         self.signed.lock().unwrap_or_else(PoisonError::into_inner).put(key, text.clone());
         Some(text)
@@ -172,16 +175,21 @@ impl Drop for StreamPlace {
 /// Reads changes with those who hear of them.
 async fn read(records: &Records, after: i64) -> Result<Vec<Told>, store::Error> {
     let events = changes::after(records, after, BATCH).await?;
-    let account = |event: &SecurityEvent| match event.subject {
-        Subject::Account(account) | Subject::Family { account, .. } => Some(account),
-        Subject::Client(_) | Subject::Everybody => None,
-    };
-    let accounts: Vec<uuid::Uuid> = events.iter().filter_map(account).collect();
-    let granted = changes::clients_of(records, &accounts).await?;
+    let (mut accounts, mut families) = (Vec::new(), Vec::new());
+    for event in &events {
+        match event.subject {
+            Subject::Account(account) => accounts.push(account),
+            Subject::Family { family, .. } => families.push(family),
+            Subject::Client(_) | Subject::Everybody => {}
+        }
+    }
+    let clients = changes::clients_of(records, &accounts, &families).await?;
     let told = events.into_iter().map(|event| {
-        let of_account = granted.iter().filter(|(id, _)| Some(*id) == account(&event));
-        let clients = of_account.map(|(_, client)| client.clone()).collect();
-        Told { event, clients }
+        let named = match event.subject {
+            Subject::Account(id) | Subject::Family { family: id, .. } => clients.get(&id).cloned(),
+            Subject::Client(_) | Subject::Everybody => None,
+        };
+        Told { event, clients: named.unwrap_or_default() }
     });
     Ok(told.collect())
 }

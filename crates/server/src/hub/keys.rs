@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use identity::client::ClientId;
 use identity::keys::rotation::{KeyRing, KeyState};
-use identity::keys::{KeySet, PrivateKey};
+use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{Claims, SecurityEvent, sign};
 use store::records::Records;
 
@@ -42,7 +42,7 @@ impl KeyFiles {
     }
 
     /// The private half of a key, from either file as they are now.
-    fn find(&self, id: &identity::keys::KeyId) -> Option<Arc<PrivateKey>> {
+    fn find(&self, id: &KeyId) -> Option<Arc<PrivateKey>> {
         if self.first.public().id() == id {
             return Some(self.first.clone());
         }
@@ -83,6 +83,17 @@ impl Keys {
         &self.set
     }
 
+    /// The key that signs.
+    pub(super) fn signing(&self) -> &KeyId {
+        self.signing.public().id()
+    }
+
+    /// Signs a change for a client. One that cannot be signed is told to nobody; the log knows.
+    pub(super) fn sign_event(&self, event: &SecurityEvent, issuer: &str, audience: &ClientId) -> Option<String> {
+        let signed = event.sign(issuer, audience, chance::now(), &self.signing);
+        signed.inspect_err(|error| tracing::error!(%error, "a change could not be signed")).ok()
+    }
+
     /// The published keys, as the document.
     pub(super) fn document(&self) -> &Tagged {
         &self.document
@@ -117,12 +128,6 @@ impl Keyring {
 
     pub(super) fn current(&self) -> Arc<Keys> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Signs a change for a client. One that cannot be signed is told to nobody; the log knows.
-    pub(super) fn sign_event(&self, event: &SecurityEvent, issuer: &str, audience: &ClientId) -> Option<String> {
-        let signed = event.sign(issuer, audience, chance::now(), &self.current().signing);
-        signed.inspect_err(|error| tracing::error!(%error, "a change could not be signed")).ok()
     }
 
     /// Signs claims.

@@ -3,7 +3,8 @@
 use identity::session::Ending;
 use serde_json::Value;
 
-use crate::house::{House, ask, end, take_rights, tokens_of, touch};
+use crate::house::{House, end, take_rights, tokens_of, touch};
+use crate::pair::{NOTES, ask};
 use crate::stage::{Stage, setup, verifier};
 use crate::support::proxy::Cable;
 use crate::support::{PLACES, Place, until};
@@ -83,7 +84,7 @@ async fn a_hub_that_restarts_loses_no_change() {
     house.hears().await;
     let (ana, token) = known(&house, "ana").await;
     let House { hub: Stage { server, records, database, .. }, cable, satellites, databases: _kept } = house;
-    let answers = async || [ask(&satellites[0], &token).await, ask(&satellites[1], &token).await];
+    let answers = async || [ask(&satellites[0], NOTES, &token).await.status(), ask(&satellites[1], NOTES, &token).await.status()];
     server.stop().await;
     cable.set(Cable::Cut);
     // As a command does while no hub runs.

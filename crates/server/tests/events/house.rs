@@ -2,28 +2,19 @@
 
 use std::net::SocketAddr;
 
-use identity::client::{ClientId, Redirect};
 use identity::event::Event;
 use identity::session::Ending;
-use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
 use serde_json::Value;
 use store::accounts;
 use store::records::Records;
 use store::rights::{self, Concerned};
 use uuid::Uuid;
 
-use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, basic, key_file, now};
+use crate::pair::{self, NOTES};
+use crate::stage::{Stage, basic, now};
 use crate::support::http::{Chunk, Wire};
 use crate::support::proxy::Proxy;
-use crate::support::{Database, Place, Request, Server, Setup, get, post, until};
-
-const MANIFEST: &str = "
-[resource.shop.note]
-permission = \"shop.note.get\"
-[resource.shop.note.fields]
-id = { type = \"int\", key = true }
-";
-const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
+use crate::support::{Database, Place, Request, Server, get, until};
 
 /// What stands between two empty lines of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,8 +90,8 @@ impl House {
     pub(crate) async fn around(hub: Stage, cable: Proxy, count: usize) -> Self {
         let (mut satellites, mut databases) = (Vec::new(), Vec::new());
         for _ in 0..count {
-            let database = Database::with(Place::Sqlite, SCRIPT).await;
-            satellites.push(satellite(cable.address, &hub.secret).serve(&database).await);
+            let database = pair::database().await;
+            satellites.push(pair::setup(pair::settings(cable.address, &hub.secret)).serve(&database).await);
             databases.push(database);
         }
         House { hub, cable, satellites, databases }
@@ -110,7 +101,7 @@ impl House {
     pub(crate) async fn ask(&self, token: &Value) -> Vec<u16> {
         let mut statuses = Vec::new();
         for satellite in &self.satellites {
-            statuses.push(ask(satellite, token).await);
+            statuses.push(pair::ask(satellite, NOTES, token).await.status());
         }
         statuses
     }
@@ -129,26 +120,6 @@ impl House {
         take_rights(&self.hub.records, id).await;
         self.until(&token, 403).await;
     }
-}
-
-pub(crate) fn satellite(hub: SocketAddr, secret: &str) -> Setup {
-    let mut setup = Setup::new(MANIFEST);
-    setup.key = Some(key_file());
-    setup.satellite = Some(SatelliteSettings {
-        hub_url: ISSUER.to_owned(),
-        hub_internal_url: format!("http://{hub}"),
-        client: ClientId::parse(CLIENT).unwrap(),
-        secret: ClientPassword::new(secret),
-        redirect: Redirect::register(REDIRECT).unwrap(),
-        audiences: Vec::new(),
-        binding: Binding::On,
-    });
-    setup
-}
-
-pub(crate) async fn ask(satellite: &Server, token: &Value) -> u16 {
-    let request = post("/api/shop/notes/list", "").header("authorization", &format!("Bearer {}", token.as_str().expect("a token")));
-    satellite.send(&request).await.status()
 }
 
 /// Tokens by the password grant.

@@ -5,6 +5,11 @@
 mod effect;
 mod forgery;
 mod house;
+mod impostor;
+#[path = "../satellite/pair.rs"]
+#[allow(dead_code)]
+mod pair;
+mod silence;
 #[path = "../hub/stage.rs"]
 #[allow(dead_code)]
 mod stage;

@@ -141,8 +141,14 @@ async fn a_client_hears_of_accounts_that_it_knows_and_of_no_others() {
     touch(&stage.records, stranger).await;
     let bo = json!({ "format": "iss_sub", "iss": ISSUER, "sub": stranger.to_string() });
     assert_eq!((other.subject().await, sibling.subject().await), (bo.clone(), bo));
+    // A sign-in of one client is nobody else's business, though all know the account.
+    let pairs = [("grant_type", "password"), ("username", "ada"), ("password", crate::stage::PASSWORD)];
+    let tokens = stage.send(&stage.token_request(&pairs).header("authorization", &basic("other", &secret))).await.good();
+    let family = part(&tokens["access_token"], 1)["sid"].clone();
+    end(&stage.records, &Ending::FamilyEnded(family.as_str().unwrap().parse().unwrap())).await;
+    assert_eq!(other.subject().await["session"]["id"], family);
     touch(&stage.records, stage.account).await;
-    assert_eq!(own.subject().await, ada);
+    assert_eq!((own.subject().await, other.subject().await), (ada.clone(), ada));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,8 +12,10 @@ mod keys;
 mod logs;
 mod pipes;
 mod program;
+mod redis;
 mod satellite;
 mod schema;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
+mod tls;

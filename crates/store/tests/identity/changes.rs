@@ -132,8 +132,9 @@ pub(crate) async fn every_change_is_told_of_whom_it_concerns(url: &str) {
     }
     let removed = change(records, async |transaction| accounts::remove(transaction, ana, NOW).await.expect("removed")).await;
     assert_eq!(removed, [revoked(ana)]);
-    let heard = changes::clients_of(records, &[ana, id()]).await.expect("clients");
-    assert_eq!(heard, BTreeSet::from([(ana, world.client.id.clone())]), "who was granted something hears of it");
+    let heard = changes::clients_of(records, &[ana, id()], &[family, id()]).await.expect("clients");
+    let clients = BTreeSet::from([world.client.id.clone()]);
+    assert_eq!(heard, [(ana, clients.clone()), (family, clients)].into(), "who was granted something hears of it");
 }
 
 pub(crate) async fn many_changes_at_once_are_told_as_one(url: &str) {
