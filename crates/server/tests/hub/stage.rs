@@ -38,6 +38,8 @@ pub struct Stage {
     pub records: Records,
     pub secret: String,
     pub account: Uuid,
+    /// Held until the story ends; only some stories ask it.
+    #[allow(dead_code)]
     pub database: Database,
 }
 
