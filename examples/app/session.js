@@ -42,6 +42,9 @@ export function renewed(stale) {
     try {
       const answer = await post('/auth/refresh', { refresh_token: held.refresh });
       tokens.write(answer, held.since);
+      // Tabs live in processes of their own, and a lock may pass from one to another sooner than what is stored does. Should
+      // that happen all the same, the hub answers a repeat within ten seconds with the same pair.
+      await new Promise((resolve) => { setTimeout(resolve, SETTLE); });
       return answer.access_token;
     } catch (error) {
       // The hub refuses: signed out elsewhere, or too long ago. Anything else may pass, and the tokens stay.
@@ -63,6 +66,9 @@ export async function signOut() {
   });
   location.assign(next?.logout_url ?? '/');
 }
+
+/** How long a renewal keeps the lock, in milliseconds, until every tab sees what it stored. */
+const SETTLE = 250;
 
 let queue = Promise.resolve();
 
