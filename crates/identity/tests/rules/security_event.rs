@@ -133,7 +133,7 @@ fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
     let header = json!({"alg": "RS256", "typ": "secevent+jwt", "kid": KEY.public().id().as_str()});
     assert!(read(&forge(&header.to_string(), &payload.to_string(), &KEY), &everything).is_err());
     for claim in [json!({"exp": NOW.unix() + 60}), json!({"sub": ACCOUNT.to_string()}), json!({"jti": null})] {
-        assert_eq!(changed(claim.clone()).unwrap_err(), TokenFault::Claims, "{claim}");
+        assert_eq!(changed(&claim).unwrap_err(), TokenFault::Claims, "{claim}");
     }
 }
 
@@ -169,6 +169,6 @@ fn an_event_of_another_key_issuer_audience_or_time_is_not_believed() {
         json!({"sub_id": {"format": "complex", "user": {"format": "iss_sub", "iss": ISSUER, "sub": ACCOUNT.to_string()}}}),
         json!({"sub_id": {"format": "uri", "uri": "https://evil.example"}}),
     ] {
-        assert_eq!(changed(claim.clone()).unwrap_err(), TokenFault::Claims, "{claim}");
+        assert_eq!(changed(&claim).unwrap_err(), TokenFault::Claims, "{claim}");
     }
 }
