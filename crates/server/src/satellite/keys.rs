@@ -113,7 +113,7 @@ impl Keys {
     /// Fetches the set once. A set that is broken or poisoned changes nothing: the last good one serves on.
     async fn fetch(&self) {
         let ask = Ask { path: PATH, body: None, authorization: None, most_bytes: LONGEST_KEY_SET };
-        let fetched = match self.0.upstream.send(Lane::Reads, ask).await {
+        let fetched = match self.0.upstream.send(Lane::Keys, ask).await {
             Err(trouble) => Err(trouble.to_string()),
             Ok(answer) if answer.status != 200 => Err(format!("it answered {}", answer.status)),
             Ok(answer) => KeySet::read(&answer.body).map_err(|fault| format!("its key set {fault}")),

@@ -32,7 +32,9 @@ const GRANTS_AT_ONCE: usize = 32;
 /// What a request to the hub is about. Each kind has its own turns, so that a flood of one does not shut out the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// Keys and accounts.
+    /// The keys, one request at a time.
+    Keys,
+    /// Accounts.
     Reads,
     /// Codes and refresh tokens, which count once: never sent on a connection that may be dying.
     Grants,
@@ -86,6 +88,7 @@ struct Inner {
     base: String,
     kept: Wire,
     fresh: Wire,
+    keys: Semaphore,
     reads: Semaphore,
     grants: Semaphore,
 }
@@ -105,13 +108,20 @@ impl Upstream {
             builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).pool_max_idle_per_host(idle);
             builder.build(connector.clone())
         };
-        let (reads, grants) = (Semaphore::new(READS_AT_ONCE), Semaphore::new(GRANTS_AT_ONCE));
-        Ok(Upstream(Arc::new(Inner { base: base.to_owned(), kept: wire(MOST_IDLE), fresh: wire(0), reads, grants })))
+        Ok(Upstream(Arc::new(Inner {
+            base: base.to_owned(),
+            kept: wire(MOST_IDLE),
+            fresh: wire(0),
+            keys: Semaphore::new(1),
+            reads: Semaphore::new(READS_AT_ONCE),
+            grants: Semaphore::new(GRANTS_AT_ONCE),
+        })))
     }
 
     /// Asks, and waits for the answer.
     pub(super) async fn send(&self, lane: Lane, ask: Ask<'_>) -> Result<Answer, Trouble> {
         let (turns, wire) = match lane {
+            Lane::Keys => (&self.0.keys, &self.0.kept),
             Lane::Reads => (&self.0.reads, &self.0.kept),
             Lane::Grants => (&self.0.grants, &self.0.fresh),
         };
@@ -121,7 +131,7 @@ impl Upstream {
             let _turn = turns.acquire().await.map_err(|_| Trouble::Slow)?;
             let response = match (lane, wire.request(request.clone()).await) {
                 // A connection that was kept may have died unseen, of a restart perhaps; what is only read can be asked again.
-                (Lane::Reads, Err(error)) if !error.is_connect() => wire.request(request).await,
+                (Lane::Keys | Lane::Reads, Err(error)) if !error.is_connect() => wire.request(request).await,
                 (_, response) => response,
             };
             let response = response.map_err(|error| Trouble::Unreachable(reason(&error)))?;
