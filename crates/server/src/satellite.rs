@@ -46,7 +46,7 @@ use accounts::{Accounts, Found, TokenDigest};
 use flights::Flights;
 use keys::{Keys, NoKey};
 use member::Word;
-use upstream::Upstream;
+use upstream::{PATIENCE, Upstream};
 
 /// How long a satellite that starts waits for its hub's keys before it serves without them.
 const FIRST_KEYS: Duration = Duration::from_secs(2);
@@ -169,8 +169,17 @@ impl Satellite {
         }
     }
 
-    /// The account of a token that is not known, or not any more: verified here, then asked for at the hub.
+    /// The account of a token that is not known, or not any more. However often the hub must be asked for it, for a key and for the
+    /// account, nobody waits for longer than for one answer.
     async fn ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
+        match tokio::time::timeout(PATIENCE, self.verify_and_ask(text, digest, bridge.clone())).await {
+            Ok(answer) => answer,
+            Err(_) => bridge.ok_or(Problem::Identity),
+        }
+    }
+
+    /// Verified here, then asked for at the hub.
+    async fn verify_and_ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
         let token = self.verify(text).await?;
         let now = chance::now().unix();
         if let Some(member) = &bridge

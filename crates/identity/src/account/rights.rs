@@ -118,8 +118,9 @@ impl Rights {
             |value: &Value| value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<BTreeSet<String>>>();
         let members = value.as_object()?;
         let mut rights = Rights { all: names(members.get(ALL)?)?, roles: BTreeMap::new() };
-        for (role, held) in members.iter().filter(|(name, _)| *name != ALL) {
-            rights.roles.insert(Uuid::try_parse(role).ok()?, names(held)?);
+        // Names of roles that are no ids of ours give nothing: what counts is in `all`.
+        for (role, held) in members.iter().filter_map(|(name, held)| Some((Uuid::try_parse(name).ok()?, held))) {
+            rights.roles.insert(role, names(held)?);
         }
         Some(rights)
     }

@@ -29,10 +29,9 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
     let session = family.as_ref().and_then(|family| family.session).filter(|_| body.get("end_session") == Some("true"));
     if let Some(family) = family.and_then(|family| revoked_by(client, &family)) {
-        store::endings::end(hub.records(), &Ending::FamilyEnded(family), None, sender.occasion()).await?;
-        if let Some(session) = session {
-            store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
-        }
+        // Ending the session ends every family that came out of it, this one among them.
+        let ending = session.map_or(Ending::FamilyEnded(family), Ending::Logout);
+        store::endings::end(hub.records(), &ending, None, sender.occasion()).await?;
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
     Ok(json_no_store(Body::empty()))

@@ -21,7 +21,7 @@ use crate::refusal::BootError;
 
 /// How long a connection may take, and how long a whole request with its wait for a turn.
 const CONNECT: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(30);
 const MOST_IDLE: usize = 32;

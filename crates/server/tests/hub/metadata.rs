@@ -1,6 +1,6 @@
 //! The documents, the key set, revocation, introspection and userinfo.
 
-use crate::stage::{CLIENT, ISSUER, Stage, basic, bearer, part, posted};
+use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, authorize, basic, bearer, parameter, part, posted, verifier};
 use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,6 +21,34 @@ async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
     assert!(key.get("d").is_none());
     let tokens = stage.tokens().await;
     assert_eq!(part(&tokens["access_token"], 0)["kid"], key["kid"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_gives_a_token_back_may_end_the_session_it_came_out_of() {
+    // contract I23.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let secret = stage.add_client("other", &identity::client::GrantType::ALL, None).await;
+        let session = stage.sign_in().await;
+        let granted = async || {
+            let answer = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &session)).await;
+            answer.header("location").expect("an address").to_owned()
+        };
+        let tokens = stage.redeem(&parameter(&granted().await, "code"), &verifier()).await.good();
+        let revoke = async |more: &[(&str, &str)], client: &str| {
+            let pairs = [&[("token", tokens["refresh_token"].as_str().unwrap())], more].concat();
+            assert_eq!(stage.send(&posted("/revoke", &pairs).header("authorization", client)).await.status(), 200);
+        };
+        // A stranger cannot, and a client that does not ask for it does not.
+        revoke(&[("end_session", "true")], &basic("other", &secret)).await;
+        assert!(granted().await.starts_with(REDIRECT), "{place:?}");
+        let kept = stage.redeem(&parameter(&granted().await, "code"), &verifier()).await.good();
+        let form = [("token", kept["refresh_token"].as_str().unwrap())];
+        stage.send(&posted("/revoke", &form).header("authorization", &basic(CLIENT, &stage.secret))).await;
+        assert!(granted().await.starts_with(REDIRECT), "{place:?}");
+        revoke(&[("end_session", "true")], &basic(CLIENT, &stage.secret)).await;
+        assert!(granted().await.starts_with("/sign-in"), "{place:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

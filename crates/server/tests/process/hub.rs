@@ -1,10 +1,5 @@
 //! A hub as an operator runs it: made by the commands, served by the binary, and silent about secrets.
 
-use std::io::Write;
-use std::process::Stdio;
-
-use serde_json::Value;
-
 use crate::program::Folder;
 use crate::support::{Database, PLACES, Request, get};
 
@@ -32,20 +27,7 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
             ("LOG", "trace"),
             ("APP_URL", "http://hub.test"),
         ];
-        folder.run(&["keys", "generate"], &variables).out();
-        let mut added = folder
-            .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
-            .envs(variables)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program runs");
-        added.stdin.take().expect("a pipe").write_all(PASSWORD.as_bytes()).expect("a write");
-        assert!(added.wait().expect("an end").success());
-        let client = folder.run(&["client", "add", "--id", "shop", "--name", "Shop", "--redirect", REDIRECT, "--json"], &variables).out();
-        let client: Value = serde_json::from_str(&client).expect("one object");
-        let secret = client["secret"].as_str().expect("a secret").to_owned();
+        let secret = folder.furnish_hub(PASSWORD, REDIRECT, &variables);
 
         let serving = folder.serve(&variables);
         let signed = form("/sign-in", &format!("username=ada&password={PASSWORD}")).send(serving.address).await;

@@ -17,3 +17,4 @@ mod schema;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
+mod tls;

@@ -1,11 +1,13 @@
 //! The binary in a folder of its own, with nothing in its environment that a test did not put there.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
+
+use serde_json::Value;
 
 use crate::support::DEADLINE;
 
@@ -72,6 +74,24 @@ impl Folder {
     /// Runs a command to its end.
     pub(crate) fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Finished {
         Finished(self.command(arguments).envs(variables.iter().copied()).output().expect("the program runs"))
+    }
+
+    /// Makes a hub by its commands: a key, the administrator `ada` and the client `shop`, whose secret this gives.
+    pub(crate) fn furnish_hub(&self, password: &str, redirect: &str, variables: &[(&str, &str)]) -> String {
+        self.run(&["keys", "generate"], variables).out();
+        let mut added = self
+            .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
+            .envs(variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        added.stdin.take().expect("a pipe").write_all(password.as_bytes()).expect("a write");
+        assert!(added.wait().expect("an end").success());
+        let client = self.run(&["client", "add", "--id", "shop", "--name", "Shop", "--redirect", redirect, "--json"], variables).out();
+        let client: Value = serde_json::from_str(&client).expect("one object");
+        client["secret"].as_str().expect("a secret").to_owned()
     }
 
     /// Serves until it is told to end.

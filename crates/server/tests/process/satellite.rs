@@ -1,12 +1,11 @@
 //! A satellite as an operator runs it: what it needs, that it starts before its hub, and that it is silent about secrets.
 
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::program::{Folder, Serving};
+use crate::program::Folder;
 use crate::support::{Request, Response, get, post, until};
 
 const PASSWORD: &str = "marker-password-2";
@@ -110,28 +109,6 @@ fn value_of_cookie(answer: &Response) -> String {
     answer.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned()
 }
 
-/// A hub in a folder, with one account and one client; gives the client's secret.
-fn hub_in(folder: &Folder, variables: &[(&str, &str)]) -> String {
-    folder.run(&["keys", "generate"], variables).out();
-    let mut added = folder
-        .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
-        .envs(variables.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program runs");
-    added.stdin.take().expect("a pipe").write_all(PASSWORD.as_bytes()).expect("a write");
-    assert!(added.wait().expect("an end").success());
-    let client = folder.run(&["client", "add", "--id", "shop", "--name", "Shop", "--redirect", REDIRECT, "--json"], variables).out();
-    let client: Value = serde_json::from_str(&client).expect("one object");
-    client["secret"].as_str().expect("a secret").to_owned()
-}
-
-fn serve_hub(folder: &Folder, variables: &[(&str, &str)]) -> Serving {
-    folder.serve(variables)
-}
-
 // contract I33.1, I33.2, I33.3, attack 24, attack 37
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() {
@@ -140,14 +117,14 @@ async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() 
     let hub_url = format!("http://{place}");
     let hub_variables =
         [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db"), ("LISTEN", &place), ("APP_URL", &hub_url)];
-    let secret = hub_in(&hub_folder, &hub_variables);
+    let secret = hub_folder.furnish_hub(PASSWORD, REDIRECT, &hub_variables);
     folder.run(&["keys", "generate"], &[]).out();
     let variables = but(&but(&good(&hub_url), "OAUTH_CLIENT_SECRET", &secret), "LOG", "trace");
     let serving = folder.serve(&variables);
     let satellite = serving.address;
     assert_eq!(get("/ready").send(satellite).await.status(), 503);
 
-    let hub = serve_hub(&hub_folder, &hub_variables);
+    let hub = hub_folder.serve(&hub_variables);
     until("the satellite is ready", async || get("/ready").send(satellite).await.status() == 200).await;
     let login = get("/auth/login").send(satellite).await;
     let (binding, address) = (value_of_cookie(&login), login.header("location").expect("an address").to_owned());
@@ -180,7 +157,7 @@ async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() 
     assert_eq!(get("/ready").send(satellite).await.status(), 200, "keys bridge an outage");
     assert_eq!(get("/auth/login").send(satellite).await.status(), 302);
 
-    let hub = serve_hub(&hub_folder, &hub_variables);
+    let hub = hub_folder.serve(&hub_variables);
     until("the satellite asks again", async || unknown.send(satellite).await.status() == 200).await;
     hub.stop();
     let log = serving.stop();

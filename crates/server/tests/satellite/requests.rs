@@ -34,6 +34,16 @@ async fn permission_is_what_the_hub_says_and_scope_grants_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_satellite_issues_nothing() {
+    // contract I31.1
+    let pair = Pair::start().await;
+    for path in ["/token", "/api/o-auth/token", "/authorize", "/.well-known/jwks.json", "/sign-in", "/session"] {
+        assert_eq!(pair.satellite.get(path).await.status(), 404, "{path}");
+        assert_eq!(pair.satellite.post(path, "").await.status(), 404, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_administrator_holds_what_only_the_satellite_knows() {
     // contract I31.2
     let pair = Pair::start().await;
