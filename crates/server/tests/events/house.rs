@@ -1,6 +1,7 @@
 //! A hub, satellites of it, and an ear at its stream.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use identity::event::Event;
 use identity::session::Ending;
@@ -14,7 +15,7 @@ use crate::pair::{self, NOTES};
 use crate::stage::{Stage, basic, now};
 use crate::support::http::{Chunk, Wire};
 use crate::support::proxy::Proxy;
-use crate::support::{Database, Place, Request, Server, get, until};
+use crate::support::{DEADLINE, Database, Place, Request, Server, get, until};
 
 /// What stands between two empty lines of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,9 @@ impl Ear {
 
     /// The next word that is no sign of life; none at the end.
     pub(crate) async fn next(&mut self) -> Option<Told> {
+        let deadline = Instant::now() + DEADLINE;
         loop {
+            assert!(Instant::now() < deadline, "nothing but signs of life");
             let Chunk::Data(bytes) = self.0.chunk().await else { return None };
             let text = String::from_utf8(bytes).expect("text");
             // The hub writes each block whole.
