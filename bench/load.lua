@@ -1,6 +1,6 @@
 -- What wrk sends, by its first argument; what it saw is printed as one line of JSON at the end.
 --   get                                            the address, nothing more
---   same FILE                                      one JSON body over and over
+--   same FILE [AUTHORIZATION]                      one JSON body over and over
 --   each FILE THREADS AUTHORIZATION                a form a line, in turn
 --   chain FILE THREADS AUTHORIZATION [PAUSE]       refresh tokens: each answer's token is the body of a later request
 -- THREADS is how many share the lines, PAUSE how long a connection waits before each request, in milliseconds.
@@ -27,10 +27,11 @@ local modes = {}
 
 function modes.get() end
 
-function modes.same(path)
+function modes.same(path, authorization)
     local file = assert(io.open(path, "rb"))
     wrk.method, wrk.body = "POST", file:read("*a")
     wrk.headers["content-type"] = "application/json"
+    wrk.headers["authorization"] = authorization
     file:close()
 end
 

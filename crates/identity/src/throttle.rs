@@ -29,7 +29,7 @@ pub const ADDRESS: Allowance = Allowance { first_delay: 50, longest_seconds: 900
 pub const ACCOUNT: Allowance = Allowance { first_delay: 50, longest_seconds: 30 };
 /// For the secret of one client from one address. It is random and cannot be guessed, so this keeps a guesser from being busy here, and
 /// leaves room for a deployment whose processes come up with an old one.
-pub const CLIENT: Allowance = Allowance { first_delay: 50, longest_seconds: 900 };
+pub const CLIENT: Allowance = Allowance { first_delay: 500, longest_seconds: 900 };
 /// After so long without a failure a counter begins anew.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;
 

@@ -54,7 +54,7 @@ pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Erro
 /// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
 pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Verdict>, Error> {
     let address_is = familiarity(records, watch).await?;
-    let mut transaction = records.begin().await?;
+    let mut transaction = records.begin_fleeting().await?;
     let mut before = hold(&mut transaction, watch, now).await?;
     before.address_is = address_is;
     if let verdict @ Verdict::Wait(_) = judge(&before, now) {
@@ -67,7 +67,7 @@ pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Re
 
 /// Judges a client that showed a wrong secret, and counts that unless it is told to wait.
 pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Result<Verdict, Error> {
-    let mut transaction = records.begin().await?;
+    let mut transaction = records.begin_fleeting().await?;
     let before = hold(&mut transaction, watch, now).await?;
     let verdict = judge_client(before.pair, now);
     if verdict == Verdict::Try {
@@ -81,7 +81,7 @@ pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Res
 pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Moment) -> Result<(), Error> {
     const FAMILIAR: &str = "INSERT INTO peristyle.familiar (account_id, address, last_used_at) VALUES ($1, $2, $3) \
                             ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
-    let mut transaction = records.begin().await?;
+    let mut transaction = records.begin_fleeting().await?;
     let found = hold(&mut transaction, watch, now).await?;
     let after = counters(watch, &found)
         .zip(counters(watch, &attempt.before))
@@ -103,12 +103,18 @@ async fn familiarity(on: impl Run, watch: &Watch) -> Result<Familiarity, Error> 
 
 /// Makes the counters where they are missing and holds them, so that attempts that share one are judged one after the other.
 async fn hold(transaction: &mut Transaction, watch: &Watch, now: Moment) -> Result<Evidence, Error> {
-    const MADE: &str = "INSERT INTO peristyle.failure (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
-                        ON CONFLICT (key) DO NOTHING";
-    const HELD: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3) ORDER BY key FOR UPDATE";
+    // What is there already is written as it is, which holds it; the order is the same for all.
+    const HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
+                        ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
+    const PAIR_HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $2) \
+                             ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
     let [pair, account, address] = bound(watch);
-    transaction.run(MADE, &[pair, account, address, Bind::moment(now.plus(-FORGOTTEN_SECONDS))]).await?;
-    read(&transaction.run(HELD, &[pair, account, address]).await?, watch)
+    let long_ago = Bind::moment(now.plus(-FORGOTTEN_SECONDS));
+    let rows = match watch.account {
+        Some(_) => transaction.run(HELD, &[pair, account, address, long_ago]).await?,
+        None => transaction.run(PAIR_HELD, &[pair, long_ago]).await?,
+    };
+    read(&rows, watch)
 }
 
 fn bound(watch: &Watch) -> [Bind<'_>; 3] {

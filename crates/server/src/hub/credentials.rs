@@ -8,6 +8,7 @@ use identity::session::Ending;
 use identity::throttle;
 use store::failures::Watch;
 use store::records::Transaction;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::chance;
@@ -32,6 +33,13 @@ impl Judged {
 
 /// Judges an attempt, and counts it.
 pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+    let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
+    // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
+    let judged = async move { count(&hub, &name, password, &sender).await };
+    tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
+}
+
+async fn count(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
     let ticket = hub.hasher().admit()?;
     let found = store::accounts::by_login(records, name).await?;

@@ -11,18 +11,39 @@ use crate::records::{Bind, Records};
 
 use super::{Binds, Rotated, granted};
 
-/// Who may begin a family: `$3` is the account, `$12` the app that it is for. The row of the account is held, so that closing it waits
-/// for the family and then ends it.
-macro_rules! admitted {
+/// Who may begin a family: an account, `$3`, that is open. Its row is held, so that closing it waits for the family and then ends it.
+macro_rules! open {
     () => {
-        "WITH holder AS (SELECT a.id FROM peristyle.account a WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE), \
-         admitted AS (SELECT h.id FROM holder h WHERE $12::uuid IS NULL OR EXISTS (SELECT 1 FROM peristyle.app p \
-         LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $3 \
-         WHERE p.id = $12::uuid AND (NOT p.is_closed OR m.id IS NOT NULL))), "
+        "SELECT a.id FROM peristyle.account a WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE"
     };
 }
 
-/// The rows of a family, `$1`, with its first refresh token, its use of the app and its event.
+/// The same where there is an app, which must be open to the account.
+macro_rules! admitted {
+    ($app:literal) => {
+        concat!(
+            "WITH holder AS (",
+            open!(),
+            "), admitted AS (SELECT h.id FROM holder h WHERE EXISTS (SELECT 1 FROM peristyle.app p \
+             LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $3 WHERE p.id = ",
+            $app,
+            " AND (NOT p.is_closed OR m.id IS NOT NULL))), "
+        )
+    };
+    () => {
+        concat!("WITH admitted AS (", open!(), "), ")
+    };
+}
+
+/// A code, `$13`, that is used up if somebody may begin a family.
+macro_rules! used {
+    () => {
+        "used AS (UPDATE peristyle.code SET used_by = $1 WHERE hash = $13 AND used_by IS NULL AND EXISTS (SELECT 1 FROM admitted) \
+         RETURNING account_id AS id), "
+    };
+}
+
+/// The rows of a family, `$1`, with its first refresh token and its event.
 macro_rules! begun {
     ($of:literal) => {
         concat!(
@@ -31,39 +52,53 @@ macro_rules! begun {
             $of,
             " b RETURNING account_id), token AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
              SELECT $8, $1, $7, $9 FROM family), \
-             entered AS (INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) \
-             SELECT $1, $12::uuid, account_id, $7, $7, $7 FROM family WHERE $12::uuid IS NOT NULL \
-             ON CONFLICT (app_id, account_id) DO UPDATE SET last_used_at = excluded.last_used_at, \
-             first_used_at = coalesce(app_account.first_used_at, excluded.first_used_at)), \
              noted AS (INSERT INTO peristyle.event (at, kind, account_id, client_id, address, detail) \
-             SELECT $7, $10, account_id, $2, $11::text, $13 FROM family) SELECT account_id FROM family"
+             SELECT $7, $10, account_id, $2, $11::text, $12 FROM family) "
         )
+    };
+    // And its use of the app.
+    ($of:literal, $app:literal) => {
+        concat!(
+            begun!($of),
+            ", entered AS (INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) SELECT $1, ",
+            $app,
+            ", account_id, $7, $7, $7 FROM family ON CONFLICT (app_id, account_id) DO UPDATE SET last_used_at = excluded.last_used_at, \
+             first_used_at = coalesce(app_account.first_used_at, excluded.first_used_at)) "
+        )
+    };
+}
+
+macro_rules! told {
+    () => {
+        "SELECT account_id FROM family"
     };
 }
 
 /// Begins a family. `false` if nothing was done: the account may not, or may no longer.
 pub(super) async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
-    const SQL: &str = concat!(admitted!(), begun!("admitted"));
-    start(records, SQL, (begin, GrantType::Password, None), client, occasion).await
+    // A text of its own where there is no app: one with a condition on NULL would be planned anew each time.
+    let (sql, more) = match client.app {
+        None => (concat!(admitted!(), begun!("admitted"), told!()), Vec::new()),
+        Some(app) => (concat!(admitted!("$13"), begun!("admitted", "$13"), told!()), vec![Bind::Id(app)]),
+    };
+    start(records, (sql, more), begin, GrantType::Password, occasion).await
 }
 
 /// Uses a code up and begins its family. `false` if nothing was done: the code is used, or the account may not.
 pub(crate) async fn redeem(records: &Records, redemption: &Redemption, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
-    const SQL: &str = concat!(
-        admitted!(),
-        "used AS (UPDATE peristyle.code SET used_by = $1 WHERE hash = $14 AND used_by IS NULL AND EXISTS (SELECT 1 FROM admitted) \
-         RETURNING account_id AS id), ",
-        begun!("used")
-    );
-    let code = Some(Bind::digest(&redemption.code));
-    start(records, SQL, (&redemption.begin, GrantType::AuthorizationCode, code), client, occasion).await
+    let code = Bind::digest(&redemption.code);
+    let (sql, more) = match client.app {
+        None => (concat!(admitted!(), used!(), begun!("used"), told!()), vec![code]),
+        Some(app) => (concat!(admitted!("$14"), used!(), begun!("used", "$14"), told!()), vec![code, Bind::Id(app)]),
+    };
+    start(records, (sql, more), &redemption.begin, GrantType::AuthorizationCode, occasion).await
 }
 
 async fn start(
     records: &Records,
-    sql: &'static str,
-    (begin, grant, code): (&Beginning, GrantType, Option<Bind<'_>>),
-    client: &Client,
+    (sql, more): (&'static str, Vec<Bind<'_>>),
+    begin: &Beginning,
+    grant: GrantType,
     occasion: Occasion<'_>,
 ) -> Result<bool, Error> {
     let (family, token) = (&begin.family, &begin.refresh);
@@ -81,13 +116,9 @@ async fn start(
         Bind::moment(token.expires_at),
         Bind::Text(event.name()),
         Bind::maybe(occasion.address, Bind::Text),
-        Bind::maybe(client.app, Bind::Id),
         Bind::Json(&parts.data),
-        code.unwrap_or(Bind::Null),
     ];
-    // Only a code has a fourteenth.
-    let bound = if code.is_some() { &binds[..] } else { &binds[..13] };
-    if records.run(sql, bound).await?.is_empty() {
+    if records.run(sql, &[&binds[..], &more].concat()).await?.is_empty() {
         return Ok(false);
     }
     events::tell(&event, &parts, occasion);

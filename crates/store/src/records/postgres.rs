@@ -56,11 +56,12 @@ impl Writers {
         }
     }
 
-    pub(super) async fn begin(&self) -> Result<Open, Error> {
+    /// Begins a transaction by these words.
+    pub(super) async fn begin(&self, words: &'static str) -> Result<Open, Error> {
         let mut retried = false;
         loop {
             let connection = acquire(&self.0).await?;
-            match connection.client.batch_execute("BEGIN").await {
+            match connection.client.batch_execute(words).await {
                 Ok(()) => return Ok(Open { connection: Some(Box::new(connection)) }),
                 Err(error) if error.is_closed() && !retried => {
                     retried = true;
