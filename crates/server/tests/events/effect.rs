@@ -14,6 +14,9 @@ async fn known(house: &House, name: &str) -> (uuid::Uuid, Value) {
     let id = house.hub.add_account(name, &["shop.note.get"]).await;
     let token = tokens_of(&house.hub, name).await["access_token"].clone();
     house.until(&token, 200).await;
+    // Word of how the account was made may still be under way, and would make a satellite forget it again.
+    house.hears().await;
+    house.until(&token, 200).await;
     (id, token)
 }
 
