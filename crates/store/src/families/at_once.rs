@@ -76,7 +76,7 @@ macro_rules! told {
 
 /// Begins a family. `false` if nothing was done: the account may not, or may no longer.
 pub(super) async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
-    // A text of its own where there is no app: one with a condition on NULL would be planned anew each time.
+    // A text of its own where there is no app, so that neither holds what the other one needs.
     let (sql, more) = match client.app {
         None => (concat!(admitted!(), begun!("admitted"), told!()), Vec::new()),
         Some(app) => (concat!(admitted!("$13"), begun!("admitted", "$13"), told!()), vec![Bind::Id(app)]),
