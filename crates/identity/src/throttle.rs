@@ -5,7 +5,7 @@
 //! has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can shut
 //! another out from afar.
 //!
-//! A caller records a failure before it hashes, and takes it back on success ([`Failures::forgiven`]), so that a thousand parallel
+//! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel
 //! guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
 
 use crate::account::login_name;
@@ -76,13 +76,6 @@ impl Failures {
     /// After one more failure.
     pub fn failed(self, now: Moment) -> Self {
         Failures { count: self.counted(now).saturating_add(1), last: Some(now) }
-    }
-
-    /// After the failure that was recorded ahead turned out to be a success: as it was before, but for failures of others since. The
-    /// counter of the pair is simply removed then.
-    pub fn forgiven(self, attempt: Moment, before: Failures) -> Self {
-        let last = if self.last == Some(attempt) { before.last } else { self.last };
-        Failures { count: self.count.saturating_sub(1), last }
     }
 
     /// How many count now.

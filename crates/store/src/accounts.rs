@@ -49,16 +49,39 @@ pub async fn by_id(on: impl Run, id: Uuid) -> Result<Option<Account>, Error> {
     on.row(SQL, &[Bind::Id(id)]).await?.map(|row| read(&row, 0)).transpose()
 }
 
-/// The account that signs in by this username or email, and what its password is compared with. Removed accounts have no names.
-pub async fn by_login(on: impl Run, name: &str) -> Result<Option<(Account, Option<PasswordHash>)>, Error> {
+/// An account that somebody names who wants to sign in.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The account.
+    pub account: Account,
+    /// What its password is compared with.
+    pub hash: Option<PasswordHash>,
+    /// When it last signed in from where they are, if it did.
+    pub last_here: Option<Moment>,
+}
+
+/// The account that signs in by this username or email, for somebody at an address. Removed accounts have no names.
+pub async fn known(on: impl Run, name: &str, address: &str) -> Result<Option<Known>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
         account_columns!(),
-        ", c.hash FROM peristyle.account a LEFT JOIN peristyle.credential c ON c.account_id = a.id \
+        ", c.hash, (SELECT k.last_used_at FROM peristyle.familiar k WHERE k.account_id = a.id AND k.address = $2) \
+         FROM peristyle.account a LEFT JOIN peristyle.credential c ON c.account_id = a.id \
          WHERE (a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
     );
-    let Some(row) = on.row(SQL, &[Bind::Text(&login_name(name))]).await? else { return Ok(None) };
-    Ok(Some((read(&row, 0)?, credential(&row, WIDTH)?)))
+    let row = on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address)]).await?;
+    let read = |row: Row| Ok(Known { account: read(&row, 0)?, hash: credential(&row, WIDTH)?, last_here: row.maybe_moment(WIDTH + 1)? });
+    row.map(read).transpose()
+}
+
+/// The account that signs in by this username or email.
+pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        account_columns!(),
+        " FROM peristyle.account a WHERE (a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
+    );
+    on.row(SQL, &[Bind::Text(&login_name(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 
 /// What the password of an account is compared with.

@@ -6,9 +6,13 @@ use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familia
 use uuid::Uuid;
 
 use crate::Error;
-use crate::records::{Bind, Records, Row, Run, Transaction};
+use crate::accounts::Known;
+use crate::records::{Bind, Bound, Records, Row, Transaction};
 
 type Key = [u8; 32];
+
+/// When the last sign-in from an address was is known to the hour: it is asked for by the half year.
+const FAMILIAR_TO_SECONDS: i64 = 3_600;
 
 /// The counters of an attempt, in the order in which they are locked.
 #[derive(Clone, Debug)]
@@ -16,23 +20,37 @@ pub struct Watch {
     pair: Key,
     account: Option<Key>,
     address: Option<Key>,
-    familiar: Option<(Uuid, String)>,
+    visitor: Option<Visitor>,
+}
+
+/// The account that somebody wants to sign in to, and where they are.
+#[derive(Clone, Debug)]
+struct Visitor {
+    account: Uuid,
+    address: String,
+    last_here: Option<Moment>,
 }
 
 impl Watch {
     /// Somebody signs in by a name from an address; the account is the one that has the name, if any has.
-    pub fn sign_in(name: &str, address: &str, account: Option<Uuid>) -> Self {
+    pub fn sign_in(name: &str, address: &str, known: Option<&Known>) -> Self {
+        let visitor = |known: &Known| Visitor { account: known.account.id, address: address.to_owned(), last_here: known.last_here };
         Watch {
             pair: Counter::Pair(name, address).key(),
             account: Some(Counter::Account(name).key()),
             address: Some(Counter::Address(address).key()),
-            familiar: account.map(|account| (account, address.to_owned())),
+            visitor: known.map(visitor),
         }
     }
 
     /// A client shows its secret from an address.
     pub fn client(id: &str, address: &str) -> Self {
-        Watch { pair: Counter::Client(id, address).key(), account: None, address: None, familiar: None }
+        Watch { pair: Counter::Client(id, address).key(), account: None, address: None, visitor: None }
+    }
+
+    fn address_is(&self) -> Familiarity {
+        let last_here = self.visitor.as_ref().and_then(|visitor| visitor.last_here);
+        last_here.map_or(Familiarity::Strange, |_| Familiarity::Familiar)
     }
 }
 
@@ -46,75 +64,77 @@ pub struct Attempt {
 /// What is known, without counting anything.
 pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Error> {
     const SQL: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3)";
-    let mut evidence = read(&records.run(SQL, &bound(watch)).await?, watch)?;
-    evidence.address_is = familiarity(records, watch).await?;
-    Ok(evidence)
+    read(&records.run(SQL, &bound(watch)).await?, watch)
 }
 
 /// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
 pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Verdict>, Error> {
-    let address_is = familiarity(records, watch).await?;
-    let mut transaction = records.begin_fleeting().await?;
-    let mut before = hold(&mut transaction, watch, now).await?;
-    before.address_is = address_is;
+    let (transaction, before) = hold(records, watch, now).await?;
     if let verdict @ Verdict::Wait(_) = judge(&before, now) {
         return Ok(Err(verdict));
     }
-    write(&mut transaction, watch, counters(watch, &before).map(|(_, failures)| failures.failed(now))).await?;
-    transaction.commit().await?;
+    count(transaction, watch, &before, now).await?;
     Ok(Ok(Attempt { at: now, before }))
 }
 
 /// Judges a client that showed a wrong secret, and counts that unless it is told to wait.
 pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Result<Verdict, Error> {
-    let mut transaction = records.begin_fleeting().await?;
-    let before = hold(&mut transaction, watch, now).await?;
+    let (transaction, before) = hold(records, watch, now).await?;
     let verdict = judge_client(before.pair, now);
     if verdict == Verdict::Try {
-        write(&mut transaction, watch, [before.pair.failed(now)].into_iter()).await?;
-        transaction.commit().await?;
+        count(transaction, watch, &before, now).await?;
     }
     Ok(verdict)
 }
 
-/// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on.
+/// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on. The other counters are as
+/// they were before, but for failures of others since; the pair's begins anew.
 pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Moment) -> Result<(), Error> {
+    // Written like what holds the counters, so that it takes them in the same order. One that knows of no failure is purged in time.
+    const FORGIVEN: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
+                            ON CONFLICT (key) DO UPDATE SET count = CASE WHEN f.key = $1 OR f.count = 0 THEN 0 ELSE f.count - 1 END, \
+                            last_at = CASE WHEN f.last_at <> $5 THEN f.last_at WHEN f.key = $2 THEN $6 WHEN f.key = $3 THEN $7 ELSE $4 END";
     const FAMILIAR: &str = "INSERT INTO peristyle.familiar (account_id, address, last_used_at) VALUES ($1, $2, $3) \
                             ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
-    let mut transaction = records.begin_fleeting().await?;
-    let found = hold(&mut transaction, watch, now).await?;
-    let after = counters(watch, &found)
-        .zip(counters(watch, &attempt.before))
-        .map(|((key, failures), (_, before))| if *key == watch.pair { Failures::default() } else { failures.forgiven(attempt.at, before) });
-    write(&mut transaction, watch, after).await?;
-    if let Some((account, address)) = &watch.familiar {
-        transaction.run(FAMILIAR, &[Bind::Id(*account), Bind::Text(address), Bind::moment(now)]).await?;
-    }
-    transaction.commit().await
-}
-
-/// Whether the account signed in from the address before.
-async fn familiarity(on: impl Run, watch: &Watch) -> Result<Familiarity, Error> {
-    const SQL: &str = "SELECT 1 FROM peristyle.familiar WHERE account_id = $1 AND address = $2";
-    let Some((account, address)) = &watch.familiar else { return Ok(Familiarity::Strange) };
-    let row = on.row(SQL, &[Bind::Id(*account), Bind::Text(address)]).await?;
-    Ok(if row.is_some() { Familiarity::Familiar } else { Familiarity::Strange })
+    let [pair, account, address] = bound(watch);
+    let forgotten = long_ago(now);
+    let [of_account, of_address] =
+        [attempt.before.account, attempt.before.address].map(|before| before.last.map_or(forgotten, Bind::moment));
+    let forgiven = [pair, account, address, forgotten, Bind::moment(attempt.at), of_account, of_address];
+    let mut statements: Vec<Bound<'_>> = vec![(FORGIVEN, &forgiven)];
+    let stale = watch.visitor.as_ref().filter(|visitor| visitor.last_here.is_none_or(|last| now.since(last) >= FAMILIAR_TO_SECONDS));
+    let familiar = stale.map(|visitor| [Bind::Id(visitor.account), Bind::Text(&visitor.address), Bind::moment(now)]);
+    statements.extend(familiar.iter().map(|binds| (FAMILIAR, &binds[..])));
+    records.run_fleeting(&statements).await
 }
 
 /// Makes the counters where they are missing and holds them, so that attempts that share one are judged one after the other.
-async fn hold(transaction: &mut Transaction, watch: &Watch, now: Moment) -> Result<Evidence, Error> {
+async fn hold(records: &Records, watch: &Watch, now: Moment) -> Result<(Transaction, Evidence), Error> {
     // What is there already is written as it is, which holds it; the order is the same for all.
     const HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
                         ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
     const PAIR_HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $2) \
                              ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
     let [pair, account, address] = bound(watch);
-    let long_ago = Bind::moment(now.plus(-FORGOTTEN_SECONDS));
-    let rows = match watch.account {
-        Some(_) => transaction.run(HELD, &[pair, account, address, long_ago]).await?,
-        None => transaction.run(PAIR_HELD, &[pair, long_ago]).await?,
+    let (transaction, rows) = match watch.account {
+        Some(_) => records.begin_fleeting(HELD, &[pair, account, address, long_ago(now)]).await?,
+        None => records.begin_fleeting(PAIR_HELD, &[pair, long_ago(now)]).await?,
     };
-    read(&rows, watch)
+    Ok((transaction, read(&rows, watch)?))
+}
+
+/// One more failure of each counter that is held.
+async fn count(transaction: Transaction, watch: &Watch, before: &Evidence, now: Moment) -> Result<(), Error> {
+    const COUNTED: &str = "UPDATE peristyle.failure SET count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, last_at = $7 \
+                           WHERE key IN ($1, $2, $3)";
+    let [pair, account, address] = bound(watch);
+    let [one, two, three] = [before.pair, before.account, before.address].map(|failures| Bind::Number(failures.failed(now).count.into()));
+    transaction.commit_with(COUNTED, &[pair, account, address, one, two, three, Bind::moment(now)]).await
+}
+
+/// When a failure would be forgotten by now.
+fn long_ago(now: Moment) -> Bind<'static> {
+    Bind::moment(now.plus(-FORGOTTEN_SECONDS))
 }
 
 fn bound(watch: &Watch) -> [Bind<'_>; 3] {
@@ -124,7 +144,7 @@ fn bound(watch: &Watch) -> [Bind<'_>; 3] {
 }
 
 fn read(rows: &[Row], watch: &Watch) -> Result<Evidence, Error> {
-    let mut evidence = Evidence::default();
+    let mut evidence = Evidence { address_is: watch.address_is(), ..Evidence::default() };
     for row in rows {
         let key = row.bytes(0)?;
         let count = u32::try_from(row.number(1)?).unwrap_or_default();
@@ -139,34 +159,4 @@ fn read(rows: &[Row], watch: &Watch) -> Result<Evidence, Error> {
         }
     }
     Ok(evidence)
-}
-
-fn counters<'a>(watch: &'a Watch, evidence: &Evidence) -> impl Iterator<Item = (&'a Key, Failures)> {
-    let pair = Some((&watch.pair, evidence.pair));
-    let account = watch.account.as_ref().map(|key| (key, evidence.account));
-    let address = watch.address.as_ref().map(|key| (key, evidence.address));
-    [pair, account, address].into_iter().flatten()
-}
-
-/// Writes what the counters are from now on, in their order; one that knows of no failure is not kept.
-async fn write(transaction: &mut Transaction, watch: &Watch, after: impl Iterator<Item = Failures>) -> Result<(), Error> {
-    const COUNTED: &str = "UPDATE peristyle.failure SET \
-                           count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, \
-                           last_at = CASE key WHEN $1 THEN $7 WHEN $2 THEN $8 ELSE $9 END WHERE key IN ($1, $2, $3)";
-    const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key IN ($1, $2, $3) AND count = 0";
-    let [pair, account, address] = bound(watch);
-    let (mut counts, mut moments, mut cleared) = ([Bind::Number(0); 3], [Bind::moment(Moment::from_unix(0)); 3], false);
-    for (place, failures) in after.enumerate() {
-        match failures.last.filter(|_| failures.count > 0) {
-            Some(last) => (counts[place], moments[place]) = (Bind::Number(failures.count.into()), Bind::moment(last)),
-            None => cleared = true,
-        }
-    }
-    let [one, two, three] = counts;
-    let [first, second, third] = moments;
-    transaction.run(COUNTED, &[pair, account, address, one, two, three, first, second, third]).await?;
-    if cleared {
-        transaction.run(CLEARED, &[pair, account, address]).await?;
-    }
-    Ok(())
 }

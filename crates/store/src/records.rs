@@ -19,6 +19,12 @@ use crate::run::Database;
 pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};
 
+/// How a transaction begins on PostgreSQL that waits for no disk at its end.
+const FLEETING: &str = "BEGIN; SET LOCAL synchronous_commit = off";
+
+/// A statement with its values.
+pub type Bound<'a> = (&'static str, &'a [Bind<'a>]);
+
 /// Where the process keeps its own records.
 #[derive(Clone, Debug)]
 pub struct Records(Kept);
@@ -79,21 +85,41 @@ impl Records {
 
     /// Begins a transaction.
     pub async fn begin(&self) -> Result<Transaction, Error> {
-        self.begin_by("BEGIN").await
-    }
-
-    /// Begins a transaction that a crash of the database may take back within a moment after its commit, which therefore waits for no
-    /// disk: for counters that many touch at once.
-    pub async fn begin_fleeting(&self) -> Result<Transaction, Error> {
-        self.begin_by("BEGIN; SET LOCAL synchronous_commit = off").await
-    }
-
-    async fn begin_by(&self, words: &'static str) -> Result<Transaction, Error> {
-        let open = match &self.0 {
-            Kept::Postgres(writers) => Open::Postgres(writers.begin(words).await?),
+        Ok(Transaction::of(match &self.0 {
+            Kept::Postgres(writers) => Open::Postgres(writers.begin().await?),
             Kept::Sqlite(writer) => Open::Sqlite(writer.begin().await?),
+        }))
+    }
+
+    /// Begins a fleeting transaction with its first statement: one that a crash of the database may take back within a moment after its
+    /// commit, which therefore waits for no disk. It is for counters that many touch at once.
+    pub async fn begin_fleeting(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Transaction, Vec<Row>), Error> {
+        let (open, rows) = match &self.0 {
+            Kept::Postgres(writers) => {
+                let (open, rows) = writers.begin_with(FLEETING, sql, binds).await?;
+                (Open::Postgres(open), rows)
+            }
+            Kept::Sqlite(writer) => {
+                let mut open = writer.begin().await?;
+                let rows = open.run(sql, binds).await?;
+                (Open::Sqlite(open), rows)
+            }
         };
-        Ok(Transaction { open, changes: Changes::default() })
+        Ok((Transaction::of(open), rows))
+    }
+
+    /// A whole fleeting transaction, whose statements need no answers.
+    pub async fn run_fleeting(&self, statements: &[Bound<'_>]) -> Result<(), Error> {
+        match &self.0 {
+            Kept::Postgres(writers) => writers.together(FLEETING, statements).await,
+            Kept::Sqlite(writer) => {
+                let mut open = writer.begin().await?;
+                for (sql, binds) in statements {
+                    open.run(sql, binds).await?;
+                }
+                open.commit().await
+            }
+        }
     }
 }
 
@@ -124,6 +150,10 @@ impl Run for &mut Transaction {
 }
 
 impl Transaction {
+    fn of(open: Open) -> Self {
+        Transaction { open, changes: Changes::default() }
+    }
+
     /// Which SQL it speaks.
     pub fn dialect(&self) -> Dialect {
         match &self.open {
@@ -160,6 +190,19 @@ impl Transaction {
         match self.open {
             Open::Postgres(open) => open.commit().await,
             Open::Sqlite(open) => open.commit().await,
+        }
+    }
+
+    /// Runs its last statement and makes it count.
+    pub async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        let changes = std::mem::take(&mut self.changes);
+        changes::keep(&mut self, changes).await?;
+        match self.open {
+            Open::Postgres(open) => open.commit_with(sql, binds).await,
+            Open::Sqlite(mut open) => {
+                open.run(sql, binds).await?;
+                open.commit().await
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ impl Desk {
     /// The account with a username or email.
     pub(super) async fn account(&self, name: &str) -> Result<Account, Failure> {
         let found = accounts::by_login(&self.records, name).await?;
-        found.map(|(account, _)| account).ok_or_else(|| Failure(format!("there is no account with the username or email {name:?}")))
+        found.ok_or_else(|| Failure(format!("there is no account with the username or email {name:?}")))
     }
 
     /// Answers a person in a sentence, a program by an object.

@@ -42,10 +42,10 @@ pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Se
 async fn count(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
     let ticket = hub.hasher().admit()?;
-    let found = store::accounts::by_login(records, name).await?;
-    let (account, hash) = found.map_or((None, None), |(account, hash)| (Some(account), hash));
+    let known = store::accounts::known(records, name, &sender.address).await?;
+    let watch = Watch::sign_in(name, &sender.address, known.as_ref());
+    let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
-    let watch = Watch::sign_in(name, &sender.address, id);
     // The failure is recorded before the hash is computed, so that parallel guesses count.
     let attempt = match store::failures::attempt(records, &watch, chance::now()).await? {
         Ok(attempt) => attempt,

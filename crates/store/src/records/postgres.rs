@@ -3,17 +3,22 @@
 use bytes::{BufMut, BytesMut};
 use deadpool::managed::{Object, Pool};
 use fallible_iterator::FallibleIterator;
+use futures_util::future::{try_join, try_join_all, try_join3};
 use postgres_protocol::types::array_from_sql;
 use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
 use crate::postgres::{Connection, Manager, Postgres, acquire};
 
+use super::Bound;
 use super::cell::{Bind, Cell, Row};
 
 /// Microseconds from 1970 to PostgreSQL's own beginning, 2000.
 const EPOCH_MICROS: i64 = 946_684_800_000_000;
+
+const COMMIT: &str = "COMMIT";
 
 /// Connections that may write.
 #[derive(Clone)]
@@ -42,54 +47,107 @@ impl Writers {
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let mut retried = false;
+        let mut patience = Patience::default();
         loop {
             let mut connection = acquire(&self.0).await?;
             match run(&mut connection, sql, binds).await {
-                // Only a connection that was already closed is tried again: nothing of the statement was sent then.
-                Err(error) if error.is_closed() && !retried => {
-                    retried = true;
-                    drop(Object::take(connection));
-                }
-                other => return Ok(other?),
+                Ok(rows) => return Ok(rows),
+                Err(error) => patience.bear(error)?,
+            }
+            drop(Object::take(connection));
+        }
+    }
+
+    /// Begins a transaction.
+    pub(super) async fn begin(&self) -> Result<Open, Error> {
+        let mut patience = Patience::default();
+        loop {
+            let mut open = self.open().await?;
+            match open.connection()?.client.batch_execute("BEGIN").await {
+                Ok(()) => return Ok(open),
+                Err(error) => patience.bear(error)?,
             }
         }
     }
 
-    /// Begins a transaction by these words.
-    pub(super) async fn begin(&self, words: &'static str) -> Result<Open, Error> {
-        let mut retried = false;
+    /// Begins a transaction by these words and runs its first statement, in one trip.
+    pub(super) async fn begin_with(&self, words: &'static str, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Open, Vec<Row>), Error> {
+        let mut patience = Patience::default();
         loop {
-            let connection = acquire(&self.0).await?;
-            match connection.client.batch_execute(words).await {
-                Ok(()) => return Ok(Open { connection: Some(Box::new(connection)) }),
-                Err(error) if error.is_closed() && !retried => {
-                    retried = true;
-                    drop(Object::take(connection));
-                }
-                Err(error) => return Err(error.into()),
+            let mut open = self.open().await?;
+            match first(open.connection()?, words, (sql, binds)).await {
+                Ok(rows) => return Ok((open, rows)),
+                Err(error) => patience.bear(error)?,
             }
         }
+    }
+
+    /// A whole transaction in one trip, begun by these words.
+    pub(super) async fn together(&self, words: &'static str, statements: &[Bound<'_>]) -> Result<(), Error> {
+        let mut patience = Patience::default();
+        loop {
+            let mut open = self.open().await?;
+            match whole(open.connection()?, words, statements).await {
+                Ok(()) => break open.give_back(),
+                Err(error) => patience.bear(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection for a transaction that is about to begin: whatever comes in between, it does not go back in the middle of it.
+    async fn open(&self) -> Result<Open, Error> {
+        Ok(Open { connection: Some(Box::new(acquire(&self.0).await?)) })
+    }
+}
+
+/// Lets one connection be found closed: nothing was sent on it then, and another is tried.
+#[derive(Default)]
+struct Patience {
+    tried: bool,
+}
+
+impl Patience {
+    fn bear(&mut self, error: tokio_postgres::Error) -> Result<(), Error> {
+        if !error.is_closed() || std::mem::replace(&mut self.tried, true) {
+            return Err(error.into());
+        }
+        Ok(())
     }
 }
 
 impl Open {
+    fn connection(&mut self) -> Result<&mut Connection, Error> {
+        Ok(self.connection.as_mut().ok_or_else(over)?)
+    }
+
     pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let connection = self.connection.as_mut().ok_or_else(over)?;
-        Ok(run(connection, sql, binds).await?)
+        Ok(run(self.connection()?, sql, binds).await?)
     }
 
     pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
-        let connection = self.connection.as_ref().ok_or_else(over)?;
-        Ok(connection.client.batch_execute(text).await?)
+        Ok(self.connection()?.client.batch_execute(text).await?)
     }
 
     pub(super) async fn commit(mut self) -> Result<(), Error> {
-        let connection = self.connection.as_ref().ok_or_else(over)?;
-        connection.client.batch_execute("COMMIT").await?;
-        // Only now may it go back to the pool.
-        drop(self.connection.take());
+        self.script(COMMIT).await?;
+        self.give_back();
         Ok(())
+    }
+
+    /// Runs the last statement and commits, in one trip.
+    pub(super) async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        let connection = self.connection()?;
+        let ready = Ready::of(connection, sql, binds).await?;
+        let client = &connection.client;
+        try_join(ready.send(client, binds), client.batch_execute(COMMIT)).await?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// The transaction is over: the connection goes back to the pool.
+    fn give_back(mut self) {
+        drop(self.connection.take());
     }
 }
 
@@ -106,16 +164,54 @@ fn over() -> Error {
     Error::Refused("the transaction is over".to_owned())
 }
 
+async fn first(connection: &mut Connection, words: &'static str, (sql, binds): Bound<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let ready = Ready::of(connection, sql, binds).await?;
+    let client = &connection.client;
+    let ((), rows) = try_join(client.batch_execute(words), ready.send(client, binds)).await?;
+    Ok(rows)
+}
+
+async fn whole(connection: &mut Connection, words: &'static str, statements: &[Bound<'_>]) -> Result<(), tokio_postgres::Error> {
+    let mut ready = Vec::with_capacity(statements.len());
+    for (sql, binds) in statements {
+        ready.push(Ready::of(connection, sql, binds).await?);
+    }
+    let client = &connection.client;
+    let sent = try_join_all(ready.iter().zip(statements).map(|(ready, (_, binds))| ready.send(client, binds)));
+    // When a statement fails, its error is told, and PostgreSQL makes a rollback of the commit.
+    try_join3(client.batch_execute(words), sent, client.batch_execute(COMMIT)).await.map(drop)
+}
+
 async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let types: Vec<Type> = binds.iter().map(kind).collect();
-    let rows = if let Some(statement) = connection.named(sql, &types).await? {
-        let bound: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
-        connection.client.query(&statement, &bound).await?
-    } else {
-        let bound: Vec<(&(dyn ToSql + Sync), Type)> = binds.iter().zip(types).map(|(bind, kind)| (bind as _, kind)).collect();
-        connection.client.query_typed(sql, &bound).await?
-    };
-    Ok(rows.iter().map(|row| Row((0..row.len()).map(|column| row.get::<_, Read>(column).0).collect())).collect())
+    Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
+}
+
+/// A statement that can be sent without waiting for anything: statements that are sent together arrive in one trip, in their order.
+enum Ready {
+    Named(Statement),
+    Text(&'static str, Vec<Type>),
+}
+
+impl Ready {
+    async fn of(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Self, tokio_postgres::Error> {
+        let types: Vec<Type> = binds.iter().map(kind).collect();
+        Ok(connection.named(sql, &types).await?.map_or(Ready::Text(sql, types), Ready::Named))
+    }
+
+    async fn send(&self, client: &Client, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let rows = match self {
+            Ready::Named(statement) => {
+                let bound: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+                client.query(statement, &bound).await?
+            }
+            Ready::Text(sql, types) => {
+                let bound: Vec<(&(dyn ToSql + Sync), Type)> =
+                    binds.iter().zip(types).map(|(bind, kind)| (bind as _, kind.clone())).collect();
+                client.query_typed(sql, &bound).await?
+            }
+        };
+        Ok(rows.iter().map(|row| Row((0..row.len()).map(|column| row.get::<_, Read>(column).0).collect())).collect())
+    }
 }
 
 fn kind(bind: &Bind<'_>) -> Type {

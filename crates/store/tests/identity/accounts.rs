@@ -48,9 +48,10 @@ pub(crate) async fn names_are_found_and_unique_whatever_their_case(url: &str) {
     let hash = PasswordHash::make(&Password::chosen("correct horse").unwrap(), [1; 16]).unwrap();
     accounts::set_credential(&records, ana.id, &hash, NOW).await.expect("a password");
     for name in ["Änä", "änä", "ÄNÄ", " ana@example.COM "] {
-        let (found, kept) = accounts::by_login(&records, name).await.expect("a read").expect(name);
-        assert_eq!(found.id, ana.id);
-        assert!(matches!(verify(kept.as_ref(), &Password::presented("correct horse").unwrap()), Verdict::Matches { .. }));
+        assert_eq!(accounts::by_login(&records, name).await.expect("a read").expect(name).id, ana.id);
+        let known = accounts::known(&records, name, "203.0.113.7").await.expect("a read").expect(name);
+        assert_eq!((known.account.id, known.last_here), (ana.id, None));
+        assert!(matches!(verify(known.hash.as_ref(), &Password::presented("correct horse").unwrap()), Verdict::Matches { .. }));
     }
     let mut other = account("änÄ");
     assert!(matches!(accounts::insert(&records, &other).await, Err(Error::Exists)));

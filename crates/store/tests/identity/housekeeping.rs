@@ -7,14 +7,14 @@ use identity::opaque::LinkToken;
 use identity::throttle::{Failures, Familiarity, Verdict};
 use store::failures::{self, Watch};
 use store::records::Run;
-use store::{events, families, links, purge, signing_keys};
+use store::{accounts, events, families, links, purge, signing_keys};
 
 use crate::world::{NOW, World, random, records};
 
 pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     // attack 32, contract I15.6
     let world = World::at(url).await;
-    let watch = Watch::sign_in("Ana", "203.0.113.7", Some(world.account.id));
+    let watch = Watch::sign_in("Ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
     let mut tasks = Vec::new();
     for _ in 0..40 {
         let (records, watch) = (world.records.clone(), watch.clone());
@@ -37,13 +37,35 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
     assert_eq!(evidence.pair, Failures::default());
     assert_eq!((evidence.address, evidence.account), (Failures { count: 5, last: Some(NOW) }, Failures { count: 5, last: Some(NOW) }));
-    assert_eq!(evidence.address_is, Familiarity::Familiar);
+
+    // What others fail in the meantime is not forgiven with it.
+    let ana = known(&world, "203.0.113.7").await;
+    assert_eq!(ana.last_here, Some(later), "the address is familiar");
+    let here = Watch::sign_in("Ana", "203.0.113.7", Some(&ana));
+    assert_eq!(failures::evidence(&world.records, &here).await.expect("a read").address_is, Familiarity::Familiar);
+    let mine = failures::attempt(&world.records, &here, later.plus(1)).await.expect("an answer").expect("no delay");
+    let elsewhere = Watch::sign_in("Ana", "203.0.113.8", None);
+    failures::attempt(&world.records, &elsewhere, later.plus(2)).await.expect("an answer").expect("no delay");
+    failures::forgive(&world.records, &here, mine, later.plus(3)).await.expect("forgiven");
+    let evidence = failures::evidence(&world.records, &here).await.expect("a read");
+    assert_eq!(evidence.account, Failures { count: 6, last: Some(later.plus(2)) });
+    assert_eq!(evidence.address, Failures { count: 5, last: Some(NOW) });
+    assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(later), "an hour is exact enough");
+    let hour = later.plus(3_600);
+    let again = failures::attempt(&world.records, &here, hour).await.expect("an answer").expect("no delay");
+    failures::forgive(&world.records, &here, again, hour).await.expect("forgiven");
+    assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(hour));
 
     let client = Watch::client("web", "203.0.113.7");
     assert_eq!(failures::client_failed(&world.records, &client, NOW).await.expect("counted"), Verdict::Try);
     assert_eq!(failures::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
     let kept = world.records.run("SELECT key FROM peristyle.failure", &[]).await.expect("a read");
     assert!(kept.iter().all(|row| row.bytes(0).unwrap().len() == 32), "no name is kept");
+}
+
+async fn known(world: &World, address: &str) -> accounts::Known {
+    let name = world.account.username.as_deref().expect("a username");
+    accounts::known(&world.records, name, address).await.expect("a read").expect("the account")
 }
 
 pub(crate) async fn a_link_is_taken_once(url: &str) {
