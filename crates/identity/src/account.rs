@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::moment::Moment;
 
-pub use permission::{Catalogue, Permission, PermissionFault};
+pub use permission::{Catalogue, EXPLAIN, Permission, PermissionFault};
 pub use rights::{ADMINISTRATOR, Holding, Rights, Role};
 
 /// The id of whoever nobody knows.

@@ -284,11 +284,19 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
+    nested: Nested,
+}
+
+/// Whether the relation filters around what is written stand in each other more often than a planner should see through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nested {
+    Shallow,
+    Deep,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8) }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), nested: Nested::Shallow }
     }
 
     fn finish(self) -> Sql {

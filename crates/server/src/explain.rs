@@ -17,7 +17,7 @@ use crate::boot::Service;
 use crate::error::Problem;
 
 /// The permission that lets somebody see SQL.
-pub const PERMISSION: &str = "peristyle.explain";
+pub const PERMISSION: &str = identity::account::EXPLAIN;
 
 /// Whether the database is asked for its own plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ use serde_json::{Value, json};
 use store::records::Records;
 use uuid::Uuid;
 
-use crate::auth::refused;
+use crate::auth::{Caller, refused};
 use crate::boot::Service;
 use crate::chance;
 use crate::client::Proxies;
@@ -191,9 +191,9 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
     let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
     let keys = hub.clone();
     endpoints(endpoints(Router::new(), ""), "/api/o-auth")
-        .route("/.well-known/openid-configuration", get(async move |headers: HeaderMap| metadata.answer(&headers)))
-        .route("/.well-known/oauth-authorization-server", get(async move |headers: HeaderMap| served.answer(&headers)))
-        .route("/.well-known/jwks.json", get(async move |headers: HeaderMap| keys.keys().current().document().answer(&headers)))
+        .route("/.well-known/openid-configuration", get(async move |_: Caller, headers: HeaderMap| metadata.answer(&headers)))
+        .route("/.well-known/oauth-authorization-server", get(async move |_: Caller, headers: HeaderMap| served.answer(&headers)))
+        .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
         .route("/userinfo", any(serve!(hub, userinfo::answer)))
         .route("/sign-in", any(serve!(hub, sign_in::answer)))
         .route("/password", any(serve!(hub, link::answer)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::get;
 use axum::{BoxError, Router};
@@ -16,6 +16,7 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
+use crate::auth::Caller;
 use crate::boot;
 use crate::client::{Peer, Proxies};
 use crate::config::Config;
@@ -42,7 +43,7 @@ pub fn router(
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
-        .route("/api/openapi.json", get(async move |headers: HeaderMap| description.answer(&headers)))
+        .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
@@ -65,8 +66,7 @@ pub fn router(
 fn cors(config: &Config) -> CorsLayer {
     let origins: Vec<HeaderValue> = config.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     CorsLayer::new()
-        // A browser is led to authorize and never fetches it: an answer that a page could read would be a code that it could read.
-        .allow_origin(AllowOrigin::predicate(move |origin, head| origins.contains(origin) && !head.uri.path().ends_with("/authorize")))
+        .allow_origin(AllowOrigin::list(origins))
         .allow_credentials(true)
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
         .allow_headers(AllowHeaders::list([CONTENT_TYPE, axum::http::header::AUTHORIZATION, axum::http::header::ACCEPT, REQUEST_ID]))
@@ -74,7 +74,7 @@ fn cors(config: &Config) -> CorsLayer {
 }
 
 /// Gives every request an id, in its answer and in the log.
-async fn identified<S, B>(metrics: Arc<Metrics>, proxies: Proxies, served: S, request: Request) -> Result<Response<Body>, Infallible>
+async fn identified<S, B>(metrics: Arc<Metrics>, proxies: Proxies, served: S, mut request: Request) -> Result<Response<Body>, Infallible>
 where
     S: Service<Request, Response = Response<B>, Error = Infallible>,
     B: HttpBody<Data = Bytes> + Send + 'static,
@@ -92,12 +92,45 @@ where
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
+    sendable(request.headers_mut());
+    let is_page = PAGES.iter().any(|page| request.uri().path().ends_with(page));
     let mut response = served.oneshot(request).instrument(span.clone()).await?.map(Body::new);
+    if is_page {
+        unread(response.headers_mut());
+    }
     let duration_us = timing.end(response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
+}
+
+/// Lets us answer without compression whatever a client says of that: a refusal of it would hide the answer behind another status.
+fn sendable(headers: &mut HeaderMap) {
+    let Some(accepted) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
+    let forbids = |coding: &&str| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().trim_start_matches("q=");
+        matches!(name.trim(), "identity" | "*") && weight.parse() == Ok(0.0)
+    };
+    if accepted.split(',').any(|coding| forbids(&coding)) {
+        let rest: Vec<&str> = accepted.split(',').filter(|coding| !forbids(coding)).collect();
+        match HeaderValue::from_str(&rest.join(",")) {
+            Ok(rest) => headers.insert(ACCEPT_ENCODING, rest),
+            Err(_) => headers.remove(ACCEPT_ENCODING),
+        };
+    }
+}
+
+/// Pages that a browser is led to and never fetches: an answer that a script of another origin could read would be a code that it could
+/// read.
+const PAGES: [&str; 3] = ["/authorize", "/sign-in", "/password"];
+
+fn unread(headers: &mut HeaderMap) {
+    let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
+    for name in listed {
+        headers.remove(name);
+    }
 }
 
 /// What no route of ours knows: the app's, where there is one.
@@ -109,11 +142,13 @@ async fn only_get() -> Response<Body> {
     Problem::MethodNotAllowed("GET").response()
 }
 
-async fn health() -> Response<Body> {
+// A token that is not good is refused on every endpoint, those included that ask nobody who they are: that is why a caller is taken.
+
+async fn health(_: Caller) -> Response<Body> {
     body::answer(r#"{"status":"live"}"#)
 }
 
-async fn ready(State(service): State<boot::Service>) -> Response<Body> {
+async fn ready(_: Caller, State(service): State<boot::Service>) -> Response<Body> {
     if let Err(error) = service.reader.primary.ping().await {
         return Problem::Store(error).response();
     }

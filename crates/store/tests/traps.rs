@@ -104,6 +104,51 @@ async fn a_sum_of_floats_that_overflows_is_null() {
     assert_eq!(answers[0].1, Ok(json!([{ "sum_v": null }])));
 }
 
+/// trap 9, contract Q14.3: tiny floats fail no sum, and both databases add up alike.
+#[tokio::test(flavor = "multi_thread")]
+async fn sums_of_floats_are_the_same_on_both_databases() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nkind = \"int\"\nv = \"float\"\n";
+    let rows = "INSERT INTO facts VALUES (1, 1, 1e-305), (2, 1, 1), (3, 2, 5e-324), (4, 2, 5e-324), (5, 3, 0.1), (6, 3, 0.2), (7, 3, 0.3), \
+                (8, 4, 1e16), (9, 4, 1), (10, 4, -1e16), (11, 5, NULL)";
+    let answers = both(
+        manifest,
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, kind int, v float8); {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, kind INTEGER, v REAL); {rows}"),
+        &[json!({
+            "aggregation": { "fields": [{ "fn": "sum", "field": "v" }, { "fn": "avg", "field": "v" }], "groupBy": ["kind"] },
+            "order": [{ "field": "kind" }]
+        })],
+    )
+    .await;
+    agree(&answers);
+    let sums: Vec<&Value> = answers[0].1.as_ref().unwrap().as_array().unwrap().iter().map(|group| &group["sum_v"]).collect();
+    assert_eq!(sums[0], &json!(1), "what is too small counts for nothing");
+    assert_eq!(sums[4], &Value::Null);
+}
+
+/// contract Q11.1: relation filters in each other are not compared row by row where a table has no statistics.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_relation_filters_in_each_other_are_answered() {
+    let manifest = "[resource.t.row]\ntable = \"things\"\nsoft-delete = \"deletedAt\"\n[resource.t.row.fields]\n\
+                    id = { type = \"int\", key = true }\nparentId = \"int\"\ndeletedAt = \"timestamp\"\n\
+                    [resource.t.row.relations]\nchildren = { many = \"t.row\", on = { id = \"parentId\" } }\n";
+    let nested = |levels, innermost: Value| (0..levels).fold(innermost, |inner, _| json!({ "children": inner }));
+    let asked = asked(&[nested(10, json!({})), json!({ "not": nested(9, json!({ "id": { "gt": 3 } })) })]);
+    // Wide rows without statistics: PostgreSQL expects one of each table.
+    let columns: Vec<String> = (0..40).map(|number| format!("c{number} text")).collect();
+    let script = |series: &str| {
+        let columns = columns.join(", ");
+        format!(
+            "CREATE TABLE things (id INTEGER PRIMARY KEY, parent_id INTEGER, deleted_at TIMESTAMPTZ, {columns}); \
+             INSERT INTO things (id, parent_id) {series}"
+        )
+    };
+    let postgres = script("SELECT n, CASE WHEN n > 20 THEN n END FROM generate_series(1, 24) n");
+    let sqlite =
+        script("WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 24) SELECT n, CASE WHEN n > 20 THEN n END FROM n");
+    agree(&both(manifest, &postgres, &sqlite, &asked).await);
+}
+
 /// trap 9, contract Q13.2: NaN and the infinities of a numeric read as null and disturb nothing but their own sums.
 #[tokio::test(flavor = "multi_thread")]
 async fn numerics_that_are_no_numbers_read_as_null() {

@@ -18,13 +18,18 @@ const BUILT_IN: [(&str, &[&str]); 9] = [
     ("hub.appAccount", &["get", "create", "update", "delete"]),
 ];
 
+/// The permission to see the SQL of a statement. It is of no resource, and the one name with two words.
+pub const EXPLAIN: &str = "peristyle.explain";
+
 /// A permission's name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(String);
 
 /// A text that names no permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a permission is context.resource.action: three words of letters, digits, - and _, each beginning with a letter")]
+#[error(
+    "a permission is context.resource.action: three words of letters, digits, - and _, each beginning with a letter; or peristyle.explain"
+)]
 pub struct PermissionFault;
 
 impl Permission {
@@ -35,7 +40,7 @@ impl Permission {
                 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
         let fits = text.len() <= LONGEST && text.split('.').count() == 3 && text.split('.').all(is_word);
-        fits.then(|| Permission(text.to_owned())).ok_or(PermissionFault)
+        (fits || text == EXPLAIN).then(|| Permission(text.to_owned())).ok_or(PermissionFault)
     }
 
     /// Its text.
@@ -64,7 +69,7 @@ impl Catalogue {
     /// The hub's own permissions and these.
     pub fn new(others: impl IntoIterator<Item = Permission>) -> Self {
         let own = BUILT_IN.iter().flat_map(|(resource, actions)| actions.iter().map(move |action| format!("{resource}.{action}")));
-        Catalogue(own.map(Permission).chain(others).collect())
+        Catalogue(own.chain([EXPLAIN.to_owned()]).map(Permission).chain(others).collect())
     }
 
     /// All of them.

@@ -81,6 +81,7 @@ impl<'c> Planner<'c, '_> {
         let mut names: Vec<(&str, usize)> = Vec::new();
         for (name, at) in &aggregation.group_by {
             if !keys.add(name) {
+                // What it names was looked at the first time.
                 self.fault(Code::EqualKeys, *at, format!("`{name}` stands twice in the result"));
                 continue;
             }
@@ -105,7 +106,6 @@ impl<'c> Planner<'c, '_> {
             };
             if let Some(key) = key.as_deref().filter(|key| !keys.add(key)) {
                 self.fault(Code::EqualKeys, field.at, format!("`{key}` stands twice in the result; name one with `as`"));
-                continue;
             }
             let measured = self.measured(&table, field, &mut joins);
             measures.extend(key.zip(measured).map(|(key, measured)| Measure { key: json::key(&key), measured }));

@@ -43,13 +43,13 @@ impl<'c> Planner<'c, '_> {
                 if !self.descend(*at, depth) {
                     return Predicate::Never;
                 }
-                Predicate::all(clauses.iter().map(|clause| self.clause(subject, clause, depth + 1)).collect())
+                Predicate::all(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect())
             }
             Entry::Or(at, clauses) => {
                 if !self.descend(*at, depth) {
                     return Predicate::Never;
                 }
-                Predicate::any(clauses.iter().map(|clause| self.clause(subject, clause, depth + 1)).collect())
+                Predicate::any(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect())
             }
             Entry::Not(at, clause) => {
                 if !self.descend(*at, depth) {
@@ -60,6 +60,14 @@ impl<'c> Planner<'c, '_> {
             Entry::Refused => Predicate::Never,
             Entry::Named { name, at, inside } => self.named(subject, name, *at, inside, depth),
         }
+    }
+
+    /// One of the clauses of a connector. What is in it counts as nodes; an empty one counts as one itself.
+    fn branch(&mut self, subject: Subject<'c>, clause: &Clause, depth: usize) -> Predicate<'c> {
+        if clause.entries.is_empty() && !self.spend(clause.at) {
+            return Predicate::Never;
+        }
+        self.clause(subject, clause, depth)
     }
 
     /// One connector or relation name deeper; says whether that is allowed.
@@ -90,6 +98,9 @@ impl<'c> Planner<'c, '_> {
         }
         let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| !field.hidden);
         if !visible {
+            if !self.spend(at) {
+                return Predicate::Never;
+            }
             self.unknown_name(subject.resource, name, at);
             return Predicate::Never;
         }

@@ -38,7 +38,9 @@ impl<'c> Planner<'c, '_> {
                         continue;
                     };
                     let predicate = match inside {
-                        Inside::Plain(json) => self.operation(column, operator, json, Place { at: *at, rights: subject.rights }),
+                        Inside::Plain(json) => {
+                            self.operation(column, operator, json, Place { at: *at, rights: subject.rights, origin: Origin::Written })
+                        }
                         Inside::Object(_) => {
                             self.shape(operator, *at, "an object");
                             None
@@ -73,7 +75,7 @@ impl<'c> Planner<'c, '_> {
         self.fault(Code::OperatorShape, at, format!("`{}` takes {wanted}; found {found}", operator.as_str()));
     }
 
-    fn operation(&mut self, column: Column<'c>, operator: Operator, json: &Json, place: Place) -> Option<Predicate<'c>> {
+    fn operation(&mut self, column: Column<'c>, operator: Operator, json: &Json, mut place: Place) -> Option<Predicate<'c>> {
         let field = column.field;
         if !field.kind.admits(operator) {
             self.fault(
@@ -92,6 +94,7 @@ impl<'c> Planner<'c, '_> {
         let resolved;
         let json = match self.variable(json, place)? {
             Some(value) => {
+                place.origin = Origin::Account;
                 resolved = value;
                 &resolved
             }
@@ -182,7 +185,8 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn list(&mut self, field: &'c Field, operator: Operator, items: &[Json], place: Place) -> Option<Vec<Value>> {
-        if items.len() > MOST_VALUES {
+        // The budget is for what is asked, not for what an account is.
+        if items.len() > MOST_VALUES && place.origin == Origin::Written {
             self.refuse(Code::ListLength, place, None, &format!("a list has at most {MOST_VALUES} values; found {}", items.len()));
             return None;
         }
@@ -256,7 +260,8 @@ impl<'c> Planner<'c, '_> {
     #[expect(clippy::option_option, reason = "closed, no variable, and a variable's value are three things")]
     fn variable(&mut self, json: &Json, place: Place) -> Option<Option<Json>> {
         let Json::Text(text) = json else { return Some(None) };
-        if place.rights == Rights::Viewer || !text.starts_with('$') {
+        // What an account holds is data, whatever it looks like.
+        if place.origin == Origin::Account || place.rights == Rights::Viewer || !text.starts_with('$') {
             return Some(None);
         }
         if !text.starts_with("$account.") {
@@ -294,4 +299,14 @@ impl<'c> Planner<'c, '_> {
 pub(super) struct Place {
     at: At,
     rights: Rights,
+    origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It is written where it stands.
+    Written,
+    /// It is the value of an account's variable.
+    Account,
 }

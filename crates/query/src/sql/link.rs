@@ -6,10 +6,14 @@ use crate::plan::{Child, Join};
 
 use super::dialect::{self, KeyTable};
 use super::predicate::Conjunction;
-use super::{Kind, Many, Source, Writer};
+use super::{Kind, Many, Nested, Source, Writer};
 
 /// `EXISTS (SELECT 1 FROM …)`: at least one related row, its policy and the filter.
 pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
+    let around = writer.nested;
+    if around == Nested::Shallow && exists.nesting() > dialect::MOST_FLATTENED {
+        writer.nested = Nested::Deep;
+    }
     writer.raw("EXISTS (SELECT 1 FROM ");
     let target = exists.table.resource;
     match &exists.relation.link {
@@ -31,7 +35,11 @@ pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
     let mut conjunction = Conjunction::started();
     conjunction.predicate(writer, exists.table.policy());
     conjunction.predicate(writer, &exists.filter);
+    if writer.nested == Nested::Deep {
+        dialect::fence(writer);
+    }
     writer.raw(")");
+    writer.nested = around;
 }
 
 /// A LEFT join whose ON holds the target's policy: a root without a match stays.

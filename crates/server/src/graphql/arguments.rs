@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use apollo_compiler::Schema;
 use apollo_compiler::ast::{Type, Value, VariableDefinition};
 use apollo_compiler::executable::Field;
-use apollo_compiler::schema::ExtendedType;
+use apollo_compiler::schema::{ExtendedType, InputObjectType};
 use apollo_compiler::{Name, Node};
 use query::error::{Code, Error};
 use query::json::Json;
@@ -15,6 +15,9 @@ use crate::error::{Problem, Refusal};
 /// The most bytes of JSON that the arguments of one field come to: as many as a REST body has. A variable can be named
 /// many times over, so it is counted wherever it is put.
 const MOST_BYTES: usize = 1024 * 1024;
+
+/// The type of a statement in the schema.
+const STATEMENT: &str = "QueryStatementInput";
 
 /// The values of all variables that an operation declares. One without a value is null: inside a statement a filter that
 /// was left out would widen it.
@@ -83,6 +86,7 @@ fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Pr
             one => fit(schema, item, one, place).map(|one| Json::Array(vec![one])),
         },
         Type::Named(name) | Type::NonNullNamed(name) => match schema.types.get(name) {
+            Some(ExtendedType::InputObject(object)) if name == STATEMENT => Ok(statement(schema, object, json)),
             Some(ExtendedType::InputObject(object)) => {
                 let Json::Object(entries) = json else { return Err(misfit(name, &json, place)) };
                 let mut fitted = Vec::with_capacity(entries.len());
@@ -98,6 +102,20 @@ fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Pr
             _ => scalar(name, json, place),
         },
     }
+}
+
+/// What does not fit into a statement is left as it is: the engine refuses it with its code and its place, as it does over REST.
+fn statement(schema: &Schema, object: &InputObjectType, json: Json) -> Json {
+    let Json::Object(entries) = json else { return json };
+    let fitted = entries.into_iter().map(|(key, value)| match object.fields.get(key.as_str()) {
+        // Objects stand where our own scalar does, which takes anything.
+        Some(field) if !matches!(value, Json::Object(_)) => {
+            let fitted = fit(schema, &field.ty, value.clone(), &key);
+            (key, fitted.unwrap_or(value))
+        }
+        _ => (key, value),
+    });
+    Json::Object(fitted.collect())
 }
 
 fn scalar(name: &str, json: Json, place: &str) -> Result<Json, Problem> {

@@ -8,6 +8,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, H
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
+use crate::auth::Caller;
 use crate::boot::Service;
 use crate::error::Problem;
 use crate::tagged::Tagged;
@@ -66,7 +67,7 @@ const ASSETS: [Asset; 21] = [
 pub(super) fn routes() -> Router<Service> {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
         let file = Tagged::new(asset.kind, asset.text);
-        router.route(asset.address, get(async move |headers: HeaderMap| guarded(file.answer(&headers))))
+        router.route(asset.address, get(async move |_: Caller, headers: HeaderMap| guarded(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(described))
 }

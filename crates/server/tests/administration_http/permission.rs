@@ -118,3 +118,18 @@ async fn there_is_no_administration_without_a_hub() {
         assert!(!openapi.contains(word), "{word}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_permission_to_see_sql_can_be_given() {
+    // contract E5.4
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let role = desk.rest("iam/roles/create", json!({"name": "tuner", "permissions": ["peristyle.explain", "iam.account.get"]})).await;
+        assert_eq!(role.status(), 201, "{}", role.text());
+        let (_, reader) = desk.somebody("reader", &["iam.account.get"]).await;
+        let (_, tuner) = desk.somebody("tuner", &["iam.account.get", "peristyle.explain"]).await;
+        assert_eq!(desk.by(&reader, "iam/accounts/explain", &json!({})).await.problem(403)["code"], "FORBIDDEN");
+        assert_eq!(desk.by(&tuner, "iam/accounts/explain", &json!({})).await.status(), 200);
+        assert_eq!(desk.rest("iam/roles/create", json!({"name": "odd", "permissions": ["peristyle.other"]})).await.status(), 400);
+    }
+}

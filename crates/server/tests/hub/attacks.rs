@@ -48,6 +48,21 @@ async fn a_forged_token_is_refused() {
         assert_eq!(answer.problem(401)["code"], "INVALID_TOKEN");
         assert!(!answer.text().contains(signature));
     }
+    // contract I24.1: public endpoints refuse it too, and take one that is good
+    for path in [
+        "/health",
+        "/ready",
+        "/docs",
+        "/api/openapi.json",
+        "/.well-known/jwks.json",
+        "/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server",
+    ] {
+        let refused = stage.send(&get(path).header("authorization", "Bearer x.y.z")).await;
+        assert_eq!(refused.problem(401)["code"], "INVALID_TOKEN", "{path}");
+        assert_eq!(stage.send(&get(path).header("authorization", &format!("Bearer {good}"))).await.status(), 200, "{path}");
+        assert_eq!(stage.send(&get(path)).await.status(), 200, "{path}");
+    }
     // attack 37: a token in the address is not looked at
     assert_eq!(stage.send(&get(&format!("/api/iam/me?access_token={good}"))).await.problem(401)["code"], "UNAUTHENTICATED");
 }

@@ -6,7 +6,7 @@ use store::apps::{Access, App};
 use uuid::Uuid;
 
 use crate::stage::{ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, error, now, parameter, posted, verifier};
-use crate::support::{PLACES, Place, get};
+use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_led_through_the_sign_in_page_to_the_client() {
@@ -89,12 +89,21 @@ async fn no_page_can_read_what_authorize_answers() {
     let mut setup = crate::stage::setup();
     setup.cors = vec!["https://app.test".to_owned()];
     let stage = Stage::with(Place::Sqlite, &setup).await;
-    for (path, allowed) in [("/authorize?x=1", None), ("/api/o-auth/authorize", None), ("/.well-known/jwks.json", Some("https://app.test"))]
-    {
+    for (path, allowed) in [
+        ("/authorize?x=1", None),
+        ("/api/o-auth/authorize", None),
+        ("/sign-in", None),
+        ("/.well-known/jwks.json", Some("https://app.test")),
+    ] {
         let answer = stage.send(&get(path).header("origin", "https://app.test")).await;
         assert_eq!(answer.header("access-control-allow-origin"), allowed, "{path}");
         let strange = stage.send(&get(path).header("origin", "https://evil.test")).await;
         assert_eq!(strange.header("access-control-allow-origin"), None, "{path}");
+        let asked = Request::new("OPTIONS", path).header("origin", "https://app.test").header("access-control-request-method", "GET");
+        for answer in [answer, stage.send(&asked).await] {
+            let told = answer.head.headers.iter().any(|(name, _)| name.starts_with("access-control"));
+            assert_eq!(told, allowed.is_some(), "{path} {:?}", answer.head);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use query::json::{self, Json};
-use query::sql::Form;
+use query::sql::{Form, SCALE};
 use query::types::Scalar;
 use query::value::{self, stored};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -54,6 +54,7 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("peristyle_json_overlap", 2, PURE, |context| held(context, Asked::Any))?;
     connection.create_scalar_function("peristyle_array_contains", 3, PURE, |context| listed(context, Asked::All))?;
     connection.create_scalar_function("peristyle_array_overlap", 3, PURE, |context| listed(context, Asked::Any))?;
+    connection.create_aggregate_function("peristyle_float_sum", 1, PURE, FloatSum)?;
     connection.create_aggregate_function("peristyle_sum", 1, PURE, ExactSum)
 }
 
@@ -264,6 +265,27 @@ impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
 
     fn finalize(&self, _: &mut Context<'_>, sum: Option<decimal::Sum>) -> Result<Option<String>> {
         Ok(sum.and_then(|sum| sum.text()))
+    }
+}
+
+/// A sum of doubles that is scaled down and adds up as PostgreSQL's does.
+struct FloatSum;
+
+impl Aggregate<Option<f64>, Option<f64>> for FloatSum {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
+    fn step(&self, context: &mut Context<'_>, sum: &mut Option<f64>) -> Result<()> {
+        if let Some(term) = context.get::<Option<f64>>(0)? {
+            let scaled = if term.abs() < 1e-288 { 0.0 } else { term / SCALE };
+            *sum = Some(sum.map_or(scaled, |sum| sum + scaled));
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<Option<f64>>) -> Result<Option<f64>> {
+        Ok(sum.flatten())
     }
 }
 

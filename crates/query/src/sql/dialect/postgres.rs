@@ -7,7 +7,7 @@ use crate::value::Value;
 
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
-use super::{SCALED_DOWN, is_float, is_json, scalar_kind};
+use super::{is_float, is_json, scalar_kind};
 
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
@@ -230,12 +230,19 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    writer.raw("sum(");
-    measured(writer, column);
-    if is_float(column.field) {
-        writer.raw(SCALED_DOWN);
+    if !is_float(column.field) {
+        writer.raw("sum(");
+        measured(writer, column);
+        return writer.raw(")");
     }
-    writer.raw(")");
+    // A sum of doubles may leave their range on its way, which PostgreSQL answers with an error. A power of two changes no digit, so the
+    // terms are scaled down here and the sum is scaled up by `SCALE` when it is read. What would become too small for that, which is an
+    // error too, is nothing beside it.
+    writer.raw("sum(CASE WHEN abs(");
+    measured(writer, column);
+    writer.raw(") < 1e-288 THEN 0 ELSE ");
+    measured(writer, column);
+    writer.raw(" * 5.421010862427522e-20 END)");
 }
 
 /// The rest of `min(…`, since not every type has one.

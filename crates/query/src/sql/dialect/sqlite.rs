@@ -9,7 +9,7 @@ use crate::value::Value;
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
 use super::postgres::json_array;
-use super::{SCALED_DOWN, is_float, scalar_kind};
+use super::{is_float, scalar_kind};
 
 /// The function that brings a stored value to its standard form.
 fn fit(field: &Field) -> &'static str {
@@ -258,11 +258,9 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    writer.raw(if is_float(column.field) { "sum(" } else { "peristyle_sum(" });
+    // SQLite's own sum of doubles corrects its rounding, and so differs from PostgreSQL's.
+    writer.raw(if is_float(column.field) { "peristyle_float_sum(" } else { "peristyle_sum(" });
     fitted(writer, column);
-    if is_float(column.field) {
-        writer.raw(SCALED_DOWN);
-    }
     writer.raw(")");
 }
 
