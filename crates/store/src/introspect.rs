@@ -1,10 +1,10 @@
 //! Writes a manifest from a live database: tables and views, types, keys, and relations from the foreign keys.
 //!
-//! [`manifest`] declares everything there is. [`update`] adds to a manifest what the database has beyond it, and nothing
-//! tells it apart from what was taken out on purpose: a column or table that was removed from the manifest comes back.
-//! To keep a column from clients for good, declare it `hidden`.
+//! [`manifest`] declares everything there is, and lists in comments at its end what that was. [`update`] adds to a
+//! manifest what the database has beyond it and beyond that list, so that what was deleted on purpose stays away.
 
 mod kind;
+mod known;
 mod model;
 mod naming;
 mod relation;
@@ -36,5 +36,6 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
     for resource in model.resources.iter().filter(|resource| !resource.left_out) {
         write::resource(&mut text, resource);
     }
+    known::Known::of(&model).write(&mut text);
     text
 }

@@ -16,7 +16,7 @@ pub(super) struct Arguments {
     /// Write to this file instead of the one PERISTYLE_MANIFEST names; `-` prints
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Add what is new in the database to the manifest and keep every edit
+    /// Add what is new in the database to the manifest and keep every edit; what was deleted stays deleted
     #[arg(long)]
     update: bool,
     /// Replace a manifest that is there already

@@ -9,12 +9,16 @@ use query::types::{Scalar, Type};
 use crate::schema::{Column, Schema, Table, same};
 
 use super::kind::{family, is_datetime, kind_of};
+use super::known::Known;
 use super::naming::{camel, context, free, singular};
 use super::through;
 
 /// Everything that is to be written, and what was there before.
 pub(super) struct Model<'s> {
+    pub(super) schema: &'s Schema,
     pub(super) dialect: Dialect,
+    /// What the manifest's comments tell; nothing without them.
+    pub(super) seen: Option<Known>,
     /// In the order of the schema's tables.
     pub(super) resources: Vec<Draft<'s>>,
     /// The through tables of relations that were there before, by schema and name.
@@ -37,8 +41,8 @@ pub(super) struct Draft<'s> {
     pub(super) fields: Vec<DraftField>,
     /// Relations to be written.
     pub(super) relations: Vec<DraftRelation>,
-    /// Names of relations that were there before.
-    pub(super) known_relations: Vec<String>,
+    /// Relations that were there before.
+    pub(super) known_relations: Vec<KnownRelation>,
     /// Columns that no type reads.
     pub(super) notes: Vec<String>,
 }
@@ -62,6 +66,14 @@ pub(super) struct DraftRelation {
     pub(super) through: Option<(String, Vec<(String, String)>)>,
 }
 
+/// A relation that was there before.
+pub(super) struct KnownRelation {
+    pub(super) name: String,
+    target: String,
+    /// Own field = field of the other; empty when it leads through a table.
+    on: Vec<(String, String)>,
+}
+
 impl Draft<'_> {
     pub(super) fn full_name(&self) -> String {
         format!("{}.{}", self.context, self.name)
@@ -75,16 +87,22 @@ impl Draft<'_> {
         self.fields.iter().any(|field| field.key)
     }
 
+    /// The relation that connects the same rows already.
+    pub(super) fn known_relation(&self, target: &str, on: &[(String, String)]) -> Option<&KnownRelation> {
+        let has_all = |known: &KnownRelation| known.on.len() == on.len() && on.iter().all(|pair| known.on.contains(pair));
+        self.known_relations.iter().find(|known| known.target == target && has_all(known))
+    }
+
     /// Whether a relation cannot bear this name.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
-            || self.known_relations.iter().any(|known| known == name)
+            || self.known_relations.iter().any(|known| known.name == name)
             || self.relations.iter().any(|relation| relation.name == name)
     }
 }
 
 /// The table as a manifest names it, or nothing when the name cannot be said.
-fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
+pub(super) fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;
     }
@@ -94,8 +112,9 @@ fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String
 }
 
 /// A resource for each table that has none, fields for each column that has none. Relations come after.
-pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<&Catalog>) -> Model<'s> {
-    let mut model = Model { dialect, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
+pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(&Catalog, Option<Known>)>) -> Model<'s> {
+    let (existing, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
+    let mut model = Model { schema, dialect, seen, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
     let mut names = Names::default();
     for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
         names.take(&resource.context, &resource.name, &resource.plural);
@@ -126,12 +145,14 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<&
             model.notes.push(format!("table {:?}.{:?} is left out: a manifest cannot name it", table.schema, table.name));
             continue;
         };
-        let mut draft = match behind.first() {
-            Some(resource) => known(table, resource),
-            None => fresh(table, &mut names),
+        let mut draft = match (behind.first(), existing) {
+            (Some(resource), Some(catalog)) => known(table, resource, catalog),
+            // What was offered and is not there was deleted on purpose.
+            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(&table_text, dialect)) => continue,
+            _ => fresh(table, &mut names),
         };
         draft.table_text = table_text;
-        fields(&mut draft, &behind, dialect);
+        fields(&mut draft, &behind, &model);
         if draft.fields.is_empty() {
             model.notes.push(format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name));
         } else {
@@ -165,9 +186,18 @@ fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
     empty(table, (context, name, plural), true)
 }
 
-fn known<'s>(table: &'s Table, resource: &Resource) -> Draft<'s> {
+fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<'s> {
     let mut draft = empty(table, (resource.context.clone(), resource.name.clone(), resource.plural.clone()), false);
-    draft.known_relations = resource.relations.iter().map(|relation| relation.name.clone()).collect();
+    for relation in &resource.relations {
+        let target = catalog.resource(relation.target);
+        let on = match &relation.link {
+            Link::Direct(pairs) => {
+                pairs.iter().map(|(own, other)| (resource.fields[*own].name.clone(), target.fields[*other].name.clone())).collect()
+            }
+            Link::Through { .. } => Vec::new(),
+        };
+        draft.known_relations.push(KnownRelation { name: relation.name.clone(), target: target.full_name.clone(), on });
+    }
     draft
 }
 
@@ -187,23 +217,28 @@ fn empty(table: &Table, (context, name, plural): (String, String, String), is_ne
     }
 }
 
-/// The fields there are, in the spelling of the columns, and one for each column that no resource of the table has.
-fn fields(draft: &mut Draft, behind: &[&Resource], dialect: Dialect) {
-    let table = draft.table;
+/// The type a manifest is offered for the column, or nothing when it cannot be read.
+pub(super) fn offered(column: &Column, dialect: Dialect) -> Option<Type> {
+    let readable = !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
+    kind_of(column, dialect).filter(|_| readable)
+}
+
+/// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
+fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
+    let (table, dialect) = (draft.table, model.dialect);
     if let Some(resource) = behind.first() {
         draft.fields =
             resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
     }
-    let readable = |column: &Column| !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
-    let kinds: Vec<(&Column, Option<Type>)> =
-        table.columns.iter().map(|column| (column, kind_of(column, dialect).filter(|_| readable(column)))).collect();
+    let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
     // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
     let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
     let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| family(kind).is_some());
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        if behind.iter().any(is_mapped) {
+        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(&draft.table_text, &column.name, dialect));
+        if is_seen || behind.iter().any(is_mapped) {
             continue;
         }
         let Some(kind) = kind else {

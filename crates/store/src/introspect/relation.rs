@@ -56,7 +56,10 @@ fn edges(model: &Model) -> Vec<Edge> {
                 to,
                 pairs: fields.iter().map(|(own, other)| (own.name.clone(), other.name.clone())).collect(),
                 unique: draft.table.is_unique(&columns, model.dialect),
-                is_new: draft.is_new || target.is_new || fields.iter().any(|(own, other)| own.is_new || other.is_new),
+                is_new: draft.is_new
+                    || target.is_new
+                    || fields.iter().any(|(own, other)| own.is_new || other.is_new)
+                    || model.is_unseen(&draft.table_text, foreign_key),
                 columns: foreign_key.columns.clone(),
                 has_twin: false,
             });
@@ -76,6 +79,9 @@ fn repeats(names: &[&str]) -> bool {
 /// The relation on the side that refers. Returns its name.
 fn toward(model: &mut Model, edge: &Edge) -> String {
     let target = &model.resources[edge.to];
+    if let Some(known) = model.resources[edge.from].known_relation(&target.full_name(), &edge.pairs) {
+        return known.name.clone();
+    }
     let column = camel(edge.columns.last().map_or("", String::as_str));
     let stem = without_id(&column).map(str::to_owned);
     let long = format!("{column}{}", capital(&target.name));
@@ -97,11 +103,14 @@ fn toward(model: &mut Model, edge: &Edge) -> String {
 /// The relation on the side that is referred to.
 fn back(model: &mut Model, edge: &Edge, toward: &str) {
     let source = &model.resources[edge.from];
+    let on: Vec<_> = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
+    if model.resources[edge.to].known_relation(&source.full_name(), &on).is_some() {
+        return;
+    }
     let plain = if edge.unique { source.name.clone() } else { source.plural.clone() };
     let long = format!("{plain}By{}", capital(toward));
     let candidates = if edge.has_twin { vec![long] } else { vec![plain, long] };
     let name = free(&candidates, |name| model.resources[edge.to].is_taken(name));
-    let on = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
     let relation = DraftRelation { name, many: !edge.unique, target: source.full_name(), on, through: None };
     model.resources[edge.to].relations.push(relation);
 }

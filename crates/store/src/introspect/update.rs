@@ -7,13 +7,14 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Val
 
 use crate::schema::Schema;
 
+use super::known::Known;
 use super::model::{self, Draft};
 use super::{relation, write};
 
 /// A manifest with what was added to it.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// The new text; the old one when nothing was added.
+    /// The new text; the old one when nothing is new.
     pub text: String,
     /// What was added, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
@@ -33,13 +34,14 @@ pub enum UpdateError {
     Layout(String),
 }
 
-/// Adds resources for tables that no resource names, fields for columns that no field of the resource maps to, and
-/// relations to what is new. Nothing is removed or changed.
+/// Adds resources for tables, fields for columns and relations for foreign keys that the manifest lacks and was not
+/// offered before, as its own comments tell. Nothing is removed or changed but these comments.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
-    let mut model = model::draft(schema, dialect, Some(&catalog));
+    let (bare, seen) = Known::take(existing);
+    let mut model = model::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
-    let mut document: DocumentMut = existing.parse()?;
+    let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh) = (Vec::new(), String::new());
     for draft in model.resources.iter().filter(|draft| !draft.left_out) {
         if draft.is_new {
@@ -49,10 +51,17 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
             extend(&mut document, draft, &mut added)?;
         }
     }
-    if added.is_empty() {
+    let known = Known::of(&model);
+    if added.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
         return Ok(Update { text: existing.to_owned(), added });
     }
-    let text = spelled_as(existing, &format!("{document}{fresh}"));
+    let mut text = if added.is_empty() { bare } else { document.to_string() };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&fresh);
+    known.write(&mut text);
+    let text = spelled_as(existing, &text);
     let valid = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
     valid.map_err(|error| UpdateError::Layout(error.to_string()))?;
     Ok(Update { text, added })

@@ -1,0 +1,258 @@
+//! What `introspect` has seen of the database, kept in comments of the manifest itself: a deletion is an edit too, and
+//! only what is not in these comments is new.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use query::sql::Dialect;
+
+use crate::schema::{ForeignKey, Table, same};
+
+use super::model::{Model, offered, table_text};
+use super::through::foreign_keys;
+use super::write::quoted;
+
+/// Opens the comments.
+const HEADING: [&str; 2] = [
+    "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
+    "# stays deleted. To be offered something again, delete it from this list too.",
+];
+/// Longer lists of columns go on in another line.
+const WIDTH: usize = 116;
+
+/// Tables, columns and foreign keys that were offered to the manifest at some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Columns by table, as a manifest names it.
+    tables: BTreeMap<String, Vec<String>>,
+    links: Vec<KnownLink>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct KnownLink {
+    table: String,
+    columns: Vec<String>,
+    target: String,
+    target_columns: Vec<String>,
+}
+
+impl Known {
+    /// The manifest's text without these comments, and what they say; nothing when it has none.
+    pub(super) fn take(text: &str) -> (String, Option<Known>) {
+        let mut rest: Vec<&str> = Vec::new();
+        let mut known = Known::default();
+        let mut found = false;
+        for line in text.split_inclusive('\n') {
+            let is_ours = HEADING.contains(&line.trim()) || known.read(line).is_some();
+            if !is_ours {
+                rest.push(line);
+            } else if !found && rest.len() > 1 && rest.last().is_some_and(|line| line.trim().is_empty()) {
+                // The empty line that sets the comments off is theirs.
+                rest.pop();
+            }
+            found |= is_ours;
+        }
+        (rest.concat(), found.then_some(known))
+    }
+
+    /// Reads one line, or leaves it to whoever wrote it.
+    fn read(&mut self, line: &str) -> Option<()> {
+        let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
+        let table = reader.name()?;
+        if reader.sign(":").is_some() {
+            let columns = reader.names();
+            reader.end()?;
+            self.tables.entry(table).or_default().extend(columns);
+            return Some(());
+        }
+        let columns = reader.bracketed()?;
+        reader.sign("->")?;
+        let (target, target_columns) = (reader.name()?, reader.bracketed()?);
+        reader.end()?;
+        self.links.push(KnownLink { table, columns, target, target_columns });
+        Some(())
+    }
+
+    pub(super) fn has_table(&self, table: &str, dialect: Dialect) -> bool {
+        self.tables.keys().any(|known| same(known, table, dialect))
+    }
+
+    pub(super) fn has_column(&self, table: &str, column: &str, dialect: Dialect) -> bool {
+        let mut tables = self.tables.iter().filter(|(known, _)| same(known, table, dialect));
+        tables.any(|(_, columns)| columns.iter().any(|known| same(known, column, dialect)))
+    }
+
+    pub(super) fn has_link(&self, (table, target): (&str, &str), foreign_key: &ForeignKey, dialect: Dialect) -> bool {
+        let equal = |left: &[String], right: &[String]| {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right, dialect))
+        };
+        self.links.iter().any(|link| {
+            same(&link.table, table, dialect)
+                && same(&link.target, target, dialect)
+                && equal(&link.columns, &foreign_key.columns)
+                && equal(&link.target_columns, &foreign_key.target_columns)
+        })
+    }
+
+    /// What the manifest has been offered now, and what it was offered before, as far as the database still has it.
+    pub(super) fn of(model: &Model) -> Known {
+        let mut known = Known::default();
+        for table in &model.schema.tables {
+            let Some(text) = table_text(model.schema, table, model.dialect) else { continue };
+            let columns = columns(table, &text, model);
+            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_table(&text, model.dialect));
+            if was_known || !columns.is_empty() {
+                known.tables.insert(text, columns);
+            }
+        }
+        for table in &model.schema.tables {
+            known.links(table, model);
+        }
+        known
+    }
+
+    fn links(&mut self, table: &Table, model: &Model) {
+        let Some(text) = table_text(model.schema, table, model.dialect) else { return };
+        let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
+        for foreign_key in foreign_keys(table) {
+            let Some(target) = model.target_text(foreign_key) else { continue };
+            let has_all = |table: &String, columns: &[String]| {
+                self.tables.get(table).is_some_and(|known| columns.iter().all(|column| known.contains(column)))
+            };
+            let is_offered = only_joins || has_all(&text, &foreign_key.columns) && has_all(&target, &foreign_key.target_columns);
+            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_link((&text, &target), foreign_key, model.dialect));
+            if is_offered || was_known {
+                let (columns, target_columns) = (foreign_key.columns.clone(), foreign_key.target_columns.clone());
+                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns });
+            }
+        }
+    }
+
+    /// Whether the other tells the same, in whatever order.
+    pub(super) fn says_the_same(&self, other: &Known) -> bool {
+        let sorted = |known: &Known| {
+            let mut known = known.clone();
+            known.tables.values_mut().for_each(|columns| columns.sort());
+            known.links.sort();
+            known
+        };
+        sorted(self) == sorted(other)
+    }
+
+    /// The comments, with an empty line before them.
+    pub(super) fn write(&self, text: &mut String) {
+        // Writing to a text never fails.
+        let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
+        for (table, columns) in &self.tables {
+            let start = format!("# introspected {}:", name(table));
+            let mut line = start.clone();
+            for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
+                if place > 0 {
+                    line.push(',');
+                }
+                if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
+                    let _ = writeln!(text, "{line}");
+                    line.clone_from(&start);
+                }
+                let _ = write!(line, " {column}");
+            }
+            let _ = writeln!(text, "{line}");
+        }
+        for KnownLink { table, columns, target, target_columns } in &self.links {
+            let _ = writeln!(text, "# introspected {} ({}) -> {} ({})", name(table), names(columns), name(target), names(target_columns));
+        }
+    }
+}
+
+fn columns(table: &Table, text: &str, model: &Model) -> Vec<String> {
+    let is_offered = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
+    let was_known = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_column(text, column, model.dialect));
+    let listed = table.columns.iter().filter(|column| is_offered && offered(column, model.dialect).is_some() || was_known(&column.name));
+    listed.map(|column| column.name.clone()).collect()
+}
+
+impl Model<'_> {
+    /// Whether comments tell what was there before, and the foreign key is not among it.
+    pub(super) fn is_unseen(&self, table: &str, foreign_key: &ForeignKey) -> bool {
+        self.seen.is_some() && !self.is_seen(table, foreign_key)
+    }
+
+    pub(super) fn is_seen(&self, table: &str, foreign_key: &ForeignKey) -> bool {
+        let (Some(seen), Some(target)) = (&self.seen, self.target_text(foreign_key)) else { return false };
+        seen.has_link((table, &target), foreign_key, self.dialect)
+    }
+
+    fn target_text(&self, foreign_key: &ForeignKey) -> Option<String> {
+        let mut tables = self.schema.tables.iter();
+        let target = tables.find(|table| table.schema == foreign_key.schema && table.name == foreign_key.table)?;
+        table_text(self.schema, target, self.dialect)
+    }
+}
+
+fn names(all: &[String]) -> String {
+    all.iter().map(|one| name(one)).collect::<Vec<_>>().join(", ")
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '$')
+}
+
+/// Plain, or in quotes as TOML writes them.
+fn name(name: &str) -> String {
+    if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
+}
+
+/// What is left of a line.
+struct Reader<'t>(&'t str);
+
+impl Reader<'_> {
+    fn sign(&mut self, sign: &str) -> Option<()> {
+        self.0 = self.0.trim_start().strip_prefix(sign)?;
+        Some(())
+    }
+
+    fn end(&self) -> Option<()> {
+        self.0.trim().is_empty().then_some(())
+    }
+
+    fn name(&mut self) -> Option<String> {
+        let text = self.0.trim_start();
+        let length = if text.starts_with('"') { closing_quote(text)? } else { text.find(|c| !is_plain(c)).unwrap_or(text.len()) };
+        let (name, rest) = text.split_at(length);
+        let name = if name.starts_with('"') { name.parse::<toml_edit::Value>().ok()?.as_str()?.to_owned() } else { name.to_owned() };
+        // A quoted name may be empty, though no database has one.
+        (length > 0).then(|| self.0 = rest)?;
+        Some(name)
+    }
+
+    /// Names between commas; a deletion may leave commas that part nothing.
+    fn names(&mut self) -> Vec<String> {
+        let mut names = Vec::new();
+        loop {
+            names.extend(self.name());
+            if self.sign(",").is_none() {
+                return names;
+            }
+        }
+    }
+
+    fn bracketed(&mut self) -> Option<Vec<String>> {
+        self.sign("(")?;
+        let names = self.names();
+        self.sign(")")?;
+        Some(names)
+    }
+}
+
+/// How long the quoted text is that stands at the start.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (place, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            b'"' if !escaped => return Some(place + 1),
+            b'\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    None
+}

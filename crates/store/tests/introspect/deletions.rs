@@ -1,0 +1,132 @@
+//! A deletion is an edit: `update` does not bring back what somebody took out of the manifest.
+
+use super::{has, has_not, passes, sqlite, with_postgres};
+use query::sql::Dialect;
+use store::introspect::{manifest, update};
+use store::schema::{Schema, read_postgres};
+
+const SHOP: &str = r#"
+    CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, "pass word, old" TEXT, "say ""hi""" TEXT);
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), note TEXT, clerk INTEGER);
+    CREATE TABLE secrets (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id));
+    CREATE TABLE labels (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE customers_labels (
+        customer_id INTEGER REFERENCES customers (id), label_id INTEGER REFERENCES labels (id), PRIMARY KEY (customer_id, label_id));
+"#;
+
+/// The same shop a while later, on PostgreSQL; SQLite knows no foreign key that comes later.
+const LATER: &str = r"
+    ALTER TABLE customers ADD COLUMN phone TEXT;
+    ALTER TABLE secrets ADD COLUMN more TEXT;
+    CREATE TABLE clerks (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE visits (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), secret_id INTEGER REFERENCES secrets (id));
+";
+
+/// The manifest without a column, a relation, a resource and all that leads to it, and both relations through a table.
+fn trimmed(text: &str) -> String {
+    let secrets = text.find("\n[resource.app.secret]").unwrap();
+    let ends = ["\n[resource.app.label]", "\n# What `peristyle"].iter().filter_map(|end| text[secrets..].find(end));
+    let after = secrets + ends.min().unwrap();
+    let without = format!("{}{}", &text[..secrets], &text[after..]);
+    let deleted =
+        |line: &&str| ["passWord", "sayHi", "orders ", "secrets ", "labels ", "customers "].iter().any(|start| line.starts_with(start));
+    without.split_inclusive('\n').filter(|line| !deleted(line)).collect()
+}
+
+fn nothing_comes_back(before: &Schema, dialect: Dialect) -> String {
+    let text = manifest(before, dialect);
+    has(&text, r#"# introspected customers: id, name, "pass word, old", "say \"hi\"""#);
+    let mine = trimmed(&text);
+    has_not(&mine, "passWord");
+    has_not(&mine, "sayHi");
+    has_not(&mine, "through = ");
+    has_not(&mine, "resource.app.secret");
+    let same = update(&mine, before, dialect).unwrap();
+    assert_eq!(same.added, Vec::<String>::new());
+    assert_eq!(same.text, mine);
+    mine
+}
+
+fn only_the_new_comes(mine: &str, after: &Schema, dialect: Dialect) -> String {
+    let result = update(mine, after, dialect).unwrap();
+    passes(&result.text, after, dialect);
+    has_not(&result.text, "passWord");
+    has_not(&result.text, "orders = {");
+    has_not(&result.text, "through = ");
+    has_not(&result.text, "resource.app.secret");
+    has(&result.text, r#"phone = "text""#);
+    has(&result.text, r#"visits = { many = "app.visit", on = { id = "customerId" } }"#);
+    has(&result.text, r"# introspected visits: id, customer_id, secret_id");
+    // What was there stands there still, and in order.
+    let mut lines = result.text.lines();
+    for line in mine.lines().filter(|line| !line.starts_with("# introspected")) {
+        assert!(lines.any(|found| found == line), "{line:?} is gone from\n{}", result.text);
+    }
+    let again = update(&result.text, after, dialect).unwrap();
+    assert_eq!((again.added.len(), again.text.as_str()), (0, result.text.as_str()));
+    result.text
+}
+
+// contract P4.4
+#[test]
+fn what_was_deleted_stays_deleted_on_sqlite() {
+    let mine = nothing_comes_back(&sqlite(SHOP), Dialect::Sqlite);
+    only_the_new_comes(&mine, &sqlite(&format!("{SHOP}{LATER}")), Dialect::Sqlite);
+}
+
+// contract P4.4
+#[tokio::test]
+async fn what_was_deleted_stays_deleted_on_postgres() {
+    with_postgres("", SHOP, |client| async move {
+        let mine = nothing_comes_back(&read_postgres(&client).await.unwrap(), Dialect::Postgres);
+        client.batch_execute(LATER).await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        let later = only_the_new_comes(&mine, &schema, Dialect::Postgres);
+        // A foreign key between what was there already is new too.
+        client.batch_execute("ALTER TABLE orders ADD FOREIGN KEY (clerk) REFERENCES clerks (id)").await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        let result = update(&later, &schema, Dialect::Postgres).unwrap();
+        assert_eq!(result.added, ["relation app.clerk.orders", "relation app.order.clerkClerk"]);
+        has(&result.text, "# introspected orders (clerk) -> clerks (id)");
+        // Unless somebody was faster.
+        let by_hand = later.replace(
+            "[resource.app.order.relations]\n",
+            "[resource.app.order.relations]\nseller = { one = \"app.clerk\", on = { clerk = \"id\" } }\n",
+        );
+        assert_eq!(update(&by_hand, &schema, Dialect::Postgres).unwrap().added, ["relation app.clerk.orders"]);
+    })
+    .await;
+}
+
+// contract P4.4
+#[test]
+fn a_manifest_without_the_comments_gets_them() {
+    let schema = sqlite(SHOP);
+    let text = manifest(&schema, Dialect::Sqlite);
+    let (bare, comments) = text.split_at(text.find("\n# What `peristyle").unwrap());
+    let result = update(bare, &schema, Dialect::Sqlite).unwrap();
+    assert_eq!((result.added.len(), result.text.as_str()), (0, text.as_str()));
+    // They go to the end again, wherever they were, and what others wrote beside them stays.
+    let moved = format!("# introspected by me: yes, twice\n{comments}\n{bare}\n# the end");
+    let more = sqlite(&format!("{SHOP} CREATE TABLE more (id INTEGER PRIMARY KEY);"));
+    let result = update(&moved, &more, Dialect::Sqlite).unwrap();
+    assert_eq!(result.added, ["resource app.more"]);
+    assert!(
+        result.text.starts_with(&format!("# introspected by me: yes, twice\n\n{bare}\n# the end\n\n[resource.app.more]")),
+        "{}",
+        result.text
+    );
+    assert!(result.text.ends_with("labels (id)\n") && result.text.matches("has seen.").count() == 1, "{}", result.text);
+}
+
+// contract P4.4
+#[test]
+fn what_is_deleted_from_the_comments_too_is_offered_again() {
+    let schema = sqlite(SHOP);
+    let mine = trimmed(&manifest(&schema, Dialect::Sqlite));
+    let asked = mine.replace("\"pass word, old\", ", ", ").replace("# introspected secrets: id, customer_id\n", "");
+    let result = update(&asked, &schema, Dialect::Sqlite).unwrap();
+    let added = ["field app.customer.passWordOld", "relation app.customer.secrets", "resource app.secret"];
+    assert_eq!(result.added, added, "{}", result.text);
+    passes(&result.text, &schema, Dialect::Sqlite);
+}
