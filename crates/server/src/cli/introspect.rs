@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
+use store::introspect::UpdateError;
 
 use crate::boot;
 use crate::config::Config;
@@ -39,8 +40,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let (text, added) = if arguments.update {
         let existing = std::fs::read_to_string(&path)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
-        let update =
-            store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| Failure(format!("{name}: {error}")))?;
+        let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| match error {
+            UpdateError::Manifest(error) => Failure(error.in_file(&name)),
+            error => Failure(format!("{name}: {error}")),
+        })?;
         (update.text, update.added)
     } else {
         if !printed && !arguments.force && path.exists() {

@@ -73,3 +73,29 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
     let message = folder.run(&["introspect", "--update", "--out", "none.toml"], &[]).refused();
     assert!(message.contains("none.toml"), "{message}");
 }
+
+// contract P1.6, contract P4.4
+#[test]
+fn update_says_where_a_manifest_is_broken() {
+    let folder = Folder::shop();
+    for (broken, start) in [("[resource.a.b\n", "peristyle.toml:1: not TOML"), ("\n[resource.a.b]\nfoo = 1\n", "peristyle.toml:3: ")] {
+        folder.write("peristyle.toml", broken);
+        let message = folder.run(&["introspect", "--update"], &[]).refused();
+        assert!(message.contains(start) && !message.contains("manifest:"), "{message}");
+    }
+}
+
+// contract P4.4
+#[test]
+fn update_leaves_deleted_what_was_deleted() {
+    let folder = Folder::shop();
+    folder.run(&["introspect", "--force"], &[]).good();
+    let kept: String = folder
+        .read("peristyle.toml")
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("total") && !line.starts_with("orders"))
+        .collect();
+    folder.write("peristyle.toml", &kept);
+    assert!(folder.run(&["introspect", "--update"], &[]).good().contains("0 addition(s)"));
+    assert_eq!(folder.read("peristyle.toml"), kept);
+}
