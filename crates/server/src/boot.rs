@@ -15,7 +15,7 @@ use crate::app_files::AppFiles;
 use crate::auth::Gate;
 use crate::chance;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
-use crate::graphql::Engine;
+use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::refusal::BootError;
 use crate::satellite::Satellite;
@@ -144,7 +144,7 @@ pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
     resolve(config, &declared)
 }
 
-/// Resolves a manifest, on a hub together with the one of its own records.
+/// Resolves a manifest, on a hub together with the one of its own records. What GraphQL could not serve is a fault too.
 fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, BootError> {
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
@@ -152,7 +152,8 @@ fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, BootError> {
         Strategy::None | Strategy::PlatformHub => Manifest::default(),
     };
     let name = config.manifest.path().display().to_string();
-    Catalog::resolve_beside(&own, declared).map_err(|error| BootError(error.in_file(&name)))
+    let catalog = Catalog::resolve_beside(&own, declared).and_then(|catalog| graphql::sdl(&catalog).map(|_| catalog));
+    catalog.map_err(|error| BootError(error.in_file(&name)))
 }
 
 fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {

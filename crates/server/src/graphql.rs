@@ -20,6 +20,7 @@ use apollo_compiler::Schema;
 use apollo_compiler::schema::Implementers;
 use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
+use query::manifest::ManifestError;
 
 use crate::config::Introspection;
 use crate::operations::Operation;
@@ -50,7 +51,7 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Makes the schema of a catalog.
     pub fn new(catalog: &Catalog, introspection: Introspection) -> Result<Self, BootError> {
-        let declared = schema::declare(catalog)?;
+        let declared = schema::declare(catalog).map_err(|error| BootError(error.to_string()))?;
         for what in &declared.left_out {
             tracing::warn!("{what} has a name that GraphQL keeps for itself; REST serves it, GraphQL does not");
         }
@@ -69,6 +70,6 @@ impl Engine {
 }
 
 /// The schema of a catalog in the schema definition language: the same text for the same catalog.
-pub fn sdl(catalog: &Catalog) -> Result<String, BootError> {
+pub fn sdl(catalog: &Catalog) -> Result<String, ManifestError> {
     schema::declare(catalog).map(|declared| declared.sdl)
 }

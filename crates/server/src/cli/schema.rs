@@ -51,7 +51,7 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Fa
     let output = Output::of(arguments.json);
     match &arguments.document {
         Document::Openapi => document(&openapi::document(&catalog), output),
-        Document::Graphql => text("graphql", &graphql::sdl(&catalog)?, output),
+        Document::Graphql => text("graphql", &graphql::sdl(&catalog).map_err(|error| Failure(error.to_string()))?, output),
         Document::JsonSchema { resource: None } => document(&of_all(&catalog), output),
         Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output),
         Document::Typescript => text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output),

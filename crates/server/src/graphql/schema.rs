@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use query::catalog::{Catalog, Field, Mask, Relation, Resource, ResourceId};
 use query::json::write_text;
+use query::manifest::{ManifestError, ManifestFault};
 use query::types::{Scalar, Type};
 
 use crate::operations::Operation;
-use crate::refusal::BootError;
 
 use super::mutations;
 
@@ -105,20 +105,21 @@ pub(super) struct Declared {
     pub(super) left_out: Vec<String>,
 }
 
-/// Writes the schema of a catalog, the same text for the same catalog.
-pub(super) fn declare(catalog: &Catalog) -> Result<Declared, BootError> {
+/// Writes the schema of a catalog, the same text for the same catalog. Names that clash are faults of the manifest.
+pub(super) fn declare(catalog: &Catalog) -> Result<Declared, ManifestError> {
     let mutations = mutations::declare(catalog);
-    let mut writer = Writer { catalog, taken: &mutations.types, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new() };
+    let mut writer =
+        Writer { catalog, taken: &mutations.types, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new(), faults: Vec::new() };
     let mut shown = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
-        if writer.admit(id, resource)? {
+        if writer.admit(id, resource) {
             shown.push(id);
         }
     }
     let mut sdl = PRELUDE.to_owned();
     sdl.push_str("\ntype Query {\n");
     for id in &shown {
-        writer.root_fields(&mut sdl, *id)?;
+        writer.root_fields(&mut sdl, *id);
     }
     if shown.is_empty() {
         // A type needs a field, and a process without resources is still asked whether it is there.
@@ -129,7 +130,10 @@ pub(super) fn declare(catalog: &Catalog) -> Result<Declared, BootError> {
     for id in &shown {
         writer.object(&mut sdl, *id);
     }
-    let Writer { mut left_out, roots, .. } = writer;
+    let Writer { mut left_out, roots, faults, .. } = writer;
+    if !faults.is_empty() {
+        return Err(ManifestError(faults));
+    }
     left_out.sort();
     left_out.dedup();
     Ok(Declared { sdl, roots, mutations: mutations.by_name, left_out })
@@ -142,28 +146,30 @@ struct Writer<'c> {
     types: HashMap<String, ResourceId>,
     roots: HashMap<String, (ResourceId, Question)>,
     left_out: Vec<String>,
+    faults: Vec<ManifestFault>,
 }
 
 impl Writer<'_> {
     /// Whether GraphQL can name the resource; two that it would name alike are a fault.
-    fn admit(&mut self, id: ResourceId, resource: &Resource) -> Result<bool, BootError> {
+    fn admit(&mut self, id: ResourceId, resource: &Resource) -> bool {
         let name = type_name(resource);
         if ![&resource.context, &resource.name, &resource.plural].into_iter().all(|name| is_name(name)) || !is_name(&name) {
             self.left_out.push(format!("resource `{}`", resource.full_name));
-            return Ok(false);
+            return false;
         }
         let other = match self.types.get(&name) {
             Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
             None if TAKEN.contains(&name.as_str()) || self.taken.contains(&name) => "GraphQL's own type of that name".to_owned(),
             None => {
                 self.types.insert(name, id);
-                return Ok(true);
+                return true;
             }
         };
-        Err(clash(resource, &format!("type `{name}`"), &other))
+        self.clash(resource, &format!("type `{name}`"), &other);
+        false
     }
 
-    fn root_fields(&mut self, sdl: &mut String, id: ResourceId) -> Result<(), BootError> {
+    fn root_fields(&mut self, sdl: &mut String, id: ResourceId) {
         let resource = self.catalog.resource(id);
         let Resource { full_name, plural, name, .. } = resource;
         let (context, kind) = (lower_first(&resource.context), type_name(resource));
@@ -199,21 +205,22 @@ impl Writer<'_> {
             fields.push(("iamMeAccount".to_owned(), Question::Me, format!(": {kind}"), description));
         }
         for (field, question, signature, description) in fields {
-            self.claim(&field, id, question)?;
+            self.claim(&field, id, question);
             describe(sdl, "  ", &description);
             _ = writeln!(sdl, "  {field}{signature}");
         }
-        Ok(())
     }
 
-    fn claim(&mut self, field: &str, id: ResourceId, question: Question) -> Result<(), BootError> {
-        match self.roots.insert(field.to_owned(), (id, question)) {
-            None => Ok(()),
-            Some((other, _)) => {
-                let other = format!("resource `{}`", self.catalog.resource(other).full_name);
-                Err(clash(self.catalog.resource(id), &format!("query `{field}`"), &other))
-            }
+    fn claim(&mut self, field: &str, id: ResourceId, question: Question) {
+        if let Some((other, _)) = self.roots.insert(field.to_owned(), (id, question)) {
+            let other = format!("resource `{}`", self.catalog.resource(other).full_name);
+            self.clash(self.catalog.resource(id), &format!("query `{field}`"), &other);
         }
+    }
+
+    fn clash(&mut self, Resource { full_name, line, .. }: &Resource, what: &str, other: &str) {
+        let message = format!("resource `{full_name}` would be the GraphQL {what}, as {other} is; rename one of them");
+        self.faults.push(ManifestFault { line: *line, message });
     }
 
     fn object(&mut self, sdl: &mut String, id: ResourceId) {
@@ -257,11 +264,6 @@ pub(super) fn object_fields(sdl: &mut String, resource: &Resource) {
 fn object_field(sdl: &mut String, resource: &Resource, field: &Field) {
     describe(sdl, "  ", &field_description(resource, field));
     _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
-}
-
-fn clash(resource: &Resource, what: &str, other: &str) -> BootError {
-    let Resource { full_name, line, .. } = resource;
-    BootError(format!("the manifest, line {line}: resource `{full_name}` would be the GraphQL {what}, as {other} is; rename one of them"))
 }
 
 fn field_description(resource: &Resource, field: &Field) -> String {
@@ -348,7 +350,7 @@ mod tests {
 
     use super::*;
 
-    fn declared(manifest: &str) -> Result<Declared, BootError> {
+    fn declared(manifest: &str) -> Result<Declared, ManifestError> {
         let manifest = Manifest::read(manifest).expect("a manifest");
         declare(&Catalog::resolve(&manifest).expect("a catalog"))
     }

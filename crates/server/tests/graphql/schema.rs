@@ -139,5 +139,6 @@ async fn names_that_clash_end_the_process_at_boot() {
         let database = shop::database(place).await;
         let error = Setup::new(manifest).boot(&database.url).await.map(|_| ()).expect_err("one type for two").to_string();
         assert!(error.contains("`shop.itemList`") && error.contains("`shopItem.list`") && error.contains("`ShopItemList`"), "{error}");
+        assert!(error.contains(".toml:5: "), "{error}");
     }
 }

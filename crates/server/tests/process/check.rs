@@ -67,6 +67,18 @@ fn check_says_what_to_fix_and_exits_non_zero() {
     assert!(text.contains("warning: peristyle.toml:") && text.contains("index"), "{text}");
 }
 
+// contract G1.8, contract P1.6, contract P4.2
+#[test]
+fn check_refuses_what_serve_refuses_for_graphql() {
+    let folder = Folder::shop();
+    let fields = "table = \"customers\"\nfields.id = { type = \"bigint\", key = true }\n";
+    folder.write("peristyle.toml", &format!("[resource.a.bC]\n{fields}[resource.aB.c]\n{fields}"));
+    for command in ["check", "serve"] {
+        let message = folder.run(&[command], &[]).refused();
+        assert!(message.contains("peristyle.toml:4: resource `aB.c` would be the GraphQL type `ABC`"), "{message}");
+    }
+}
+
 // contract B1.3
 #[test]
 fn check_needs_a_manifest() {
