@@ -73,3 +73,27 @@ fn a_constraint_is_checked_when_it_is_read() {
         Vec::<String>::new()
     );
 }
+
+// contract P1.5, contract P1.6
+#[test]
+fn a_context_of_the_server_is_refused_in_every_spelling_of_its_address() {
+    for context in ["iam", "Iam", "hub", "Hub", "oAuth", "OAuth", "auth", "Auth"] {
+        let found = faults(&format!("\n[resource.{context}.thing.fields]\nid = \"int\"\n"));
+        assert!(found.len() == 1 && found[0].starts_with("2: ") && found[0].contains(context), "{context}: {found:?}");
+    }
+    for context in ["IAM", "oauth", "iamData", "authors"] {
+        assert_eq!(faults(&format!("[resource.{context}.thing.fields]\nid = \"int\"\n")), Vec::<String>::new(), "{context}");
+    }
+}
+
+// contract P1.6
+#[test]
+fn a_value_of_an_enum_is_declared_once() {
+    for kind in ["enum", "enum[]"] {
+        let field =
+            |values: &str| format!("[resource.t.first.fields]\nid = \"int\"\nstate = {{ type = \"{kind}\", values = [{values}] }}\n");
+        let found = faults(&field("\"new\", \"paid\", \"new\""));
+        assert!(found.len() == 1 && found[0].starts_with("3: ") && found[0].contains("\"new\" twice"), "{found:?}");
+        assert_eq!(faults(&field("\"new\", \"New\"")), Vec::<String>::new());
+    }
+}

@@ -22,7 +22,8 @@ pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     let mut resolver = Resolver { faults: Vec::new() };
     let mut catalog = Catalog::default();
     for ResourceDeclaration { line, context, .. } in &manifest.resources {
-        if OWN_CONTEXTS.contains(&context.as_str()) {
+        // Contexts are told apart by their addresses, in which a capital at the start is lost.
+        if OWN_CONTEXTS.iter().any(|own| kebab(own) == kebab(context)) {
             resolver.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
         }
     }
@@ -131,6 +132,10 @@ impl Resolver {
         };
         match (&mut scalar, &declaration.values) {
             (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
+                let mut seen = HashSet::new();
+                if let Some(value) = declared.iter().find(|value| !seen.insert(value.as_str())) {
+                    self.fault(*line, format!("field `{name}`: `values` has {value:?} twice; write it once"));
+                }
                 *values = declared.iter().map(|value| value.as_str().into()).collect();
             }
             (Scalar::Enum(_), _) => {
