@@ -172,6 +172,8 @@ pub enum Native {
     Varchar,
     /// Texts that are compared as text only after a cast: `bpchar`, `citext`, `name`.
     TextByCast,
+    /// Texts of a collation that not every operator takes: searched and connected by the database's own.
+    TextByCollation,
     /// `timestamp` without time zone, read as UTC.
     TimestampWithoutZone,
     /// `json` rather than `jsonb`.

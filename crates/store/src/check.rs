@@ -1,6 +1,7 @@
 //! Compares a manifest with the live database and tells, line by line, what to fix; learns what its columns are.
 
 mod affinity;
+mod collation;
 mod field;
 mod native;
 mod near;
@@ -8,7 +9,7 @@ mod relation;
 
 use std::fmt;
 
-use query::catalog::{Catalog, Field, Identifier, Resource, TableName};
+use query::catalog::{Catalog, Field, Identifier, Native, Resource, TableName};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
@@ -105,6 +106,9 @@ pub fn bind(catalog: &mut Catalog, schema: &Schema) {
     }
     for (resource, field, native) in found {
         catalog.set_native(resource, field, native);
+    }
+    for (resource, field) in collation::conflicts(catalog, schema) {
+        catalog.set_native(resource, field, Native::TextByCollation);
     }
 }
 

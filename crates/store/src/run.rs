@@ -111,6 +111,14 @@ impl Database {
         }
     }
 
+    /// What tables there are, with types of columns that only rows can tell.
+    pub async fn sampled_schema(&self) -> Result<Schema, Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.schema().await,
+            Database::Sqlite(handle) => handle.0.sampled_schema().await,
+        }
+    }
+
     /// Whether it answers.
     pub async fn ping(&self) -> Result<(), Error> {
         match self {

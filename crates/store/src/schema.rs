@@ -7,7 +7,7 @@ use query::catalog::{Identifier, TableName};
 use query::sql::Dialect;
 
 pub use postgres::read_postgres;
-pub use sqlite::read_sqlite;
+pub use sqlite::{read_sqlite, sample_sqlite};
 
 /// The tables and views of a database.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub struct Table {
 
 /// A column.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // four facts of the database that do not depend on each other
+#[allow(clippy::struct_excessive_bools)] // five facts of the database that do not depend on each other
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -79,6 +79,8 @@ pub struct Column {
     pub native: String,
     /// Whether it is an array.
     pub array: bool,
+    /// Whether it was declared as an array of arrays, which no type of a manifest says.
+    pub nested: bool,
     /// Whether a domain, over the value or over the elements, was resolved to get at the type.
     pub domain: bool,
     /// The native enum it or its elements are of.
@@ -87,6 +89,19 @@ pub struct Column {
     pub nullable: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
+    /// How PostgreSQL sorts and compares its texts, when that is not the database's own way.
+    pub collation: Option<Collation>,
+    /// Whether nothing tells its type: SQLite knows none for what a view computes.
+    pub untold: bool,
+}
+
+/// A collation of PostgreSQL that a column was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collation {
+    /// Its schema and name.
+    pub name: String,
+    /// Whether only equal bytes are equal.
+    pub deterministic: bool,
 }
 
 /// A native enum type of PostgreSQL.
@@ -167,7 +182,11 @@ impl Table {
 impl Column {
     /// The type as a message names it.
     pub(crate) fn native_name(&self) -> String {
-        let brackets = if self.array { "[]" } else { "" };
+        let brackets = match (self.array, self.nested) {
+            (_, true) => "[][]",
+            (true, _) => "[]",
+            _ => "",
+        };
         format!("{}{brackets}", self.native)
     }
 }

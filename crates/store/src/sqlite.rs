@@ -132,6 +132,16 @@ impl Sqlite {
         self.work(|connection, _| Ok(schema::read_sqlite(connection)?)).await
     }
 
+    /// The schema, with the types of what views compute.
+    pub(crate) async fn sampled_schema(&self) -> Result<Schema, Error> {
+        let sampled = |connection: &Connection, _: &Brake| {
+            let mut schema = schema::read_sqlite(connection)?;
+            schema::sample_sqlite(connection, &mut schema);
+            Ok(schema)
+        };
+        self.work(sampled).await
+    }
+
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         self.work(|connection, _| Ok(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)).await
     }

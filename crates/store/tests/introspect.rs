@@ -18,7 +18,7 @@ use query::sql::Dialect;
 use rusqlite::Connection;
 use store::check::{Severity, check};
 use store::introspect::manifest;
-use store::schema::{Schema, read_sqlite};
+use store::schema::{Schema, read_sqlite, sample_sqlite};
 use tokio_postgres::{Client, Config, NoTls};
 
 fn catalog(text: &str) -> Catalog {
@@ -50,7 +50,9 @@ fn passes(text: &str, schema: &Schema, dialect: Dialect) -> Vec<String> {
 fn sqlite(sql: &str) -> Schema {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
-    read_sqlite(&connection).unwrap()
+    let mut schema = read_sqlite(&connection).unwrap();
+    sample_sqlite(&connection, &mut schema);
+    schema
 }
 
 /// A database of its own, dropped at the end, whatever the body did.
@@ -224,6 +226,45 @@ break" TEXT);
     has(&text, "[resource.app.user2]");
     has(&text, "[resource.app.table]");
     has(&text, r#"# table "main"."empty_of_use" is left out: it has no column that can be read"#);
+}
+
+// contract P4.3
+#[test]
+fn what_a_sqlite_view_computes_is_told_by_its_rows() {
+    let schema = sqlite(
+        r#"
+        CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL, note TEXT);
+        INSERT INTO orders VALUES (1, 2.5, 'a'), (2, NULL, NULL), (3, 4.5, '3');
+        CREATE VIEW sums AS
+            SELECT id, count(*) AS n, sum(total) AS "sum ""of"" totals", max(note) AS last, id || note AS label,
+                CASE id WHEN 1 THEN 'x' ELSE 7 END AS mixed, NULL AS void, x'00' AS bytes
+            FROM orders GROUP BY id;
+        CREATE VIEW empty AS SELECT count(*) AS n, 1 AS one FROM orders GROUP BY id HAVING id > 9;
+        "#,
+    );
+    let text = manifest(&schema, Dialect::Sqlite);
+    assert_eq!(passes(&text, &schema, Dialect::Sqlite), Vec::<String>::new(), "{text}");
+    has(&text, r#"n = "bigint""#);
+    has(&text, r#"sumOfTotals = { type = "float", column = "sum \"of\" totals" }"#);
+    has(&text, r#"last = "text""#);
+    has(&text, r#"label = "text""#);
+    for name in ["mixed", "void", "bytes"] {
+        has(&text, &format!("# column {name:?} is left out: neither a declaration nor its values tell one type"));
+    }
+    has(&text, r#"# table "main"."empty" is left out: it has no column that can be read"#);
+}
+
+#[tokio::test]
+async fn no_two_resources_become_one_type_of_graphql() {
+    let sql = "CREATE SCHEMA shop; CREATE SCHEMA shop_item; CREATE TABLE shop.item_lists (id int); CREATE TABLE shop_item.lists (id int)";
+    with_postgres("", sql, |client| async move {
+        let schema = store::schema::read_postgres(&client).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        passes(&text, &schema, Dialect::Postgres);
+        has(&text, "[resource.shop.itemList]");
+        has(&text, "[resource.shopItem.list2]");
+    })
+    .await;
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What bit others (`traps.md`): statements whose answer or failure would depend on the rows a database holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "traps/collations.rs"]
+mod collations;
 #[path = "traps/plans.rs"]
 mod plans;
 mod support;

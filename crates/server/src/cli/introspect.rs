@@ -36,7 +36,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
-    let schema = database.schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
+    let schema = database.sampled_schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
     let (text, added) = if arguments.update {
         let existing = std::fs::read_to_string(&path)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;

@@ -64,6 +64,13 @@ impl<'c> Checker<'c> {
                 format!("{what}: column `{}` is int8 and may hold numbers beyond int; declare it \"bigint{brackets}\"", column.name);
             self.warning(field.line, message);
         }
+        if column.nested {
+            let found = column.native_name();
+            self.warning(
+                field.line,
+                format!("{what}: column `{}` is {found}; arrays within arrays contradict {}", column.name, field.kind.name()),
+            );
+        }
         if field.stored != Stored::Standard {
             self.warning(field.line, format!("{what}: `stored` has a meaning on SQLite only; PostgreSQL ignores it"));
         }

@@ -3,12 +3,15 @@
 use query::catalog::{EnumName, Native};
 use query::types::{Scalar, Type};
 
-use crate::schema::Column;
+use crate::schema::{Collation, Column};
 
 /// What the column is to a field of this type, or nothing when it cannot be read so.
 pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
     match kind {
-        Type::One(kind) if !column.array => scalar(kind, column),
+        Type::One(kind) if !column.array => scalar(kind, column).map(|native| match &column.collation {
+            Some(Collation { deterministic: false, .. }) => Native::TextByCollation,
+            _ => native,
+        }),
         Type::Array(kind) if column.array => scalar(kind, column).map(|native| match native {
             // An array of a domain has no array operators until it is cast.
             Native::Standard | Native::TimestampWithoutZone if !column.domain => native,

@@ -7,6 +7,9 @@ use crate::schema::Column;
 
 /// The type a manifest declares for the column, or nothing when no type reads it.
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
+    if column.nested || column.untold {
+        return None;
+    }
     let scalar = match dialect {
         Dialect::Postgres => postgres(column)?,
         Dialect::Sqlite => sqlite(&column.native)?,

@@ -174,7 +174,7 @@ struct Names {
 
 impl Names {
     fn take(&mut self, context: &str, name: &str, plural: &str) {
-        self.names.insert((context.to_owned(), name.to_owned()));
+        self.taken.insert((context.to_owned(), name.to_owned()));
         self.paths.insert((kebab(context), kebab(plural)));
         self.joined.insert(joined(context, name));
     }
@@ -250,8 +250,13 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             continue;
         }
         let Some(kind) = kind else {
-            let reason = if column.forbidden { "the database user may not read it" } else { "no type reads it" };
-            draft.notes.push(format!("column {:?} ({}) is left out: {reason}", column.name, column.native_name()));
+            let reason = match column {
+                Column { forbidden: true, .. } => "the database user may not read it",
+                Column { untold: true, .. } => "neither a declaration nor its values tell one type",
+                _ => "no type reads it",
+            };
+            let native = if column.untold { String::new() } else { format!(" ({})", column.native_name()) };
+            draft.notes.push(format!("column {:?}{native} is left out: {reason}", column.name));
             continue;
         };
         let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tokio_postgres::{Client, Error, Row};
 
-use super::{Column, Enumeration, ForeignKey, Locale, Schema, Table};
+use super::{Collation, Column, Enumeration, ForeignKey, Locale, Schema, Table};
 
 /// Tables one can read rows of, in schemas of the user.
 const TABLES: &str = r"
@@ -18,9 +18,11 @@ const TABLES: &str = r"
 
 const COLUMNS: &str = r"
     SELECT a.attrelid::int8, a.attname::text, a.atttypid::int8, NOT a.attnotnull,
-           NOT (pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT'))
+           NOT (pg_catalog.has_schema_privilege(c.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')),
+           a.attndims > 1, l.collnamespace::regnamespace::text || '.' || l.collname::text, coalesce(l.collisdeterministic, true)
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE a.attnum > 0 AND NOT a.attisdropped
       AND c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY a.attrelid, a.attnum";
@@ -40,7 +42,8 @@ const TYPES: &str = r"
     SELECT t.oid::int8, n.nspname::text, t.typname::text, t.typbasetype::int8,
            CASE WHEN t.typlen = -1 AND t.typtype = 'b' THEN t.typelem ELSE 0 END::int8, t.typnotnull,
            CASE WHEN t.typtype = 'e' THEN ARRAY(
-               SELECT e.enumlabel::text FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) END
+               SELECT e.enumlabel::text FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) END,
+           t.typndims > 1
     FROM used JOIN pg_catalog.pg_type t ON t.oid = used.oid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace";
 
 /// A part of an index that is an expression has no column name.
@@ -89,7 +92,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     let types = types(client).await?;
     for row in rows(client, COLUMNS).await? {
         if let Some(place) = places.get(&row.try_get(0)?) {
-            let mut column = Column { name: row.try_get(1)?, nullable: row.try_get(3)?, forbidden: row.try_get(4)?, ..Column::default() };
+            let mut column = column(&row)?;
             describe(&mut column, &types, row.try_get(2)?);
             schema.tables[*place].columns.push(column);
         }
@@ -122,6 +125,18 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
     Ok(schema)
 }
 
+fn column(row: &Row) -> Result<Column, Error> {
+    let (name, deterministic): (Option<String>, bool) = (row.try_get(6)?, row.try_get(7)?);
+    Ok(Column {
+        name: row.try_get(1)?,
+        nullable: row.try_get(3)?,
+        forbidden: row.try_get(4)?,
+        nested: row.try_get(5)?,
+        collation: name.map(|name| Collation { name, deterministic }),
+        ..Column::default()
+    })
+}
+
 /// Without a named statement, so that it works behind every pooler.
 async fn rows(client: &Client, sql: &str) -> Result<Vec<Row>, Error> {
     client.query_typed(sql, &[]).await
@@ -134,6 +149,7 @@ struct NativeType {
     element: i64,
     not_null: bool,
     labels: Option<Vec<String>>,
+    nested: bool,
 }
 
 async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
@@ -146,6 +162,7 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
             element: row.try_get(4)?,
             not_null: row.try_get(5)?,
             labels: row.try_get(6)?,
+            nested: row.try_get(7)?,
         };
         types.insert(row.try_get(0)?, native);
     }
@@ -157,6 +174,7 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64)
     while let Some(native) = types.get(&oid) {
         if native.base != 0 {
             column.domain = true;
+            column.nested |= native.nested;
             // A domain of the elements says nothing of the array.
             column.nullable &= column.array || !native.not_null;
             oid = native.base;

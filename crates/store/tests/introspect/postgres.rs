@@ -15,11 +15,12 @@ const POSTGRES_SHOP: &str = r#"
     CREATE DOMAIN state AS order_status;
     CREATE DOMAIN small AS smallint;
     CREATE DOMAIN words AS text[];
+    CREATE DOMAIN grid_of AS int[][];
     CREATE TABLE countries (code char(2) PRIMARY KEY, name varchar(80) NOT NULL);
     CREATE TABLE customers (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant_id uuid NOT NULL, name text NOT NULL, email work_email,
         country_code char(2) REFERENCES countries, nick name, tags text[] NOT NULL, codes varchar(8)[], scores int2[], sizes int[],
-        words words, smalls small[], small small, profile jsonb, settings json, avatar bytea, fare money, address inet, ends timetz, span int4range,
+        grid int[][], grids grid_of, words words, smalls small[], small small, profile jsonb, settings json, avatar bytea, fare money, address inet, ends timetz, span int4range,
         created_at timestamptz NOT NULL, seen_at timestamp, seen timestamp[], birthday date, wakes time, weight real, height float8,
         balance numeric(12, 2), level smallint, count integer, active boolean NOT NULL, "2fa" text, "createdAt" text, none nothing,
         UNIQUE (tenant_id, id));
@@ -64,6 +65,8 @@ async fn a_postgres_shop_becomes_a_manifest_that_passes() {
         has(&text, r#"createdAt = { type = "timestamp", null = false }"#);
         has(&text, r#"createdAt2 = { type = "text", column = "createdAt" }"#);
         has(&text, r#"# column "fare" (money) is left out: no type reads it"#);
+        has(&text, r#"# column "grid" (int4[][]) is left out: no type reads it"#);
+        has(&text, r#"# column "grids" (int4[][]) is left out: no type reads it"#);
         has(&text, r#"status = { type = "enum", values = ["new", "paid", "it's \"odd\""], null = false }"#);
         has(&text, r#"history = { type = "enum[]", values = ["new", "paid", "it's \"odd\""] }"#);
         has(&text, r#"none = "text""#);

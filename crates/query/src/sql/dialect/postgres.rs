@@ -9,6 +9,9 @@ use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
 use super::{is_float, is_json, scalar_kind};
 
+/// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
+const OWN_COLLATION: &str = "::text COLLATE \"default\"";
+
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
@@ -20,7 +23,7 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
             writer.column(column);
             writer.raw("::jsonb END");
         }
-        Native::TextByCast => {
+        Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
         }
@@ -77,8 +80,10 @@ pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static st
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.column(column);
-    if matches!(column.field.native, Native::Enum(_) | Native::TextByCast) {
-        writer.raw("::text");
+    match column.field.native {
+        Native::Enum(_) | Native::TextByCast => writer.raw("::text"),
+        Native::TextByCollation => writer.raw(OWN_COLLATION),
+        _ => {}
     }
     writer.raw(" ILIKE ");
     writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
@@ -151,7 +156,7 @@ pub(in crate::sql) fn json_array(values: &[Value]) -> String {
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
-        (Type::One(_), Native::TextByCast | Native::Enum(_)) => writer.raw("::text"),
+        (Type::One(_), Native::TextByCast | Native::TextByCollation | Native::Enum(_)) => writer.raw("::text"),
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
             writer.raw(element_kind(column.field).as_str());
@@ -182,7 +187,7 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 
 /// Two columns of the same native type need no cast, and an index serves.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if column.field.native == other.native && column.field.native != Native::TextByCast {
+    if column.field.native == other.native && !matches!(other.native, Native::TextByCast | Native::TextByCollation) {
         writer.column(column);
     } else {
         standard(writer, column);
@@ -205,6 +210,7 @@ fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match column.field.native {
         Native::Enum(_) | Native::TextByCast => writer.raw("::text"),
+        Native::TextByCollation => writer.raw(OWN_COLLATION),
         Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
         _ => {}
     }
@@ -252,7 +258,7 @@ pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
         // The digits of UUIDs sort as the UUIDs do.
         (Scalar::Uuid, _) => writer.raw("::text COLLATE \"C\")::uuid"),
         (_, Native::Enum(_)) => writer.raw(")::text"),
-        (_, Native::TextByCast) => writer.raw("::text)"),
+        (_, Native::TextByCast | Native::TextByCollation) => writer.raw("::text)"),
         _ => writer.raw(")"),
     }
 }

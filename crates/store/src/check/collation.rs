@@ -1,0 +1,44 @@
+//! Texts of two collations do not compare by themselves on PostgreSQL; where a relation makes them meet, one gives way.
+
+use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Resource, ResourceId, TableName};
+use query::sql::Dialect;
+
+use crate::schema::{Collation, Schema};
+
+/// The fields that give way.
+pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, FieldId)> {
+    let mut found = Vec::new();
+    for (id, resource) in catalog.resources().iter().enumerate() {
+        let of = |resource: &Resource, field: &Field| of_column(schema, &resource.table, &field.column);
+        for relation in &resource.relations {
+            let target = catalog.resource(relation.target);
+            match &relation.link {
+                Link::Direct(pairs) => {
+                    let meets = |(own, other): &&(FieldId, FieldId)| {
+                        differ(of(resource, &resource.fields[*own]), of(target, &target.fields[*other]))
+                    };
+                    found.extend(pairs.iter().filter(meets).map(|(own, _)| (id, *own)));
+                }
+                Link::Through { pivot, own, other } => {
+                    let away = other.iter().map(|(column, field)| (relation.target, *field, column));
+                    for (resource, field, column) in own.iter().map(|(field, column)| (id, *field, column)).chain(away) {
+                        let end = catalog.resource(resource);
+                        if differ(of(end, &end.fields[field]), of_column(schema, pivot, column)) {
+                            found.push((resource, field));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn of_column<'s>(schema: &'s Schema, table: &TableName, column: &Identifier) -> Option<&'s Collation> {
+    schema.table(table, Dialect::Postgres)?.column(column.plain(), Dialect::Postgres)?.collation.as_ref()
+}
+
+/// The database's own collation yields to every other.
+fn differ(left: Option<&Collation>, right: Option<&Collation>) -> bool {
+    left.zip(right).is_some_and(|(left, right)| left != right)
+}
