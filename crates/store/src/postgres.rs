@@ -1,5 +1,6 @@
 //! PostgreSQL: the address, the pool, and connections that remember their prepared statements.
 
+mod address;
 mod bind;
 mod encode;
 mod numeric;
@@ -13,7 +14,6 @@ use std::time::Duration;
 use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
-use percent_encoding::percent_decode_str;
 use query::sql::Sql;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
@@ -23,6 +23,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 use crate::run::DatabaseSettings;
 
+use address::address;
 pub(crate) use read::{Rest, analyze, page, proceed, start, total};
 
 /// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
@@ -257,51 +258,5 @@ pub(crate) async fn acquire(pool: &managed::Pool<Manager>) -> Result<Object<Mana
             other => Err(other),
         },
         Err(other) => Err(Error::Unavailable(other.to_string())),
-    }
-}
-
-/// Splits what libpq knows and the driver does not from the address.
-fn address(url: &str) -> Result<(Config, tls::TlsSettings), Error> {
-    let mut settings = tls::TlsSettings { mode: tls::Mode::Prefer, root: None };
-    let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut kept = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        match key {
-            "sslmode" => {
-                settings.mode = tls::Mode::from_word(value).ok_or_else(|| {
-                    Error::Setting(format!("sslmode is disable, allow, prefer, require, verify-ca or verify-full; found {value:?}"))
-                })?;
-            }
-            "sslrootcert" => settings.root = Some(percent_decode_str(value).decode_utf8_lossy().into_owned()),
-            _ => kept.push(pair),
-        }
-    }
-    let kept = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
-    // The driver's message may quote the address, password and all: only its kind is told.
-    let config: Config = kept.parse().map_err(|error: tokio_postgres::Error| {
-        let reason = std::error::Error::source(&error).map_or_else(|| "not an address".to_owned(), ToString::to_string);
-        Error::Setting(format!("not a PostgreSQL address: {reason}"))
-    })?;
-    Ok((config, settings))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_address_knows_libpq_s_words_for_tls() {
-        let (config, tls) =
-            address("postgres://u:p@h:5433/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem&application_name=x").expect("an address");
-        assert_eq!(tls, tls::TlsSettings { mode: tls::Mode::VerifyFull, root: Some("/a b.pem".to_owned()) });
-        assert_eq!(config.get_application_name(), Some("x"));
-        assert!(address("postgres://h/d?sslmode=maybe").is_err());
-    }
-
-    #[test]
-    fn a_bad_address_does_not_tell_the_password() {
-        let error = address("postgres://u:sesame@h:notaport/d").expect_err("no address").to_string();
-        assert!(!error.contains("sesame"), "{error}");
     }
 }
