@@ -24,7 +24,14 @@ fn folder() -> String {
 async fn postgres_is_reached_over_tcp_and_over_a_unix_socket() {
     let database = database().await;
     let (name, port) = (database.name(), port());
-    for url in [format!("postgres://postgres@127.0.0.1:{port}/{name}"), format!("postgresql://postgres@localhost:{port}/{name}")] {
+    for url in [
+        format!("postgres://postgres@127.0.0.1:{port}/{name}"),
+        format!("postgresql://postgres@localhost:{port}/{name}"),
+        // As libpq has it, the query part stands above the rest.
+        format!("postgres://postgres@127.0.0.1/{name}?port={port}"),
+        format!("postgres://postgres@/{name}?host=nowhere.invalid,127.0.0.1&port=1,{port}"),
+        format!("postgres://postgres@/{name}?host=nowhere.invalid,127.0.0.1&port={port}&client_encoding=UTF8&gssencmode=prefer"),
+    ] {
         assert_eq!(session(&url).await.expect(&url)["client"], "127.0.0.1", "{url}");
     }
     let encoded = folder().replace('/', "%2F");
