@@ -107,8 +107,10 @@ impl Subject {
                 ClientId::parse(opaque(members.get("application")?)?).ok().map(Subject::Client)
             }
             "complex" => {
-                let family = opaque(members.get("session")?)?.parse().ok()?;
-                Some(Subject::Family { family, account: account(members.get("user")?.as_object()?, issuer)? })
+                let account = account(members.get("user")?.as_object()?, issuer)?;
+                // A family by a name that is no id of ours cannot be told from others of the account.
+                let family = opaque(members.get("session")?)?.parse();
+                Some(family.map_or(Subject::Account(account), |family| Subject::Family { family, account }))
             }
             _ => None,
         }
@@ -156,7 +158,7 @@ impl Unverified<'_> {
     /// Checks everything of a security event token: the signature first, then what it claims. It has no end, but one that was signed
     /// too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<SecurityEvent>, TokenFault> {
-        if self.kind() != TYPE {
+        if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);
         }
         let members = self.open(key)?;
