@@ -242,7 +242,10 @@ async fn an_account_counts_only_if_it_is_the_token_s_and_may_sign_in() {
         Lie::json(&told(&row))
     };
     let refusal = json!({ "data": null, "errors": [{ "message": "no", "extensions": { "code": "UNAUTHENTICATED" } }] });
+    let least = json!({ "id": liar.account.to_string(), "dPermissions": { "all": ["shop.note.get"] } });
     for (what, lie, expected) in [
+        ("the least there is", Lie::json(&told(&least)), 200),
+        ("active neither way", row("isActive", Value::Null), 401),
         ("somebody else", row("id", json!("00000000-0000-4000-8000-00000000000a")), 401),
         ("not active", row("isActive", json!(false)), 401),
         ("active in another word", row("isActive", json!("true")), 401),
