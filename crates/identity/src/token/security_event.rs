@@ -14,6 +14,8 @@ use crate::token::{Expectation, LEEWAY_SECONDS, TokenFault, Unverified, Verified
 pub const TOLD_SECONDS: i64 = 86_400;
 /// A token that was signed longer ago is refused: it may have been signed when the change happened, and told as late as that.
 pub const OLDEST_SECONDS: i64 = 2 * TOLD_SECONDS;
+/// How many clients beside itself a listener may name.
+pub const MOST_AUDIENCES: usize = 64;
 
 const TYPE: &str = "secevent+jwt";
 const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/token-claims-change";
