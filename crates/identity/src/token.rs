@@ -2,6 +2,7 @@
 //! asked for is part of its type: a session cookie cannot pass as an access token.
 
 pub mod access;
+pub mod bearer;
 pub mod hub_session;
 pub mod id;
 pub mod jws;
@@ -15,6 +16,7 @@ use crate::keys::{KeyError, PrivateKey, PublicKey};
 use crate::moment::Moment;
 
 pub use access::AccessClaims;
+pub use bearer::BearerClaims;
 pub use hub_session::HubSessionClaims;
 pub use id::IdClaims;
 pub use jws::Unverified;
@@ -78,6 +80,18 @@ pub struct Expectation<'a> {
     pub now: Moment,
 }
 
+impl Expectation<'_> {
+    fn admits(&self, issuer: &str, audiences: &[String], usage: Use) -> Result<(), TokenFault> {
+        if issuer != self.issuer {
+            return Err(TokenFault::Issuer);
+        }
+        if usage == Use::Credential && !audiences.iter().any(|one| self.audiences.contains(&one.as_str())) {
+            return Err(TokenFault::Audience);
+        }
+        Ok(())
+    }
+}
+
 /// Claims whose signature, kind, issuer, audience and times were checked. Only [`Unverified::verify`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<C>(C);
@@ -138,43 +152,44 @@ impl Common {
         members
     }
 
-    fn read(members: &Object) -> Option<Self> {
-        let audiences = match members.get("aud")? {
-            Value::String(one) => vec![one.clone()],
-            Value::Array(several) => several.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<_>>()?,
-            _ => return None,
-        };
-        if audiences.is_empty() || audiences.len() > MOST_AUDIENCES || audiences.iter().any(|one| one.len() > LONGEST_AUDIENCE) {
-            return None;
-        }
+    fn read(members: &Object, times: &Times) -> Option<Self> {
         Some(Common {
             issuer: json::text(members, "iss")?.to_owned(),
             subject: uuid(members, "sub")?,
-            audiences,
-            issued_at: moment(members, "iat")?,
-            expires_at: moment(members, "exp")?,
+            audiences: audiences(members)?,
+            issued_at: times.issued_at?,
+            expires_at: times.expires_at,
         })
     }
+}
 
-    fn check(&self, members: &Object, expected: &Expectation<'_>, usage: Use) -> Result<(), TokenFault> {
-        if self.issuer != expected.issuer {
-            return Err(TokenFault::Issuer);
-        }
-        if usage == Use::Credential && !self.audiences.iter().any(|one| expected.audiences.contains(&one.as_str())) {
-            return Err(TokenFault::Audience);
-        }
-        let life = self.expires_at.since(self.issued_at);
-        if !(1..=LONGEST_LIFE_SECONDS).contains(&life) {
+/// When a token counts. Each time that is there must be one.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    issued_at: Option<Moment>,
+    not_before: Option<Moment>,
+    expires_at: Moment,
+}
+
+impl Times {
+    fn read(members: &Object) -> Option<Self> {
+        let optional = |name: &str| if members.contains_key(name) { moment(members, name).map(Some) } else { Some(None) };
+        Some(Times { issued_at: optional("iat")?, not_before: optional("nbf")?, expires_at: moment(members, "exp")? })
+    }
+
+    fn check(&self, now: Moment, usage: Use) -> Result<(), TokenFault> {
+        let good = match self.issued_at {
+            Some(issued_at) => (1..=LONGEST_LIFE_SECONDS).contains(&self.expires_at.since(issued_at)),
+            // Of a token that does not say when it began, no more than a life may be left.
+            None => self.expires_at.since(now) <= LONGEST_LIFE_SECONDS + LEEWAY_SECONDS,
+        };
+        if !good {
             return Err(TokenFault::Claims);
         }
-        let not_before = match members.get("nbf") {
-            None => self.issued_at,
-            Some(_) => moment(members, "nbf").ok_or(TokenFault::Claims)?,
-        };
-        if self.issued_at.max(not_before) > expected.now.plus(LEEWAY_SECONDS) {
+        if self.issued_at.max(self.not_before).is_some_and(|from| from > now.plus(LEEWAY_SECONDS)) {
             return Err(TokenFault::NotYet);
         }
-        if usage == Use::Credential && expected.now >= self.expires_at.plus(LEEWAY_SECONDS) {
+        if usage == Use::Credential && now >= self.expires_at.plus(LEEWAY_SECONDS) {
             return Err(TokenFault::Expired);
         }
         Ok(())
@@ -204,19 +219,43 @@ impl Unverified<'_> {
     }
 
     pub(crate) fn judge<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>, usage: Use) -> Result<Verified<C>, TokenFault> {
-        if self.kind() != C::TYPE {
+        if !self.is_of_kind(C::TYPE) {
             return Err(TokenFault::Kind);
         }
         let members = self.open(key)?;
-        let common = Common::read(&members).ok_or(TokenFault::Claims)?;
-        common.check(&members, expected, usage)?;
+        let times = Times::read(&members).ok_or(TokenFault::Claims)?;
+        let common = Common::read(&members, &times).ok_or(TokenFault::Claims)?;
+        expected.admits(&common.issuer, &common.audiences, usage)?;
+        times.check(expected.now, usage)?;
         C::read(common, &members).map(Verified).ok_or(TokenFault::Claims)
     }
 }
 
-/// A whole number of seconds in the range of calendars; a text, a fraction and a negative number are none.
+/// `aud`: one, or a list that is not empty.
+fn audiences(members: &Object) -> Option<Vec<String>> {
+    let audiences: Vec<String> = match members.get("aud")? {
+        Value::String(one) => vec![one.clone()],
+        Value::Array(several) => several.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    let fits = !audiences.is_empty() && audiences.len() <= MOST_AUDIENCES && audiences.iter().all(|one| one.len() <= LONGEST_AUDIENCE);
+    fits.then_some(audiences)
+}
+
+/// `sub`, and `aci` where it is there: two names of one account. Were they to differ, two readers of one token would see two callers.
+fn account(members: &Object) -> Option<Uuid> {
+    let subject = uuid(members, "sub")?;
+    if members.contains_key("aci") && uuid(members, "aci")? != subject {
+        return None;
+    }
+    Some(subject)
+}
+
+/// A number of seconds in the range of calendars, cut to whole ones; a text and a negative number are none.
 fn moment(members: &Object, name: &str) -> Option<Moment> {
-    let seconds = members.get(name)?.as_i64()?;
+    let value = members.get(name)?;
+    let in_range = |seconds: &f64| (0.0..=LAST_SECOND as f64).contains(seconds);
+    let seconds = value.as_i64().or_else(|| value.as_f64().filter(in_range).map(|seconds| seconds as i64))?;
     (0..=LAST_SECOND).contains(&seconds).then(|| Moment::from_unix(seconds))
 }
 

@@ -25,7 +25,7 @@ impl Proxies {
         let mut client = peer;
         let forwarded: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok()).collect();
         for item in forwarded.iter().flat_map(|value| value.split(',')).rev() {
-            if !self.0.contains(&client) {
+            if !self.trusts(client) {
                 break;
             }
             match item.trim().parse() {
@@ -34,6 +34,19 @@ impl Proxies {
             }
         }
         client
+    }
+
+    /// Whether the client speaks https, by the word of the proxy that connected. A proxy that appends to what it was told appends its own
+    /// word at the end; anything before it anybody could have written.
+    pub fn is_secure(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
+        let told = headers.get_all("x-forwarded-proto").iter().next_back().and_then(|value| value.to_str().ok());
+        let nearest = told.and_then(|value| value.rsplit(',').next());
+        self.trusts(peer) && nearest.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
+    }
+
+    /// An address of IPv4 is the same one when it comes by way of IPv6.
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|trusted| trusted.to_canonical() == address.to_canonical())
     }
 }
 
@@ -57,6 +70,30 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert("x-forwarded-for", forwarded.parse().expect("a header"));
             assert_eq!(proxies.client(address(peer), &headers), address(expected), "{peer} for {forwarded}");
+        }
+    }
+    #[test]
+    fn the_scheme_is_the_nearest_word_of_a_trusted_proxy() {
+        // contract B1.5
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let proxies = Proxies::new(&[address("10.0.0.1")]);
+        for (peer, forwarded, expected) in [
+            ("10.0.0.1", &["https"][..], true),
+            ("::ffff:10.0.0.1", &["HTTPS"], true),
+            ("10.0.0.1", &["http, https"], true),
+            ("10.0.0.1", &["http", "https"], true),
+            ("10.0.0.1", &["https, http"], false),
+            ("10.0.0.1", &["https", "http"], false),
+            ("10.0.0.1", &["https,"], false),
+            ("10.0.0.1", &["httpsx"], false),
+            ("10.0.0.1", &[], false),
+            ("10.0.0.2", &["https"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in forwarded {
+                headers.append("x-forwarded-proto", value.parse().expect("a header"));
+            }
+            assert_eq!(proxies.is_secure(address(peer), &headers), expected, "{peer} for {forwarded:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The environment, read once. No other file looks at it.
 
+mod address;
 pub mod satellite;
 
 use std::collections::HashMap;
@@ -9,7 +10,9 @@ use std::time::Duration;
 
 use identity::strategy::{STRATEGIES, Strategy};
 use store::run::{DatabaseSettings, Prepare};
+use tracing_subscriber::filter::LevelFilter;
 
+use address::{database_url, origin, read_url, redis_url};
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
@@ -36,7 +39,7 @@ pub struct Config {
     pub private_key_path: PathBuf,
     /// What is done about a key file that others can read.
     pub key_mode: KeyMode,
-    /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails for want of it.
+    /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails when something of it is missing.
     pub satellite: Result<SatelliteSettings, ConfigError>,
     /// What replicas share, if there are several.
     pub redis_url: Option<String>,
@@ -149,6 +152,7 @@ impl Config {
             Some(path) => ManifestPath::Named(path.into()),
             None => ManifestPath::Default("peristyle.toml".into()),
         };
+        let database_url = database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?;
         let satellite = satellite::Read {
             hub_url: read("OAUTH_HUB_URL"),
             hub_internal_url: read("OAUTH_HUB_INTERNAL_URL"),
@@ -161,15 +165,15 @@ impl Config {
         };
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
-            satellite: satellite.settings(),
-            redis_url: read("REDIS_URL").value.map(str::to_owned),
+            satellite: satellite.settings()?,
+            redis_url: redis_url(&read("REDIS_URL"))?,
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
                 "strict" => KeyMode::Strict,
                 _ => KeyMode::Warn,
             },
-            database_url: database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?,
-            database_read_url: read_url(&read("DATABASE_READ_URL"))?,
+            database_read_url: read_url(&read("DATABASE_READ_URL"), &database_url)?,
+            database_url,
             database: DatabaseSettings {
                 pool: read("DATABASE_POOL").number(16, 1..=1000)?,
                 timeout: read("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
@@ -249,9 +253,9 @@ fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
 }
 
 impl<'v> Variable<'v> {
-    /// The value of a variable that has no default.
-    fn needed(&self, accepted: &str) -> Result<&'v str, ConfigError> {
-        self.value.ok_or_else(|| ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") })
+    /// It has no default, and is needed.
+    fn missing(&self, accepted: &str) -> ConfigError {
+        ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") }
     }
 
     fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
@@ -296,47 +300,13 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     })
 }
 
-/// The scheme decides; the address itself is not repeated, since it may hold a password.
-fn database_url(variable: &Variable<'_>, default: &str) -> Result<String, ConfigError> {
-    let url = variable.value.unwrap_or(default);
-    let named = |scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty());
-    let known = ["postgres://", "postgresql://", "sqlite://"].into_iter().any(named) || url == "sqlite::memory:";
-    if known {
-        return Ok(url.to_owned());
-    }
-    let scheme: String = url.chars().take_while(|character| *character != ':').take(20).collect();
-    Err(wrong(variable.variable, &format!("{scheme}:…"), "sqlite://PATH, sqlite::memory: or postgres://…"))
-}
-
-fn read_url(variable: &Variable<'_>) -> Result<Option<String>, ConfigError> {
-    if variable.value.is_none() {
-        return Ok(None);
-    }
-    let url = database_url(variable, "")?;
-    if url.starts_with("sqlite") {
-        return Err(wrong(variable.variable, "sqlite:…", "the address of a PostgreSQL replica, postgres://…"));
-    }
-    Ok(Some(url))
-}
-
-/// An origin: scheme and host, perhaps a port; one trailing slash is dropped, a path is refused.
-fn origin(variable: &'static str, text: &str) -> Result<String, ConfigError> {
-    let bare = text.strip_suffix('/').unwrap_or(text);
-    let host = bare.strip_prefix("http://").or_else(|| bare.strip_prefix("https://"));
-    let good = host.is_some_and(|host| {
-        let port = host.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).map(|(_, port)| port);
-        !host.is_empty()
-            && !host.contains(['/', '?', '#', '@', ' ', '\\', ','])
-            && host.is_ascii()
-            && port.is_none_or(|port| port.parse::<u16>().is_ok())
-    });
-    if good { Ok(bare.to_owned()) } else { Err(wrong(variable, text, "an origin such as https://api.example.com, without a path")) }
-}
-
 fn log_filter(text: &str) -> Result<String, ConfigError> {
+    // A word by itself that is no level would be taken for the name of a part of the program, of which there is none: silence.
+    let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
+    let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
     match tracing_subscriber::EnvFilter::try_new(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(wrong("LOG", text, "a level (error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
+        Ok(_) if levels => Ok(text.to_owned()),
+        _ => Err(wrong("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
     }
 }
 
@@ -380,10 +350,53 @@ mod tests {
             ("OAUTH_KEY_MODE", "lax", "warn or strict"),
             ("LOG_FORMAT", "xml", "text or json"),
             ("LOG", "peristyle=loud", "info"),
+            ("LOG", "bogus", "error, warn, info, debug, trace"),
+            ("LOG", "info,peristyle", "peristyle=debug"),
+            ("REDIS_URL", "zz", "redis://"),
+            ("REDIS_URL", "http://:sesame@x", "redis://"),
+            ("REDIS_URL", "redis://127.0.0.1:99999", "redis://"),
+            ("LOGIN_BINDING", "zz", "on or off"),
+            ("OAUTH_HUB_URL", "zz", "an origin such as"),
+            ("OAUTH_HUB_URL", "https://a..b", "an origin such as"),
+            ("OAUTH_HUB_URL", "http://hub.example.com", "an https origin"),
+            ("OAUTH_HUB_INTERNAL_URL", "https://:443", "an origin such as"),
+            ("OAUTH_CLIENT_ID", "a b", "; accepted is the id of"),
+            ("OAUTH_CLIENT_ID", "00000000-0000-4000-8000-000000000000", "; accepted is the id of"),
+            ("OAUTH_CLIENT_SECRET", "sesame\nsesame", "; accepted is the secret that"),
+            ("OAUTH_REDIRECT_URI", "/callback", "; accepted is the address of"),
+            ("OAUTH_REDIRECT_URI", "https://a.example/#x", "a fragment; accepted is the address of"),
+            ("APP_URL", "https://a:0", "an origin such as"),
+            ("APP_CORS_ORIGIN", "https://a.example,https://a\tb", "an origin such as"),
         ] {
             let message = config(&[(variable, value)]).expect_err(variable).to_string();
             assert!(message.starts_with(variable) && message.contains(accepted), "{message}");
             assert!(!message.contains("sesame"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_another_strategy_needs_may_be_missing_but_not_malformed() {
+        // contract B2.4
+        for strategy in ["none", "local-provider", "platform-hub"] {
+            let config = |more: (&'static str, &str)| config(&[("OAUTH_STRATEGY", strategy), more]);
+            assert!(config(("OAUTH_HUB_URL", "https://hub.example.com")).expect("a start").satellite.is_err());
+            assert!(config(("OAUTH_HUB_URL", "hub")).is_err());
+        }
+    }
+
+    #[test]
+    fn a_replica_stands_beside_postgresql_alone() {
+        // contract B1.2
+        let read = ("DATABASE_READ_URL", "postgres://u:sesame@h/d");
+        assert!(config(&[("DATABASE_URL", "postgres://h/d"), read]).is_ok());
+        for primary in ["", "sqlite://x.db", "sqlite::memory:"] {
+            let message = config(&[("DATABASE_URL", primary), read]).expect_err(primary).to_string();
+            assert!(message.starts_with("DATABASE_READ_URL: ") && message.contains("accepted is postgres://"), "{message}");
+            assert!(!message.contains("sesame"), "{message}");
+        }
+        for url in ["mysql://h/d", "sqlite://x.db", "postgres://"] {
+            let message = config(&[("DATABASE_URL", "postgres://h/d"), ("DATABASE_READ_URL", url)]).expect_err(url).to_string();
+            assert!(message.ends_with("accepted is postgres://…, the address of a PostgreSQL replica"), "{message}");
         }
     }
 

@@ -27,7 +27,7 @@ use axum::http::{HeaderMap, Response};
 use axum::routing::any;
 use identity::bearer;
 use identity::login::Registration;
-use identity::token::{AccessClaims, Expectation, Unverified, Verified};
+use identity::token::{BearerClaims, Expectation, Unverified, Verified};
 use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
@@ -197,7 +197,7 @@ impl Satellite {
     }
 
     /// Verifies a token by the hub's keys.
-    async fn verify(&self, text: &str) -> Result<Verified<AccessClaims>, Problem> {
+    async fn verify(&self, text: &str) -> Result<Verified<BearerClaims>, Problem> {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
             NoKey::Unknown => refused(identity::token::TokenFault::UnknownKey),
@@ -206,14 +206,14 @@ impl Satellite {
         let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
-        token.verify(key, &Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now() }).map_err(refused)
+        token.verify_bearer(key, &Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now() }).map_err(refused)
     }
 
     /// Asks the hub, and keeps what it says. What was dropped meanwhile is asked once more.
-    async fn fetch(&self, text: &str, digest: TokenDigest, claims: &AccessClaims) -> Word {
+    async fn fetch(&self, text: &str, digest: TokenDigest, claims: &BearerClaims) -> Word {
         for _ in 0..2 {
             let begun = self.0.accounts.begin();
-            let word = member::ask(&self.0.upstream, text, claims.account()).await;
+            let word = member::ask(&self.0.upstream, text, claims.account).await;
             let kept = match &word {
                 Word::Good(member) => self.0.accounts.keep(digest, claims, Some(member.clone()), begun),
                 Word::Refused => self.0.accounts.keep(digest, claims, None, begun),

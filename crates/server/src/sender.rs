@@ -22,12 +22,20 @@ pub(crate) struct Sender {
     pub(crate) query: Option<String>,
     /// Where it came from, as it is counted and shown.
     pub(crate) address: String,
+    /// Whether a proxy that is trusted says that it came by https.
+    by_https: bool,
 }
 
 impl Sender {
     pub(crate) fn of(proxies: &Proxies, head: axum::http::request::Parts) -> Self {
         let address = address(proxies, &head.headers, &head.extensions);
-        Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address }
+        let by_https = proxies.is_secure(peer(&head.extensions), &head.headers);
+        Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
+    }
+
+    /// Whether cookies of ours, who are known by this address, travel by https alone.
+    pub(crate) fn is_secure(&self, own: &str) -> bool {
+        self.by_https || own.starts_with("https://")
     }
 
     /// Every value of `Authorization`; one that is no text counts as something else than none.
@@ -94,8 +102,12 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
 
 /// Where a request came from, as it is counted and noted.
 pub(crate) fn address(proxies: &Proxies, headers: &HeaderMap, extensions: &Extensions) -> String {
-    let peer = extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0);
-    network(proxies.client(peer, headers))
+    network(proxies.client(peer(extensions), headers))
+}
+
+/// Who connected.
+fn peer(extensions: &Extensions) -> IpAddr {
+    extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0)
 }
 
 /// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.

@@ -52,6 +52,11 @@ pub enum Invalidation {
     Everything,
 }
 
+/// Whether this is the address of a Redis; nobody is asked.
+pub fn check_redis_address(url: &str) -> Result<(), Error> {
+    redis::Redis::open(url).map(|_| ())
+}
+
 impl Shared {
     /// Shared with nobody: for a process without replicas.
     pub fn memory() -> Self {

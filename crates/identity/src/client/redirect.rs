@@ -1,6 +1,7 @@
 //! A client's redirect address: judged once, when it is registered, and from then on compared byte for byte.
 
 use crate::form;
+use crate::origin::host;
 
 const LONGEST: usize = 2_000;
 /// What the hub adds to the address; a registered query that has one of them already would make the answer ambiguous.
@@ -101,27 +102,6 @@ impl Redirect {
 
 fn escapes_are_whole(text: &str) -> bool {
     text.split('%').skip(1).all(|rest| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
-}
-
-/// The host of an authority whose port, if it has one, is a port.
-fn host(authority: &str) -> Option<&str> {
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => {
-            let end = rest.find(']')?;
-            let inside = &rest[..end];
-            let is_address = inside.contains(':') && inside.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.');
-            let after = &rest[end + 1..];
-            (is_address.then(|| &authority[..end + 2])?, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
-        }
-        None => match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        },
-    };
-    let named = host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    let port_fits =
-        port.is_none_or(|port| port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0));
-    (!host.is_empty() && named && port_fits).then_some(host)
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::client::ClientId;
 use crate::json::{self, Object};
 use crate::moment::Moment;
-use crate::token::{Claims, Common, uuid};
+use crate::token::{Claims, Common, account, uuid};
 
 /// What an access token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +50,7 @@ impl Claims for AccessClaims {
     }
 
     fn read(common: Common, members: &Object) -> Option<Self> {
-        // Two names of one account: were they to differ, two readers of one token would see two callers.
-        if members.contains_key("aci") && uuid(members, "aci")? != common.subject {
-            return None;
-        }
+        account(members)?;
         let scope = match members.get("scope") {
             None => None,
             Some(value) => Some(value.as_str()?.to_owned()),

@@ -14,6 +14,7 @@ use crate::token::TokenFault;
 pub const LONGEST_TOKEN: usize = 16 * 1024;
 const LONGEST_HEADER: usize = 4 * 1024;
 const ALGORITHM: &str = "RS256";
+const APPLICATION: &str = "application/";
 
 /// Signs a payload.
 pub(crate) fn write(kind: &str, payload: &Value, key: &PrivateKey) -> Result<String, KeyError> {
@@ -71,9 +72,10 @@ impl<'a> Unverified<'a> {
         &self.key
     }
 
-    /// The `typ`.
-    pub(crate) fn kind(&self) -> &str {
-        &self.kind
+    /// Whether `typ` names this kind: a media type, so that case means nothing and `application/` may stand before it (RFC 7515, 4.1.9).
+    pub(crate) fn is_of_kind(&self, kind: &str) -> bool {
+        let prefix = self.kind.get(..APPLICATION.len()).filter(|prefix| prefix.eq_ignore_ascii_case(APPLICATION));
+        self.kind[prefix.map_or(0, str::len)..].eq_ignore_ascii_case(kind)
     }
 
     /// The payload, once the signature is known to be this key's.

@@ -14,6 +14,8 @@ use crate::token::{Expectation, LEEWAY_SECONDS, TokenFault, Unverified, Verified
 pub const TOLD_SECONDS: i64 = 86_400;
 /// A token that was signed longer ago is refused: it may have been signed when the change happened, and told as late as that.
 pub const OLDEST_SECONDS: i64 = 2 * TOLD_SECONDS;
+/// How many clients beside itself a listener may name.
+pub const MOST_AUDIENCES: usize = 64;
 
 const TYPE: &str = "secevent+jwt";
 const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/token-claims-change";
@@ -107,8 +109,10 @@ impl Subject {
                 ClientId::parse(opaque(members.get("application")?)?).ok().map(Subject::Client)
             }
             "complex" => {
-                let family = opaque(members.get("session")?)?.parse().ok()?;
-                Some(Subject::Family { family, account: account(members.get("user")?.as_object()?, issuer)? })
+                let account = account(members.get("user")?.as_object()?, issuer)?;
+                // A family by a name that is no id of ours cannot be told from others of the account.
+                let family = opaque(members.get("session")?)?.parse();
+                Some(family.map_or(Subject::Account(account), |family| Subject::Family { family, account }))
             }
             _ => None,
         }
@@ -156,7 +160,7 @@ impl Unverified<'_> {
     /// Checks everything of a security event token: the signature first, then what it claims. It has no end, but one that was signed
     /// too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<SecurityEvent>, TokenFault> {
-        if self.kind() != TYPE {
+        if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);
         }
         let members = self.open(key)?;

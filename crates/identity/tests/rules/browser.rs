@@ -1,7 +1,7 @@
 //! What a browser may be sent to, and where it may come from.
 
 use identity::continuation::Continuation;
-use identity::origin::{Provenance, provenance};
+use identity::origin::{Provenance, is_origin, provenance};
 
 // contract I10.1
 #[test]
@@ -132,5 +132,74 @@ fn an_origin_is_ours_however_its_operator_spells_it() {
     }
     for (own, sent) in [("https://hub.example:8443", "https://hub.example"), ("http://hub.example:443", "http://hub.example")] {
         assert_eq!(provenance(&[sent], &[], own), Provenance::Foreign, "{own}");
+    }
+}
+
+// contract B1.4
+#[test]
+fn an_origin_is_a_scheme_a_host_and_perhaps_a_port() {
+    for good in [
+        "https://a",
+        "https://a.example",
+        "https://A-1.example_x.test:8443",
+        "https://a.example.",
+        "http://127.0.0.1:1",
+        "http://[::1]",
+        "http://[2001:db8::1]:65535",
+        "https://4000.example",
+    ] {
+        assert!(is_origin(good), "{good}");
+    }
+    let long = format!("https://{}.example", "a".repeat(64));
+    for bad in [
+        "",
+        "https://",
+        "https:a",
+        "ftp://a",
+        "HTTPS://a",
+        "https://a/",
+        "https://a/b",
+        "https://a?b",
+        "https://a#b",
+        "https://u@a",
+        "https://:443",
+        "https://a:",
+        "https://a:0",
+        "https://a:65536",
+        "https://a:+1",
+        "https://a:080",
+        "https://a:1:2",
+        "https://a: 1",
+        "http://[::1",
+        "http://[]",
+        "http://[::g]",
+        "http://[1:2]",
+        "http://[::1]x",
+        "http://[::1]:",
+        "http://::1",
+        "http://[127.0.0.1]",
+        "https://\"a\"",
+        "https://a<b",
+        "https://a..b",
+        "https://.a",
+        "https://.",
+        "https://a%41",
+        "https://a;b",
+        "https://a,b",
+        "https://a b",
+        "https://a\nb",
+        "https://a\0",
+        "https://a\u{7f}",
+        "https://ä",
+        "https://a\\b",
+        "https://a|b",
+        "https://1.2.3",
+        "https://256.0.0.1",
+        "https://*",
+        "https://*.a",
+        "null",
+        long.as_str(),
+    ] {
+        assert!(!is_origin(bad), "{bad:?}");
     }
 }

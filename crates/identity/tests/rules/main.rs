@@ -3,6 +3,7 @@
 
 mod account;
 mod authorize;
+mod bearer;
 mod browser;
 mod client;
 mod code_grant;

@@ -172,3 +172,11 @@ fn an_event_of_another_key_issuer_audience_or_time_is_not_believed() {
         assert_eq!(changed(&claim).unwrap_err(), TokenFault::Claims, "{claim}");
     }
 }
+
+// contract I36.2
+#[test]
+fn a_family_by_another_name_than_an_id_is_all_of_its_account() {
+    let user = json!({"format": "iss_sub", "iss": ISSUER, "sub": ACCOUNT.to_string()});
+    let named = json!({"sub_id": {"format": "complex", "session": {"format": "opaque", "id": "session-17"}, "user": user}});
+    assert_eq!(changed(&named).unwrap().subject, Subject::Account(ACCOUNT));
+}

@@ -41,7 +41,7 @@ fn good() -> (Value, Value) {
 }
 
 /// A token of the hub's own key with one member of the header and one of the payload changed (`null` removes it).
-fn changed(header: Value, payload: Value) -> String {
+pub(crate) fn changed(header: Value, payload: Value) -> String {
     let (mut good_header, mut good_payload) = good();
     for (good, change) in [(&mut good_header, header), (&mut good_payload, payload)] {
         for (name, value) in change.as_object().unwrap() {
@@ -149,8 +149,13 @@ fn no_kind_of_token_passes_as_another() {
     assert_eq!(read(&access), [true, false, false]);
     assert_eq!(read(&session), [false, true, false]);
     assert_eq!(read(&id), [false, false, true]);
-    for kind in [json!(null), json!("JWT"), json!("AT+JWT"), json!("at+jwt "), json!(["at+jwt"])] {
+    let others =
+        ["JWT", "at+jwt ", "application/", "application/JWT", "application/application/at+jwt", "text/at+jwt", "applicatioé/at+jwt"];
+    for kind in [json!(null), json!(["at+jwt"])].into_iter().chain(others.map(Value::from)) {
         assert_eq!(header(json!({"typ": kind})).unwrap_err(), TokenFault::Kind, "{kind}");
+    }
+    for kind in ["AT+JWT", "application/at+jwt", "Application/At+Jwt"] {
+        assert!(header(json!({"typ": kind})).is_ok(), "{kind}");
     }
 }
 
@@ -176,13 +181,18 @@ fn issuer_and_audience_are_compared_byte_for_byte() {
 
 // attack 26 // contract I5.5
 #[test]
-fn times_are_whole_seconds_of_a_sane_range() {
+fn times_are_seconds_of_a_sane_range() {
     let now = NOW.unix();
     for name in ["exp", "iat", "nbf"] {
-        for value in [json!("1800000000"), json!(-1), json!(1.8e9), json!(1.5), json!(9e300), json!([now]), json!(u64::MAX), json!(true)] {
+        for value in [json!("1800000000"), json!(-1), json!(-0.5), json!(9e300), json!([now]), json!(u64::MAX), json!(true)] {
             assert_eq!(payload(json!({name: value})).unwrap_err(), TokenFault::Claims, "{name} {value}");
         }
         assert_eq!(payload(json!({name: 253_402_300_800_i64})).unwrap_err(), TokenFault::Claims, "{name} in the year 10000");
+        let later = if name == "exp" { 3_600 } else { 0 };
+        for fraction in [0.0, 0.25, 0.999] {
+            let good = payload(json!({name: (now + later) as f64 + fraction})).unwrap();
+            assert_eq!((good.claims().common.issued_at, good.claims().expires_at()), (NOW, seconds(3_600)), "{name} {fraction}");
+        }
     }
     assert_eq!(payload(json!({"exp": null})).unwrap_err(), TokenFault::Claims);
     assert_eq!(payload(json!({"iat": null})).unwrap_err(), TokenFault::Claims);

@@ -27,12 +27,19 @@ impl Until {
 
 pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     telemetry::start(config);
-    let service = boot::boot(config).await?;
+    // From the beginning: a satellite waits a while for its hub, and can be told to end meanwhile.
+    let mut stop = Box::pin(stop(until));
+    let service = tokio::select! {
+        service = boot::boot(config) => service?,
+        () = &mut stop => {
+            tracing::info!("stopped before it served");
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let resources = service.catalog.resources().len();
     let listener =
         listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
     let address = listener.local_addr()?;
-    let stop = stop(until);
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {

@@ -7,6 +7,10 @@ use zeroize::Zeroizing;
 
 use super::{ConfigError, Variable, origin, wrong};
 
+const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
+const REDIRECT: &str = "the address of the app's callback, such as https://shop.example.com/callback";
+const SECRET: &str = "the secret that `peristyle client add` printed";
+
 /// A satellite's place at its hub.
 #[derive(Clone, Debug)]
 pub struct SatelliteSettings {
@@ -71,34 +75,46 @@ pub(super) struct Read<'v> {
 }
 
 impl Read<'_> {
-    pub(super) fn settings(&self) -> Result<SatelliteSettings, ConfigError> {
-        let hub_url = origin(self.hub_url.variable, self.hub_url.needed("the hub's origin, such as https://hub.example.com")?)?;
-        if !is_private(&hub_url) {
-            let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL where this process reaches the hub by http inside a closed network)";
-            return Err(wrong(self.hub_url.variable, &hub_url, accepted));
+    /// The settings, or what of them is missing, which only a satellite minds. What is malformed is a fault of every process.
+    pub(super) fn settings(&self) -> Result<Result<SatelliteSettings, ConfigError>, ConfigError> {
+        let hub_url = self.hub_url.value.map(|url| self.hub_url(url)).transpose()?;
+        let hub_internal_url = self.hub_internal_url.value.map(|url| origin(self.hub_internal_url.variable, url)).transpose()?;
+        let client = self.client.value.map(|text| ClientId::parse(text).map_err(|fault| refused(&self.client, &fault, CLIENT)));
+        let redirect = self.redirect.value.map(|text| Redirect::register(text).map_err(|fault| refused(&self.redirect, &fault, REDIRECT)));
+        let (client, redirect) = (client.transpose()?, redirect.transpose()?);
+        let binding = match self.binding.word("on", &["on", "off"])? {
+            "off" => Binding::Off,
+            _ => Binding::On,
+        };
+        if let Some(text) = self.secret.value {
+            one_line(self.secret.variable, bare(text))?;
         }
-        let client = self.client.needed("the id of this satellite's client at the hub, such as shop")?;
-        let redirect = self.redirect.needed("the address of the app's callback, such as https://shop.example.com/callback")?;
-        Ok(SatelliteSettings {
-            hub_internal_url: match self.hub_internal_url.value {
-                None => hub_url.clone(),
-                Some(url) => origin(self.hub_internal_url.variable, url)?,
-            },
-            hub_url,
-            client: ClientId::parse(client).map_err(|fault| wrong(self.client.variable, client, &fault.to_string()))?,
-            secret: self.secret()?,
-            redirect: Redirect::register(redirect).map_err(|fault| wrong(self.redirect.variable, redirect, &fault.to_string()))?,
-            audiences: self.audiences.list().map(str::to_owned).collect(),
-            binding: match self.binding.word("on", &["on", "off"])? {
-                "off" => Binding::Off,
-                _ => Binding::On,
-            },
-        })
+        let settings = || {
+            let hub_url = hub_url.ok_or_else(|| self.hub_url.missing("the hub's origin, such as https://hub.example.com"))?;
+            Ok(SatelliteSettings {
+                hub_internal_url: hub_internal_url.unwrap_or_else(|| hub_url.clone()),
+                hub_url,
+                client: client.ok_or_else(|| self.client.missing(CLIENT))?,
+                redirect: redirect.ok_or_else(|| self.redirect.missing(REDIRECT))?,
+                secret: self.secret()?,
+                audiences: self.audiences.list().map(str::to_owned).collect(),
+                binding,
+            })
+        };
+        Ok(settings())
+    }
+
+    fn hub_url(&self, text: &str) -> Result<String, ConfigError> {
+        let url = origin(self.hub_url.variable, text)?;
+        if is_private(&url) {
+            return Ok(url);
+        }
+        let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL where this process reaches the hub by http inside a closed network)";
+        Err(wrong(self.hub_url.variable, &url, accepted))
     }
 
     /// The secret itself or the file it stands in; neither is repeated in a message.
     fn secret(&self) -> Result<ClientPassword, ConfigError> {
-        let accepted = "the secret that `peristyle client add` printed";
         let text = match (self.secret.value, self.secret_file.value) {
             (Some(_), Some(_)) => {
                 let problem = format!("is set beside {}; one of them is accepted", self.secret_file.variable);
@@ -107,20 +123,36 @@ impl Read<'_> {
             (Some(text), None) => Zeroizing::new(text.to_owned()),
             (None, Some(path)) => std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| ConfigError {
                 variable: self.secret_file.variable,
-                problem: format!("the file {path:?} cannot be read: {error}; accepted is a file that holds {accepted}"),
+                problem: format!("the file {path:?} cannot be read: {error}; accepted is a file that holds {SECRET}"),
             })?,
             (None, None) => {
-                let problem = format!("is missing, and so is {}; accepted is {accepted}", self.secret_file.variable);
+                let problem = format!("is missing, and so is {}; accepted is {SECRET}", self.secret_file.variable);
                 return Err(ConfigError { variable: self.secret.variable, problem });
             }
         };
-        let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+        let text = bare(&text);
         let variable = if self.secret.value.is_some() { self.secret.variable } else { self.secret_file.variable };
-        if text.is_empty() || text.chars().any(char::is_control) {
-            return Err(ConfigError { variable, problem: format!("found something empty or of several lines; accepted is {accepted}") });
-        }
+        one_line(variable, text)?;
         Ok(ClientPassword::new(text))
     }
+}
+
+/// Without a newline at its end.
+fn bare(text: &str) -> &str {
+    text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
+}
+
+fn one_line(variable: &'static str, secret: &str) -> Result<(), ConfigError> {
+    if secret.is_empty() || secret.chars().any(char::is_control) {
+        return Err(ConfigError { variable, problem: format!("found something empty or of several lines; accepted is {SECRET}") });
+    }
+    Ok(())
+}
+
+/// A value that a rule of identity refuses: what it says, and what is accepted.
+fn refused(variable: &Variable<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {
+    let problem = format!("found {:?}: {fault}; accepted is {accepted}", variable.value.unwrap_or_default());
+    ConfigError { variable: variable.variable, problem }
 }
 
 /// Whether what goes to this address stays between us and it: encrypted, or on this machine.

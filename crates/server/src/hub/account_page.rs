@@ -78,7 +78,7 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         Some("end") => end_one(hub, &sender, (&account, live), body.get("session")).await,
         Some("everywhere") => {
             store::endings::end(hub.records(), &Ending::LogoutEverywhere(account.id), None, sender.occasion()).await?;
-            goodbye(hub, &Notice::SignedOutEverywhere.at("/sign-in"))
+            goodbye(hub, &sender, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change(hub, &sender, (&account, live), &body).await {
             Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))),
@@ -89,9 +89,9 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 /// Leads on without the cookie.
-fn goodbye(hub: &Hub, address: &str) -> Result<Response<Body>, Fault> {
+fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, Fault> {
     let mut response = redirect(Redirection::SeeOther, address);
-    response.headers_mut().insert(SET_COOKIE, session::farewell(hub)?);
+    response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
     Ok(response)
 }
 
@@ -103,7 +103,7 @@ async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSes
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
     }
     if id == live.id() {
-        return goodbye(hub, "/sign-in");
+        return goodbye(hub, sender, "/sign-in");
     }
     Ok(redirect(Redirection::SeeOther, &Notice::SessionEnded.at("/")))
 }

@@ -13,7 +13,7 @@ use identity::client::ClientId;
 use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
-use identity::token::security_event::Subject;
+use identity::token::security_event::{MOST_AUDIENCES, Subject};
 use tokio::sync::watch;
 
 use crate::error::oauth::Fault;
@@ -27,8 +27,6 @@ const SILENCE: Duration = Duration::from_secs(10);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies that gather answers would hold changes back.
 const UNGATHERED: HeaderName = HeaderName::from_static("x-accel-buffering");
-/// How many clients a stream may be about.
-const MOST_AUDIENCES: usize = 64;
 
 const AUDIENCE: Error = Error::new(ErrorCode::InvalidRequest, "audience is a comma list of up to 64 client ids");
 

@@ -96,7 +96,7 @@ impl Farewell {
             None if sender.wants_page() => pages::signed_out(),
             None => no_content(),
         };
-        response.headers_mut().insert(SET_COOKIE, session::farewell(hub)?);
+        response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
         Ok(response)
     }
 }

@@ -44,16 +44,16 @@ pub(super) async fn begin(hub: &Hub, sender: &Sender, account: Uuid) -> Result<H
     if !store::sessions::insert(hub.records(), &session, sender.device().as_deref(), sender.occasion()).await? {
         return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
     }
-    cookie(hub, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
+    cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
 }
 
 /// The cookie that takes the session away.
-pub(super) fn farewell(hub: &Hub) -> Result<HeaderValue, Fault> {
-    cookie(hub, "", 0)
+pub(super) fn farewell(hub: &Hub, sender: &Sender) -> Result<HeaderValue, Fault> {
+    cookie(hub, sender, "", 0)
 }
 
-fn cookie(hub: &Hub, value: &str, seconds: i64) -> Result<HeaderValue, Fault> {
-    let secure = if hub.issuer().starts_with("https://") { "; Secure" } else { "" };
+fn cookie(hub: &Hub, sender: &Sender, value: &str, seconds: i64) -> Result<HeaderValue, Fault> {
+    let secure = if sender.is_secure(hub.issuer()) { "; Secure" } else { "" };
     let text = format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
     header.set_sensitive(true);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
 use identity::moment::Moment;
-use identity::token::AccessClaims;
+use identity::token::BearerClaims;
 use lru::LruCache;
 use uuid::Uuid;
 
@@ -46,7 +46,8 @@ struct Entry {
     /// None of a token that was refused.
     member: Option<Arc<Member>>,
     account: Uuid,
-    family: Uuid,
+    /// None where the token names none that could be heard of.
+    family: Option<Uuid>,
     token_expires_at: Moment,
     fetched_at: Moment,
     /// Before its two minutes are over, by a little chance, so that what came together is not asked for together.
@@ -103,12 +104,30 @@ impl Shard {
     }
 }
 
+/// What is to be forgotten.
+#[derive(Clone, Copy, Debug)]
+enum Dropped {
+    Account(Uuid),
+    Family(Uuid),
+}
+
+impl Dropped {
+    fn concerns(self, entry: &Entry) -> bool {
+        match self {
+            Dropped::Account(id) => entry.account == id,
+            Dropped::Family(id) => entry.family.is_none_or(|family| family == id),
+        }
+    }
+}
+
 /// What was dropped when: an answer that was asked for before may tell what is no longer true, and is not kept.
 #[derive(Debug)]
 struct Drops {
     /// By the id of an account or a family.
     of: LruCache<Uuid, u64>,
     of_all: u64,
+    /// When any family was: it may be that of a token that names none.
+    of_a_family: u64,
 }
 
 /// The accounts of tokens.
@@ -123,7 +142,7 @@ pub(super) struct Accounts {
 impl Accounts {
     pub(super) fn new() -> Self {
         let shard = |_| Mutex::new(Shard { entries: LruCache::unbounded(), bytes: 0 });
-        let drops = Drops { of: LruCache::unbounded(), of_all: 0 };
+        let drops = Drops { of: LruCache::unbounded(), of_all: 0, of_a_family: 0 };
         Accounts { shards: std::array::from_fn(shard), drops: Mutex::new(drops), time: AtomicU64::new(0) }
     }
 
@@ -143,11 +162,15 @@ impl Accounts {
 
     /// Keeps what the hub said of a verified token: its account, or that it is refused. Says whether it was kept; it is not if the
     /// account, the family or everything was dropped since the hub was asked.
-    pub(super) fn keep(&self, digest: TokenDigest, claims: &AccessClaims, member: Option<Arc<Member>>, begun: u64) -> bool {
+    pub(super) fn keep(&self, digest: TokenDigest, claims: &BearerClaims, member: Option<Arc<Member>>, begun: u64) -> bool {
         // Held until the entry is in, so that no drop can pass between.
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = |dropped: Option<&u64>| dropped.is_some_and(|at| *at > begun);
-        if drops.of_all > begun || since(drops.of.get(&claims.account())) || since(drops.of.get(&claims.family)) {
+        let of_family = match claims.family {
+            Some(family) => drops.of.get(&family).copied(),
+            None => Some(drops.of_a_family),
+        };
+        let of_account = drops.of.get(&claims.account).copied();
+        if [Some(drops.of_all), of_account, of_family].into_iter().flatten().any(|at| at > begun) {
             return false;
         }
         let now = chance::now();
@@ -157,9 +180,9 @@ impl Accounts {
         };
         let entry = Entry {
             member,
-            account: claims.account(),
+            account: claims.account,
             family: claims.family,
-            token_expires_at: claims.expires_at(),
+            token_expires_at: claims.expires_at,
             fetched_at: now,
             renewed_at: now.plus(seconds),
         };
@@ -169,12 +192,12 @@ impl Accounts {
 
     /// Forgets what is known of every token of an account.
     pub(super) fn drop_account(&self, id: Uuid) {
-        self.forget(id, |entry| entry.account == id);
+        self.forget(Dropped::Account(id));
     }
 
-    /// Forgets what is known of every token of a family.
+    /// Forgets what is known of every token of a family, and of those that name none: they are asked for once more.
     pub(super) fn drop_family(&self, id: Uuid) {
-        self.forget(id, |entry| entry.family == id);
+        self.forget(Dropped::Family(id));
     }
 
     /// Forgets what is known of a token.
@@ -195,44 +218,35 @@ impl Accounts {
         }
     }
 
-    fn forget(&self, id: Uuid, concerned: impl Fn(&Entry) -> bool) {
+    fn forget(&self, dropped: Dropped) {
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
         let time = self.time.fetch_add(1, Ordering::AcqRel) + 1;
-        drops.of.put(id, time);
+        match dropped {
+            Dropped::Account(id) => _ = drops.of.put(id, time),
+            Dropped::Family(id) => {
+                drops.of.put(id, time);
+                drops.of_a_family = time;
+            }
+        }
         // What is pushed out counts as everything: better asked once too often.
         while drops.of.len() > MOST_DROPS {
             let Some((_, oldest)) = drops.of.pop_lru() else { break };
             drops.of_all = drops.of_all.max(oldest);
         }
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).remove_all(&concerned);
+            shard.lock().unwrap_or_else(PoisonError::into_inner).remove_all(|entry| dropped.concerns(entry));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use identity::client::ClientId;
-    use identity::token::Common;
     use query::policy::Viewer;
 
     use super::*;
 
-    fn claims(account: u128, family: u128, seconds: i64) -> AccessClaims {
-        let now = chance::now();
-        AccessClaims {
-            common: Common {
-                issuer: "http://hub.test".to_owned(),
-                subject: Uuid::from_u128(account),
-                audiences: vec!["shop".to_owned()],
-                issued_at: now,
-                expires_at: now.plus(seconds),
-            },
-            client: ClientId::parse("shop").expect("an id"),
-            family: Uuid::from_u128(family),
-            id: Uuid::nil(),
-            scope: None,
-        }
+    fn claims(account: u128, family: u128, seconds: i64) -> BearerClaims {
+        BearerClaims { account: Uuid::from_u128(account), family: Some(Uuid::from_u128(family)), expires_at: chance::now().plus(seconds) }
     }
 
     fn member(size: usize) -> Arc<Member> {
@@ -290,6 +304,21 @@ mod tests {
         fill();
         accounts.drop_all();
         assert_eq!(words(), ["bridging"; 3]);
+    }
+
+    #[test]
+    fn a_token_that_names_no_family_is_forgotten_with_any() {
+        // contract I31.9
+        let accounts = Accounts::new();
+        let nameless = BearerClaims { family: None, ..claims(1, 0, 3_600) };
+        let keep = |begun| accounts.keep(digest(1), &nameless, Some(member(10)), begun);
+        let begun = accounts.begin();
+        assert!(keep(begun));
+        accounts.drop_family(Uuid::from_u128(99));
+        assert_eq!(word(&accounts, 1, 0), "nothing");
+        assert!(!keep(begun), "asked before");
+        accounts.drop_account(Uuid::from_u128(2));
+        assert!(keep(accounts.begin()));
     }
 
     #[test]

@@ -50,7 +50,7 @@ async fn taken(satellite: &Satellite, state: &str, sender: &Sender, issuer: Opti
     let state = LoginState::parse(state).ok_or(UNKNOWN)?;
     let sealed = satellite.0.shared.take(KIND, state.digest().as_bytes()).await?;
     let record = sealed.and_then(|sealed| LoginRecord::open(&sealed, &state));
-    let cookies: Vec<&str> = sender.cookies(cookie_name(satellite)).collect();
+    let cookies: Vec<&str> = sender.cookies(cookie_name(satellite, sender)).collect();
     let finisher = match (sender.is_browser(), satellite.is_bound()) {
         (false, _) => Finisher::Program,
         (true, false) => Finisher::Unbound,

@@ -36,11 +36,11 @@ pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Res
     Ok(tokens)
 }
 
-/// The account and the family that a refresh token of ours is of; none if it is not good any more.
-pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<(Uuid, Uuid)>, Fault> {
+/// The account that a refresh token of ours is of, and the family if it has an id; none if it is not good any more.
+pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<(Uuid, Option<Uuid>)>, Fault> {
     let told = object(&send(satellite, "/introspect", &[("token", token)]).await?)?;
     let id = |name: &str| told.get(name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    Ok(id("sub").zip(id("sid")).filter(|_| told.get("active") == Some(&Value::Bool(true))))
+    Ok(id("sub").map(|account| (account, id("sid"))).filter(|_| told.get("active") == Some(&Value::Bool(true))))
 }
 
 /// Gives a refresh token back: its family ends, and with it the session at the hub that it came out of.

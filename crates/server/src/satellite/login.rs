@@ -34,7 +34,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         return Err(Fault::Crowded(WINDOW_SECONDS as i64));
     }
     // Two tabs share the cookie: the second login of a browser is tied to what the first was.
-    let known = sender.cookies(cookie_name(satellite)).find_map(LoginBinding::parse);
+    let known = sender.cookies(cookie_name(satellite, &sender)).find_map(LoginBinding::parse);
     let fresh = Fresh {
         state: LoginState::from_random(chance::random()?),
         verifier: Verifier::from_random(chance::random()?),
@@ -44,23 +44,19 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let sealed = record.seal(&fresh.state).ok_or(Fault::Internal("a login could not be sealed"))?;
     shared.put(KIND, record.state.as_bytes(), &sealed, LOGIN_SECONDS as u64).await?;
     let mut response = redirect(Redirection::Found, &address);
-    response.headers_mut().insert(SET_COOKIE, cookie(satellite, &fresh.binding)?);
+    response.headers_mut().insert(SET_COOKIE, cookie(satellite, &sender, &fresh.binding)?);
     tracing::debug!("login.begun");
     Ok(response)
 }
 
 /// The name of the cookie. Under https it has the prefix that keeps other hosts of the domain from setting it.
-pub(super) fn cookie_name(satellite: &Satellite) -> &'static str {
-    if is_secure(satellite) { "__Host-login" } else { "login" }
+pub(super) fn cookie_name(satellite: &Satellite, sender: &Sender) -> &'static str {
+    if sender.is_secure(&satellite.0.app_url) { "__Host-login" } else { "login" }
 }
 
-fn is_secure(satellite: &Satellite) -> bool {
-    satellite.0.app_url.starts_with("https://")
-}
-
-fn cookie(satellite: &Satellite, binding: &LoginBinding) -> Result<HeaderValue, Fault> {
-    let secure = if is_secure(satellite) { "; Secure" } else { "" };
-    let (name, value) = (cookie_name(satellite), binding.expose());
+fn cookie(satellite: &Satellite, sender: &Sender, binding: &LoginBinding) -> Result<HeaderValue, Fault> {
+    let secure = if sender.is_secure(&satellite.0.app_url) { "; Secure" } else { "" };
+    let (name, value) = (cookie_name(satellite, sender), binding.expose());
     let text = format!("{name}={}; Path=/; Max-Age={LOGIN_SECONDS}; HttpOnly; SameSite=Lax{secure}", value.as_str());
     let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
     header.set_sensitive(true);

@@ -24,7 +24,9 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     exchange::revoke(satellite, &token).await?;
     if let Some((account, family)) = known {
         // All of the account: with the session other families may have ended.
-        satellite.drop_family(family);
+        if let Some(family) = family {
+            satellite.drop_family(family);
+        }
         satellite.drop_account(account);
         if let Err(error) = satellite.0.shared.publish(Invalidation::Account(account)).await {
             tracing::warn!(%error, "other replicas do not hear of a logout; they ask the hub within two minutes");

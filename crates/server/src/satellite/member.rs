@@ -89,8 +89,10 @@ fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
         tracing::error!("the hub answered with the account of somebody else than the token's; the token is refused");
         return Word::Refused;
     }
+    // A hub that does not speak of closing and removing accounts at all answers for those that are neither.
+    let closed = account.get("isActive").is_some_and(|active| *active != Value::Bool(true));
     let removed = account.get("deletedAt").is_some_and(|at| !at.is_null());
-    if account.get("isActive") != Some(&Value::Bool(true)) || removed {
+    if closed || removed {
         return Word::Refused;
     }
     let told: Map<String, Value> = TOLD.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();

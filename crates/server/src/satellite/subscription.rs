@@ -6,12 +6,14 @@ use std::time::Duration;
 use axum::body::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use identity::client::ClientId;
 use identity::form;
-use identity::token::security_event::{SecurityEvent, Subject};
+use identity::token::security_event::{MOST_AUDIENCES, SecurityEvent, Subject};
 use identity::token::{Expectation, Unverified};
 use tokio::time::Instant;
 
 use crate::chance;
+use crate::config::SatelliteSettings;
 
 use super::event_stream::{Block, Blocks};
 use super::{Satellite, exchange};
@@ -24,6 +26,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// Works until the process ends.
 pub(super) async fn follow(satellite: Satellite) {
+    let unheard = audiences(&satellite.0.settings).1;
+    if !unheard.is_empty() {
+        tracing::warn!(
+            audiences = unheard.join(", "),
+            "OAUTH_AUDIENCES: a hub tells changes by client, at most {MOST_AUDIENCES} of them: those of accounts that come with other tokens count within two minutes"
+        );
+    }
     let mut hearing = Hearing { satellite, last: None, state: State::Unknown };
     let mut pause = FIRST_PAUSE;
     loop {
@@ -84,7 +93,7 @@ impl Hearing {
 
     async fn open(&self) -> Result<Incoming, String> {
         let settings = &self.satellite.0.settings;
-        let path = match settings.audiences.as_slice() {
+        let path = match audiences(settings).0.as_slice() {
             [] => "/events".to_owned(),
             named => format!("/events?{}", form::write([("audience", named.join(",").as_str())])),
         };
@@ -143,6 +152,15 @@ impl Hearing {
             Subject::Client(_) | Subject::Everybody => self.satellite.drop_all(),
         }
     }
+}
+
+/// The clients of `OAUTH_AUDIENCES`, whose changes the hub tells when they are named, and what else stands there, such as the hub's own
+/// address, which every token names: no client may hear of the accounts of all others.
+fn audiences(settings: &SatelliteSettings) -> (Vec<&str>, Vec<&str>) {
+    let (mut clients, mut others): (Vec<&str>, _) =
+        settings.audiences.iter().map(String::as_str).partition(|text| ClientId::parse(text).is_ok());
+    others.extend(clients.drain(clients.len().min(MOST_AUDIENCES)..));
+    (clients, others)
 }
 
 /// The next bytes of the stream.

@@ -114,3 +114,20 @@ async fn a_hub_whose_numbers_are_others_makes_satellites_ask_again() {
     house.cable.set(Cable::Whole);
     until("asked again", async || house.ask(&token).await != [200]).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audience_that_is_no_client_takes_nothing_from_what_is_heard() {
+    // contract I38.1, I37.4
+    let hub = Stage::start(Place::Sqlite).await;
+    let cable = crate::support::proxy::Proxy::to(hub.server.address.to_string()).await;
+    let mut house = House::around(hub, cable, 0).await;
+    let many = (0..100).map(|number| format!("sibling-{number}"));
+    for audiences in [vec![crate::stage::ISSUER.to_owned(), "no client".to_owned(), "sibling".to_owned()], many.collect()] {
+        let mut settings = crate::pair::settings(house.cable.address, &house.hub.secret);
+        settings.audiences = audiences;
+        let database = crate::pair::database().await;
+        house.satellites.push(crate::pair::setup(settings).serve(&database).await);
+        house.databases.push(database);
+    }
+    house.hears().await;
+}

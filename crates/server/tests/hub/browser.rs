@@ -161,3 +161,19 @@ async fn a_new_password_ends_everything_but_this_session() {
         assert!(!CLIENT.is_empty());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_proxy_that_speaks_https_makes_the_session_cookie_secure() {
+    // contract B1.5, I5.7
+    let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("x-forwarded-proto", "https");
+    let secure = async |proxies: &[&str]| {
+        let mut setup = crate::stage::setup();
+        setup.trusted_proxies = proxies.iter().map(|proxy| proxy.parse().unwrap()).collect();
+        let stage = Stage::with(Place::Sqlite, &setup).await;
+        let begun = stage.send(&sign_in).await;
+        let ended = stage.send(&posted("/logout", &[]).header("cookie", &cookie(&begun)).header("x-forwarded-proto", "https")).await;
+        [&begun, &ended].map(|answer| answer.header("set-cookie").expect("a cookie").ends_with("; Secure"))
+    };
+    assert_eq!(secure(&["127.0.0.1"]).await, [true, true]);
+    assert_eq!(secure(&["127.0.0.2"]).await, [false, false]);
+}

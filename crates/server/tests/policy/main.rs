@@ -7,6 +7,7 @@ mod names;
 mod sight;
 #[path = "../support/mod.rs"]
 mod support;
+mod tenants;
 
 use oracle::{Case, Operation};
 use query::policy::Viewer;

@@ -24,7 +24,12 @@ fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
         ("TRUSTED_PROXIES", "proxy", "IP addresses"),
         ("METRICS_LISTEN", "9100", "127.0.0.1:9100"),
         ("LOG", "peristyle=loud", "info"),
+        ("LOG", "bogus", "info"),
         ("LOG_FORMAT", "xml", "text or json"),
+        ("DATABASE_READ_URL", "postgres://u:sesame@h/d", "postgres://"),
+        ("REDIS_URL", "redis://:sesame@127.0.0.1:99999", "redis://"),
+        ("LOGIN_BINDING", "zz", "on or off"),
+        ("OAUTH_HUB_URL", "http://[::1", "origin"),
     ] {
         for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
             let finished = folder.run(command, &[(variable, value)]);

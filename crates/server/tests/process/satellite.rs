@@ -1,5 +1,6 @@
 //! A satellite as an operator runs it: what it needs, that it starts before its hub, and that it is silent about secrets.
 
+use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 
@@ -93,6 +94,27 @@ async fn a_satellite_starts_with_either_form_of_key_and_without_its_hub() {
         assert_eq!(waiting.problem(503)["code"], "IDENTITY_UNAVAILABLE");
         assert!(!waiting.text().contains("127.0.0.1"), "{}", waiting.text());
         serving.stop();
+    }
+}
+
+// contract B3.2, I33.1
+#[test]
+fn a_satellite_that_still_waits_for_its_hub_ends_in_good_order() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).out();
+    let hub = format!("http://{}", free());
+    for signal in ["TERM", "INT"] {
+        let mut child = folder.command(&["serve"]).envs(good(&hub)).spawn().expect("the program starts");
+        let mut err = BufReader::new(child.stderr.take().expect("standard error"));
+        let mut log = String::new();
+        while !log.contains("keys could not be fetched") {
+            assert_ne!(err.read_line(&mut log).expect("UTF-8"), 0, "{log}");
+        }
+        let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+        assert!(sent.expect("kill runs").success());
+        err.read_to_string(&mut log).expect("UTF-8");
+        assert_eq!(child.wait().expect("an end").code(), Some(0), "{signal}: {log}");
+        assert!(!log.contains("serving"), "{log}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use identity::keys::KeySet;
 use identity::moment::Moment;
-use identity::token::{AccessClaims, sign};
+use identity::token::{AccessClaims, Claims, Common, sign};
 use serde_json::{Value, json};
 
 use crate::liar::{GRAPHQL, KEYS, Liar, Lie, TOKEN, other_key, told};
@@ -175,6 +175,47 @@ async fn tokens_that_are_not_good_are_refused_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_may_have_whatever_names_its_hub_gives() {
+    // contract I31.7
+    let liar = Liar::start().await;
+    let (satellite, _database) = beside(&liar).await;
+    let now = now().unix();
+    let least = json!({ "iss": "http://hub.test", "sub": liar.account.to_string(), "aud": "shop", "exp": now + 600 });
+    let with = |more: Value| {
+        let mut claims = least.clone();
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        claims
+    };
+    for (what, claims, expected) in [
+        ("nothing but what is needed", least.clone(), 200),
+        ("names that are no ids", with(json!({ "jti": "t-1", "sid": "s-1", "client_id": "https://shop.test/id" })), 200),
+        ("fractions", with(json!({ "exp": now as f64 + 600.5, "iat": now as f64 - 1.5, "nbf": now as f64 })), 200),
+        ("an empty name", with(json!({ "jti": "" })), 401),
+        ("a name that is no text", with(json!({ "sid": 7 })), 401),
+        ("nobody", with(json!({ "sub": null })), 401),
+        ("no end", with(json!({ "exp": null })), 401),
+    ] {
+        let token = sign(&Told(claims), &liar.key).unwrap().into();
+        assert_eq!(status(&satellite, &token).await, expected, "{what}");
+    }
+}
+
+/// A token of the hub that says just this.
+struct Told(Value);
+
+impl Claims for Told {
+    const TYPE: &'static str = "application/at+JWT";
+
+    fn write(&self) -> serde_json::Map<String, Value> {
+        self.0.as_object().cloned().unwrap_or_default()
+    }
+
+    fn read(_: Common, _: &serde_json::Map<String, Value>) -> Option<Self> {
+        None
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn siblings_that_are_named_are_trusted() {
     // contract I31.7
     let liar = Liar::start().await;
@@ -201,7 +242,10 @@ async fn an_account_counts_only_if_it_is_the_token_s_and_may_sign_in() {
         Lie::json(&told(&row))
     };
     let refusal = json!({ "data": null, "errors": [{ "message": "no", "extensions": { "code": "UNAUTHENTICATED" } }] });
+    let least = json!({ "id": liar.account.to_string(), "dPermissions": { "all": ["shop.note.get"] } });
     for (what, lie, expected) in [
+        ("the least there is", Lie::json(&told(&least)), 200),
+        ("active neither way", row("isActive", Value::Null), 401),
         ("somebody else", row("id", json!("00000000-0000-4000-8000-00000000000a")), 401),
         ("not active", row("isActive", json!(false)), 401),
         ("active in another word", row("isActive", json!("true")), 401),

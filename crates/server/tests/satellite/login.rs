@@ -242,3 +242,24 @@ async fn an_app_of_another_origin_posts_where_cors_allows_it() {
     assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.test"));
     answer.good();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_proxy_that_speaks_https_makes_the_login_cookie_secure() {
+    // contract B1.5, I30.3
+    let https = |request: Request| request.header("x-forwarded-proto", "https");
+    let pair = Pair::with(|setup| setup.trusted_proxies = vec!["127.0.0.1".parse().unwrap()]).await;
+    let answer = pair.satellite.send(&https(get("/auth/login"))).await;
+    let set = answer.header("set-cookie").expect("a cookie");
+    assert!(set.starts_with("__Host-login=") && set.ends_with("; Secure"), "{set}");
+    let begun = crate::pair::Begun { cookie: cookie(&answer), address: answer.header("location").unwrap().to_owned() };
+    let returned = pair.back(begun).await;
+    pair.satellite.send(&https(returned.request())).await.good();
+    for request in [get("/auth/login"), get("/auth/login").header("x-forwarded-proto", "https, http")] {
+        let answer = pair.satellite.send(&request).await;
+        assert!(answer.header("set-cookie").is_some_and(|set| set.starts_with("login=") && !set.contains("Secure")));
+    }
+    // Whoever is no proxy of ours says what it likes.
+    let stranger = Pair::start().await;
+    let answer = stranger.satellite.send(&https(get("/auth/login"))).await;
+    assert!(answer.header("set-cookie").is_some_and(|set| set.starts_with("login=") && !set.contains("Secure")));
+}

@@ -33,6 +33,7 @@ pub struct Setup {
     pub satellite: Option<SatelliteSettings>,
     pub redis_url: Option<String>,
     pub app_url: Option<String>,
+    pub trusted_proxies: Vec<std::net::IpAddr>,
     /// The folder of an app.
     pub app: Option<std::path::PathBuf>,
 }
@@ -50,6 +51,7 @@ impl Setup {
             satellite: None,
             redis_url: None,
             app_url: None,
+            trusted_proxies: Vec::new(),
             app: None,
         }
     }
@@ -86,7 +88,7 @@ impl Setup {
             app_url: self.app_url.clone().unwrap_or_else(|| format!("http://{listen}")),
             app_files: self.app.clone(),
             cors_origins: self.cors.clone(),
-            trusted_proxies: Vec::new(),
+            trusted_proxies: self.trusted_proxies.clone(),
             metrics_listen: None,
             graphql_introspection: self.introspection,
             log: "info".to_owned(),

@@ -1,0 +1,37 @@
+//! A constraint over what an account holds.
+
+use query::policy::Viewer;
+use serde_json::json;
+
+use crate::support::{Database, PLACES, Place, Setup};
+
+const MANIFEST: &str = "
+[resource.shop.note]
+constraint = { where = { tenantId = { in = \"$account.dTenants\" } } }
+[resource.shop.note.fields]
+id = { type = \"int\", key = true }
+tenantId = \"uuid\"
+";
+
+fn tenant(number: usize) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+// contract P2.7, Q11.3
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_of_more_tenants_than_a_statement_may_list_sees_the_rows_of_all() {
+    for place in PLACES {
+        let kind = if place == Place::Postgres { "uuid" } else { "text" };
+        let rows = [1, 10_001, 20_000].map(|number| format!("INSERT INTO notes VALUES ({number}, '{}');", tenant(number))).concat();
+        let database = Database::with(place, &format!("CREATE TABLE notes (id integer PRIMARY KEY, tenant_id {kind}); {rows}")).await;
+        let tenants: Vec<String> = (1..=10_001).map(tenant).collect();
+        let mut setup = Setup::new(MANIFEST);
+        setup.viewer = Some(Viewer::new([], json!({ "dTenants": tenants })));
+        let server = setup.serve(&database).await;
+        let seen = server.post("/api/shop/notes/list", json!({ "query": { "order": [{ "field": "id" }] } }).to_string()).await.good();
+        let ids: Vec<_> = seen.as_array().unwrap().iter().map(|row| row["id"].clone()).collect();
+        assert_eq!(ids, [json!(1), json!(10_001)], "{place:?}");
+        let asked = json!({ "query": { "where": { "tenantId": { "in": (1..=10_001).map(tenant).collect::<Vec<_>>() } } } });
+        server.post("/api/shop/notes/list", asked.to_string()).await.problem(400);
+    }
+}
