@@ -20,7 +20,7 @@ pub use id::IdClaims;
 pub use jws::Unverified;
 pub use security_event::SecurityEvent;
 
-/// How far the clocks of hub and satellite may differ.
+/// How far the clocks of two machines may differ.
 pub const LEEWAY_SECONDS: i64 = 30;
 /// The longest life any token may have; one that claims more is refused, whoever signed it.
 pub const LONGEST_LIFE_SECONDS: i64 = 86_400;
@@ -76,6 +76,26 @@ pub struct Expectation<'a> {
     pub audiences: &'a [&'a str],
     /// The time.
     pub now: Moment,
+    /// By whose clock tokens end.
+    pub end: End,
+}
+
+/// By whose clock a token ends. A beginning is always given the leeway: replicas of one hub are different machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By the verifier's own, since it is who issued it: at `exp`.
+    Own,
+    /// By the issuer's, which may differ from the verifier's: [`LEEWAY_SECONDS`] after `exp`.
+    Issuers,
+}
+
+impl End {
+    fn leeway(self) -> i64 {
+        match self {
+            End::Own => 0,
+            End::Issuers => LEEWAY_SECONDS,
+        }
+    }
 }
 
 /// Claims whose signature, kind, issuer, audience and times were checked. Only [`Unverified::verify`] makes one.
@@ -174,7 +194,7 @@ impl Common {
         if self.issued_at.max(not_before) > expected.now.plus(LEEWAY_SECONDS) {
             return Err(TokenFault::NotYet);
         }
-        if usage == Use::Credential && expected.now >= self.expires_at.plus(LEEWAY_SECONDS) {
+        if usage == Use::Credential && expected.now >= self.expires_at.plus(expected.end.leeway()) {
             return Err(TokenFault::Expired);
         }
         Ok(())
