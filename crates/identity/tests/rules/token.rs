@@ -77,6 +77,10 @@ fn an_access_token_says_what_rfc_9068_wants_and_comes_back_as_it_was() {
         })
     );
     assert_eq!(verify(&token, &HUB).unwrap().claims(), &access());
+    let without_scope = AccessClaims { scope: None, ..access() };
+    let token = token::sign(&without_scope, &KEY).unwrap();
+    assert_eq!(parts(&token).1["scope"], "", "no scope was asked, and it is said");
+    assert_eq!(verify(&token, &HUB).unwrap().claims(), &without_scope);
     assert!(header_is_ignored(&["jwk", "jku", "x5u", "x5c"]));
 }
 
