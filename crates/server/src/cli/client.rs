@@ -13,7 +13,7 @@ use crate::administration::{ClientChange, NewClient};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure, print};
+use super::{Administered, Failure, print, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -58,10 +58,10 @@ pub(super) struct Add {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS)]
+    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS, value_parser = usage::seconds)]
     access_token_seconds: i64,
     /// How long refresh tokens live
-    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS)]
+    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS, value_parser = usage::seconds)]
     refresh_token_seconds: i64,
 }
 
@@ -85,10 +85,10 @@ pub(super) struct Update {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long)]
+    #[arg(long, value_parser = usage::seconds)]
     access_token_seconds: Option<i64>,
     /// How long refresh tokens live
-    #[arg(long)]
+    #[arg(long, value_parser = usage::seconds)]
     refresh_token_seconds: Option<i64>,
 }
 

@@ -26,6 +26,38 @@ async fn migrate_makes_the_tables_once() {
     }
 }
 
+// contract B3.1
+#[tokio::test]
+async fn what_is_typed_wrongly_is_told_in_one_line() {
+    let desk = Desk::open(Place::Sqlite).await;
+    for (line, told) in [
+        ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
+        ("account", "a command is missing, one of add, list, update, remove, password, invite, reset"),
+        ("account remove", "--username <USERNAME>; see `peristyle account remove --help`"),
+        ("account remove --user ana", "unexpected argument '--user'"),
+        ("account add --username ana --tenant zz", "'zz' for '--tenant <TENANTS>': an id is expected, such as"),
+        (
+            "account list --limit x",
+            "'x' for '--limit <LIMIT>': a whole number from 0 to 4294967295 is expected; see `peristyle account list --help`",
+        ),
+        ("account update --username ana --active maybe", "'maybe' for '--active <ACTIVE>' [possible values: true, false]"),
+        ("account update --username ana --role clerk --no-roles", "cannot be used with"),
+        ("client update --id shop --grant implicit", "authorization_code, refresh_token or password is expected"),
+        ("client update --id shop --access-token-seconds soon", "a whole number of seconds is expected"),
+        ("session end --id x", "an id is expected"),
+        ("event list --limit 1.5", "a whole number from 0 to"),
+        ("demo --hub-port 70000", "a port from 0 to 65535 is expected; see `peristyle demo --help`"),
+    ] {
+        let finished = desk.finished(line);
+        assert_eq!(finished.code(), Some(2), "{line}");
+        let message = finished.err();
+        assert!(message.starts_with("peristyle: ") && message.lines().count() == 1, "{line}: {message}");
+        assert!(message.contains(told), "{line}: {message}");
+    }
+    let help = desk.run("--help");
+    assert!(help.starts_with("A safe query layer and sign-in for your relational database"), "{help}");
+}
+
 // contract B3.7, I16.1, I16.4
 #[tokio::test]
 async fn an_account_is_made_changed_and_removed() {
