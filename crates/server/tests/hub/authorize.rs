@@ -79,6 +79,10 @@ async fn a_fault_is_told_and_never_sent_on() {
         assert_eq!(page.header("x-frame-options"), Some("DENY"));
         assert!(page.text().contains("<h1>") && page.text().contains(code) && !page.text().contains("<script"), "{}", page.text());
     }
+    for accept in ["text/html;q=0", "application/json, text/html;q=0.5", "*/*"] {
+        let program = get(&authorize(&verifier(), &[("state", "")])).header("accept", accept);
+        assert_eq!(error(&stage.send(&program).await, 400), "invalid_request", "{accept}");
+    }
     let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
     assert_eq!(error(&stage.send(&get(&twice)).await, 400), "invalid_request");
 }
