@@ -201,6 +201,11 @@ async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
         meta: update.meta.as_deref().map(desk::meta).transpose()?,
         ..AccountChange::default()
     };
+    if change == AccountChange::default() {
+        return Err(Failure(
+            "nothing to update: name --active, --email, --rename, --role, --no-roles, --tenant, --no-tenants or --meta".to_owned(),
+        ));
+    }
     let account = desk.administration().update_account(account.id, change).await?;
     Ok(desk.answer(&format!("account {} was updated", account.code), &shown(&account)))
 }

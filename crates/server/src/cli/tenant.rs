@@ -70,6 +70,9 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             desk.list("tenants", &tenants.iter().map(line).collect::<Vec<_>>(), tenants.iter().map(shown).collect())
         }
         Action::Update { id, name, code } => {
+            if name.is_none() && code.is_none() {
+                return Err(Failure("nothing to update: name --name or --code".to_owned()));
+            }
             let tenant = administration.update_tenant(id, code.as_deref(), name.as_deref()).await?;
             desk.answer(&format!("tenant {} was updated", tenant.code), &shown(&tenant))
         }

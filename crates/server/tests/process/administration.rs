@@ -58,6 +58,33 @@ async fn what_is_typed_wrongly_is_told_in_one_line() {
     assert!(help.starts_with("A safe query layer and sign-in for your relational database"), "{help}");
 }
 
+// contract B3.1, I16.1
+#[tokio::test]
+async fn a_change_that_names_nothing_is_refused() {
+    let desk = Desk::open(Place::Sqlite).await;
+    desk.run("account add --username bo");
+    desk.run("client add --id shop --name Shop --redirect https://shop.example/callback");
+    desk.run("tenant add --code north --name North --id 11111111-1111-4111-8111-111111111111");
+    desk.run("app add --code till --name Till");
+    desk.run("role add --name clerk");
+    let before = desk.run("event list");
+    for line in [
+        "account update --username bo",
+        "client update --id shop",
+        "tenant update --id 11111111-1111-4111-8111-111111111111",
+        "app update --code till",
+        "role update --name clerk",
+    ] {
+        let message = desk.refused(line);
+        assert!(message.contains("nothing to update: name --"), "{line}: {message}");
+    }
+    for meta in [r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"b":1}}"#, "[]", "x"] {
+        let message = desk.refused(&format!("account update --username bo --meta {meta}"));
+        assert!(message.contains("--meta: a JSON object whose names are unique"), "{meta}: {message}");
+    }
+    assert_eq!(desk.run("event list"), before, "nothing was changed");
+}
+
 // contract B3.7, I16.1, I16.4
 #[tokio::test]
 async fn an_account_is_made_changed_and_removed() {
