@@ -179,7 +179,8 @@ impl Request {
                 Prompt::Absent | Prompt::Login => Outcome::SignIn(self.again),
             };
         };
-        let stale = self.max_age.is_some_and(|most| now.since(session.authenticated_at()) > most);
+        // Nobody can have signed in less than no time ago, though it may be the same second.
+        let stale = self.max_age.is_some_and(|most| most == 0 || now.since(session.authenticated_at()) > most);
         match self.prompt {
             Prompt::Login => Outcome::AskAgain(self.again),
             Prompt::None if stale => Outcome::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),

@@ -18,6 +18,8 @@ pub enum SignInRefusal {
     Throttled,
     /// Posted by a page of somebody else.
     CrossOrigin,
+    /// The access token that was to begin a session is missing or not good for that.
+    Token,
 }
 
 impl SignInRefusal {
@@ -28,6 +30,7 @@ impl SignInRefusal {
             SignInRefusal::Inactive => "inactive",
             SignInRefusal::Throttled => "throttled",
             SignInRefusal::CrossOrigin => "cross-origin",
+            SignInRefusal::Token => "token",
         }
     }
 }
@@ -95,8 +98,8 @@ pub enum Event {
     },
     /// A request was refused.
     GrantRefused {
-        /// Whose.
-        client: ClientId,
+        /// Whose, where it is known.
+        client: Option<ClientId>,
         /// Which grant, where it was one.
         grant: Option<GrantType>,
         /// The answer.
@@ -193,7 +196,7 @@ impl Event {
             Event::ClientRefused { client } => data.some("client", client.as_ref()),
             Event::GrantRefused { client, grant, error } => {
                 let grant = grant.map(GrantType::as_str);
-                data.text("client", client).some("grant", grant.as_ref()).text("error", error.as_str())
+                data.some("client", client.as_ref()).some("grant", grant.as_ref()).text("error", error.as_str())
             }
             Event::CodeIssued { account, client } => data.text("account", account).text("client", client),
             Event::Granted { account, client, grant, family } => {

@@ -1,12 +1,14 @@
 //! How fast passwords may be guessed. Only failures count; they delay for longer and longer and never lock for good. A name that no
-//! account has is counted like any other.
+//! account has is counted like an account.
 //!
-//! Three counters stand behind each attempt: of this name from this address, of this address, and of this name from anywhere. The last
+//! Three counters stand behind each attempt: of this account from this address, of this address, and of this account from anywhere. The last
 //! has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can shut
 //! another out from afar.
 //!
 //! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel
 //! guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
+
+use uuid::Uuid;
 
 use crate::account::login_name;
 use crate::moment::Moment;
@@ -21,11 +23,11 @@ pub struct Allowance {
     pub longest_seconds: i64,
 }
 
-/// For one name from one address.
+/// For one account from one address.
 pub const PAIR: Allowance = Allowance { first_delay: 5, longest_seconds: 900 };
 /// For one address, whatever the names: many people may sit behind it.
 pub const ADDRESS: Allowance = Allowance { first_delay: 50, longest_seconds: 900 };
-/// For one name from everywhere: tenfold.
+/// For one account from everywhere: tenfold.
 pub const ACCOUNT: Allowance = Allowance { first_delay: 50, longest_seconds: 30 };
 /// For the secret of one client from one address. It is random and cannot be guessed, so this keeps a guesser from being busy here, and
 /// leaves room for a deployment whose processes come up with an old one.
@@ -33,15 +35,33 @@ pub const CLIENT: Allowance = Allowance { first_delay: 500, longest_seconds: 900
 /// After so long without a failure a counter begins anew.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;
 
+/// Whom somebody wants to sign in as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom<'a> {
+    /// An account, by whichever of its names: were each counted by itself, two names would be twice the guesses.
+    Account(Uuid),
+    /// A name that no account has.
+    Nobody(&'a str),
+}
+
+impl Whom<'_> {
+    fn spelled(self) -> String {
+        match self {
+            Whom::Account(id) => format!("account {id}"),
+            Whom::Nobody(name) => format!("nobody {}", login_name(name)),
+        }
+    }
+}
+
 /// What a counter is about. The name it is kept under is a digest: people type passwords into the wrong field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter<'a> {
-    /// A name from an address; of IPv6 a caller gives the network, since one line has as many addresses as it likes.
-    Pair(&'a str, &'a str),
+    /// Somebody from an address; of IPv6 a caller gives the network, since one line has as many addresses as it likes.
+    Pair(Whom<'a>, &'a str),
     /// An address.
     Address(&'a str),
-    /// A name.
-    Account(&'a str),
+    /// Somebody from anywhere.
+    Account(Whom<'a>),
     /// A client's id from an address, judged by [`judge_client`].
     Client(&'a str, &'a str),
 }
@@ -51,13 +71,13 @@ impl Counter<'_> {
     pub fn key(self) -> [u8; 32] {
         // Lengths go first, so that no two counters can be spelled alike.
         let spelled = match self {
-            Counter::Pair(name, address) => {
-                let name = login_name(name);
-                format!("pair {} {name} {address}", name.len())
+            Counter::Pair(whom, address) => {
+                let whom = whom.spelled();
+                format!("pair {} {whom} {address}", whom.len())
             }
             Counter::Client(id, address) => format!("client {} {id} {address}", id.len()),
             Counter::Address(address) => format!("address {address}"),
-            Counter::Account(name) => format!("account {}", login_name(name)),
+            Counter::Account(whom) => format!("everywhere {}", whom.spelled()),
         };
         sha256(spelled.as_bytes())
     }

@@ -22,7 +22,7 @@ pub use id::IdClaims;
 pub use jws::Unverified;
 pub use security_event::SecurityEvent;
 
-/// How far the clocks of hub and satellite may differ.
+/// How far the clocks of two machines may differ.
 pub const LEEWAY_SECONDS: i64 = 30;
 /// The longest life any token may have; one that claims more is refused, whoever signed it.
 pub const LONGEST_LIFE_SECONDS: i64 = 86_400;
@@ -78,6 +78,26 @@ pub struct Expectation<'a> {
     pub audiences: &'a [&'a str],
     /// The time.
     pub now: Moment,
+    /// By whose clock tokens end.
+    pub end: End,
+}
+
+/// By whose clock a token ends. A beginning is always given the leeway: replicas of one hub are different machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By the verifier's own, since it is who issued it: at `exp`.
+    Own,
+    /// By the issuer's, which may differ from the verifier's: [`LEEWAY_SECONDS`] after `exp`.
+    Issuers,
+}
+
+impl End {
+    fn leeway(self) -> i64 {
+        match self {
+            End::Own => 0,
+            End::Issuers => LEEWAY_SECONDS,
+        }
+    }
 }
 
 impl Expectation<'_> {
@@ -177,19 +197,19 @@ impl Times {
         Some(Times { issued_at: optional("iat")?, not_before: optional("nbf")?, expires_at: moment(members, "exp")? })
     }
 
-    fn check(&self, now: Moment, usage: Use) -> Result<(), TokenFault> {
+    fn check(&self, expected: &Expectation<'_>, usage: Use) -> Result<(), TokenFault> {
         let good = match self.issued_at {
             Some(issued_at) => (1..=LONGEST_LIFE_SECONDS).contains(&self.expires_at.since(issued_at)),
             // Of a token that does not say when it began, no more than a life may be left.
-            None => self.expires_at.since(now) <= LONGEST_LIFE_SECONDS + LEEWAY_SECONDS,
+            None => self.expires_at.since(expected.now) <= LONGEST_LIFE_SECONDS + LEEWAY_SECONDS,
         };
         if !good {
             return Err(TokenFault::Claims);
         }
-        if self.issued_at.max(self.not_before).is_some_and(|from| from > now.plus(LEEWAY_SECONDS)) {
+        if self.issued_at.max(self.not_before).is_some_and(|from| from > expected.now.plus(LEEWAY_SECONDS)) {
             return Err(TokenFault::NotYet);
         }
-        if usage == Use::Credential && now >= self.expires_at.plus(LEEWAY_SECONDS) {
+        if usage == Use::Credential && expected.now >= self.expires_at.plus(expected.end.leeway()) {
             return Err(TokenFault::Expired);
         }
         Ok(())
@@ -226,7 +246,7 @@ impl Unverified<'_> {
         let times = Times::read(&members).ok_or(TokenFault::Claims)?;
         let common = Common::read(&members, &times).ok_or(TokenFault::Claims)?;
         expected.admits(&common.issuer, &common.audiences, usage)?;
-        times.check(expected.now, usage)?;
+        times.check(expected, usage)?;
         C::read(common, &members).map(Verified).ok_or(TokenFault::Claims)
     }
 }

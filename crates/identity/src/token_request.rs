@@ -15,9 +15,22 @@ use crate::password::Password;
 use crate::pkce::Verifier;
 use crate::scope::Scope;
 
-/// Names that are refused in the address: addresses are logged and kept in histories.
-const NEVER_IN_ADDRESS: [&str; 10] =
-    ["client_id", "client_secret", "code", "code_verifier", "grant_type", "password", "redirect_uri", "refresh_token", "token", "username"];
+/// Names that are refused in the address: addresses are logged and kept in histories. What nobody reads is passed over (RFC 6749, 3.2).
+const NEVER_IN_ADDRESS: [&str; 13] = [
+    "client_id",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "end_session",
+    "grant_type",
+    "password",
+    "redirect_uri",
+    "refresh_token",
+    "scope",
+    "token",
+    "token_type_hint",
+    "username",
+];
 
 /// The id and secret a client presents. `Debug` shows neither.
 #[derive(Clone)]

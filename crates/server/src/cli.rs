@@ -16,11 +16,12 @@ mod schema;
 mod serve;
 mod session;
 mod tenant;
+mod usage;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::Config;
 
@@ -31,7 +32,6 @@ use serve::Until;
 #[command(
     name = "peristyle",
     version,
-    about,
     after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
 )]
 struct Arguments {
@@ -141,17 +141,32 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
+/// The exit code after a command that was not understood.
+const MISTYPED: u8 = 2;
+
 /// Runs the command that was typed.
 pub fn run() -> ExitCode {
-    let Arguments { typed } = Arguments::parse();
-    match execute(typed) {
-        Ok(code) => code,
-        Err(Failure(message)) => {
-            // Nobody may be reading; that is no reason to fail louder.
-            _ = writeln!(std::io::stderr(), "peristyle: {message}");
-            ExitCode::FAILURE
+    let typed = match Arguments::try_parse() {
+        Ok(Arguments { typed }) => typed,
+        Err(asked) if !asked.use_stderr() => {
+            // Help, or the version.
+            _ = asked.print();
+            return ExitCode::SUCCESS;
         }
-    }
+        Err(error) => {
+            complain(&usage::fault(&error, &Arguments::command(), std::env::args_os().skip(1)));
+            return ExitCode::from(MISTYPED);
+        }
+    };
+    execute(typed).unwrap_or_else(|failure| {
+        complain(&failure);
+        ExitCode::FAILURE
+    })
+}
+
+/// Nobody may be reading; that is no reason to fail louder.
+fn complain(Failure(message): &Failure) {
+    _ = writeln!(std::io::stderr(), "peristyle: {message}");
 }
 
 fn execute(typed: Typed) -> Result<ExitCode, Failure> {

@@ -27,7 +27,7 @@ use axum::http::{HeaderMap, Response};
 use axum::routing::any;
 use identity::bearer;
 use identity::login::Registration;
-use identity::token::{BearerClaims, Expectation, Unverified, Verified};
+use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
 use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
@@ -206,7 +206,8 @@ impl Satellite {
         let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
-        token.verify_bearer(key, &Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now() }).map_err(refused)
+        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now(), end: End::Issuers };
+        token.verify_bearer(key, &expected).map_err(refused)
     }
 
     /// Asks the hub, and keeps what it says. What was dropped meanwhile is asked once more.

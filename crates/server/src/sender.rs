@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use axum::http::header::{ACCEPT, AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
+use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
 use axum::http::{Extensions, HeaderMap};
 use identity::origin::{Provenance, provenance};
 use store::events::Occasion;
 
+use crate::accept;
 use crate::chance;
 use crate::client::{Peer, Proxies};
 use crate::error::oauth::Fault;
@@ -97,7 +98,7 @@ impl Sender {
 
 /// Whether a page is wanted rather than JSON.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.to_ascii_lowercase().contains("text/html"))
+    accept::prefers(headers, "text/html", "application/json")
 }
 
 /// Where a request came from, as it is counted and noted.

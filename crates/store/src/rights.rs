@@ -49,16 +49,22 @@ pub async fn declare(records: &Records, names: impl IntoIterator<Item = Permissi
     transaction.commit().await
 }
 
-/// Whether any of them was new.
+/// Makes permissions known, and lists them for the built-in role, which holds them all. Gives whether any of them was new.
 pub(crate) async fn make_known(transaction: &mut Transaction, names: &[String], now: Moment) -> Result<bool, Error> {
     const KNOWN: &str = "SELECT name FROM peristyle.permission WHERE name IN (SELECT unnest($1))";
     const ADDED: &str = "INSERT INTO peristyle.permission (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+    // All that is missing, so that it is whole also where an older program made something known.
+    const LISTED: &str = "INSERT INTO peristyle.role_permission (role_id, permission) SELECT $1, p.name FROM peristyle.permission p \
+                          WHERE NOT EXISTS (SELECT 1 FROM peristyle.role_permission h WHERE h.role_id = $1 AND h.permission = p.name)";
     let known = transaction.run(KNOWN, &[Bind::Texts(names)]).await?;
     let known: BTreeSet<&str> = known.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
     let mut new = false;
     for name in names.iter().filter(|name| !known.contains(name.as_str())) {
         transaction.run(ADDED, &[Bind::Text(name), Bind::moment(now)]).await?;
         new = true;
+    }
+    if new {
+        transaction.run(LISTED, &[Bind::Id(ADMINISTRATOR)]).await?;
     }
     Ok(new)
 }
@@ -104,14 +110,15 @@ pub async fn refresh(records: &Records, account: Uuid) -> Result<(), Error> {
     transaction.commit().await
 }
 
-/// Whether what is kept of an account is what its roles and memberships give. Everything that it takes is one answer.
+/// Whether what is kept of an account is what its roles and memberships give. Everything that it takes is one answer, but for what
+/// administrators hold, which is everything that is known.
 async fn is_current(records: &Records, account: Uuid) -> Result<bool, Error> {
     const SQL: &str = "SELECT a.d_permissions, a.d_tenants, CAST(NULL AS uuid), NULL, CAST(NULL AS uuid) FROM peristyle.account a \
                        WHERE a.id = $1 UNION ALL SELECT NULL, NULL, r.role_id, p.permission, NULL FROM peristyle.account_role r \
-                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.role_id WHERE r.account_id = $1 \
+                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.role_id AND p.role_id <> $2 WHERE r.account_id = $1 \
                        UNION ALL SELECT NULL, NULL, NULL, NULL, t.tenant_id FROM peristyle.account_tenant t WHERE t.account_id = $1";
     let (mut kept, mut listed, mut tenants) = (None, BTreeMap::<Uuid, BTreeSet<Permission>>::new(), BTreeSet::new());
-    for row in records.run(SQL, &[Bind::Id(account)]).await? {
+    for row in records.run(SQL, &[Bind::Id(account), Bind::Id(ADMINISTRATOR)]).await? {
         match (row.maybe_id(2)?, row.maybe_id(4)?) {
             (Some(role), _) => {
                 let held = listed.entry(role).or_default();

@@ -19,7 +19,7 @@ pub struct RoleRecord {
     pub name: String,
     /// What it is for.
     pub description: Option<String>,
-    /// What it lists; the built-in role lists nothing and holds everything.
+    /// What it lists; the built-in role lists all that is known, and holds also what is not.
     pub permissions: BTreeSet<Permission>,
 }
 

@@ -18,7 +18,7 @@ pub struct AccessClaims {
     pub family: Uuid,
     /// `jti`
     pub id: Uuid,
-    /// `scope`, as it was asked; it grants nothing.
+    /// `scope`, as it was asked, and written as the empty text if none was; it grants nothing.
     pub scope: Option<String>,
 }
 
@@ -43,9 +43,7 @@ impl Claims for AccessClaims {
         members.insert("client_id".into(), self.client.as_str().into());
         members.insert("sid".into(), self.family.to_string().into());
         members.insert("jti".into(), self.id.to_string().into());
-        if let Some(scope) = &self.scope {
-            members.insert("scope".into(), scope.clone().into());
-        }
+        members.insert("scope".into(), self.scope.clone().unwrap_or_default().into());
         members
     }
 
@@ -53,7 +51,7 @@ impl Claims for AccessClaims {
         account(members)?;
         let scope = match members.get("scope") {
             None => None,
-            Some(value) => Some(value.as_str()?.to_owned()),
+            Some(value) => Some(value.as_str()?.to_owned()).filter(|scope| !scope.is_empty()),
         };
         let client = ClientId::parse(json::text(members, "client_id")?).ok()?;
         Some(AccessClaims { client, family: uuid(members, "sid")?, id: uuid(members, "jti")?, scope, common })

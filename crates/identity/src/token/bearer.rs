@@ -44,7 +44,7 @@ impl Unverified<'_> {
         let audiences = audiences(&members).ok_or(TokenFault::Claims)?;
         let times = Times::read(&members).ok_or(TokenFault::Claims)?;
         expected.admits(issuer, &audiences, Use::Credential)?;
-        times.check(expected.now, Use::Credential)?;
+        times.check(expected, Use::Credential)?;
         BearerClaims::read(&members, times.expires_at).map(Verified).ok_or(TokenFault::Claims)
     }
 }

@@ -7,7 +7,7 @@ use crate::json::{self, Object};
 use crate::keys::PublicKey;
 use crate::moment::Moment;
 use crate::opaque;
-use crate::token::{Claims, Common, Expectation, TokenFault, Unverified, Use, Verified, moment, uuid};
+use crate::token::{Claims, Common, End, Expectation, TokenFault, Unverified, Use, Verified, moment, uuid};
 
 /// What an id_token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl IdClaims {
 
     /// Reads an `id_token_hint` of any client of this issuer: everything is checked but whom it was for and whether its time is over.
     pub fn read_hint(hint: &Unverified<'_>, key: &PublicKey, issuer: &str, now: Moment) -> Result<Verified<Self>, TokenFault> {
-        hint.judge(key, &Expectation { issuer, audiences: &[], now }, Use::Hint)
+        hint.judge(key, &Expectation { issuer, audiences: &[], now, end: End::Own }, Use::Hint)
     }
 }
 

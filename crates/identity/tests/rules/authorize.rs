@@ -176,12 +176,16 @@ fn prompt_login_asks_again_once() {
     assert!(matches!(request.decide(Some(session()), ISSUER, NOW), Outcome::Grant(_)), "not sent round in circles");
 }
 
+// contract I1.6
 #[test]
 fn a_session_older_than_max_age_is_asked_again() {
     let old = Some(session_begun(seconds(-100)));
     assert!(matches!(decided(&with(&GOOD, "max_age", "99"), old), Outcome::AskAgain(_)));
     assert!(matches!(decided(&with(&GOOD, "max_age", "100"), old), Outcome::Grant(_)));
     assert!(matches!(decided(&with(&with(&GOOD, "max_age", "99"), "prompt", "none"), old), Outcome::LoginRequired(_)));
+    let just_now = Some(session_begun(NOW));
+    assert!(matches!(decided(&with(&GOOD, "max_age", "0"), just_now), Outcome::AskAgain(_)), "also within the second of the sign-in");
+    assert!(matches!(decided(&with(&GOOD, "max_age", "1"), just_now), Outcome::Grant(_)));
 }
 
 #[test]

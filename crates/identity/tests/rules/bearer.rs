@@ -1,12 +1,12 @@
 //! Access tokens as a satellite reads them.
 
-use identity::token::{BearerClaims, Expectation, TokenFault, Unverified};
+use identity::token::{BearerClaims, End, Expectation, TokenFault, Unverified};
 use serde_json::{Value, json};
 
 use crate::support::*;
 use crate::token::changed;
 
-const SHOP: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW };
+const SHOP: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: End::Issuers };
 
 fn read(payload: Value) -> Result<BearerClaims, TokenFault> {
     let token = changed(json!({}), payload);

@@ -22,10 +22,16 @@ fn every_event_has_a_stable_name_and_its_data() {
         ),
         (Event::ClientRefused { client: None }, "client.refused", json!({})),
         (
-            Event::GrantRefused { client: client.clone(), grant: Some(GrantType::Password), error: ErrorCode::InvalidGrant },
+            Event::GrantRefused { client: Some(client.clone()), grant: Some(GrantType::Password), error: ErrorCode::InvalidGrant },
             "grant.refused",
             json!({"client": "shop", "grant": "password", "error": "invalid_grant"}),
         ),
+        (
+            Event::GrantRefused { client: None, grant: None, error: ErrorCode::InvalidRequest },
+            "grant.refused",
+            json!({"error": "invalid_request"}),
+        ),
+        (Event::SignInRefused { account: None, reason: SignInRefusal::Token }, "sign-in.refused", json!({"reason": "token"})),
         (Event::CodeIssued { account: ACCOUNT, client: client.clone() }, "code.issued", json!({"account": account, "client": "shop"})),
         (
             Event::Granted { account: ACCOUNT, client: client.clone(), grant: GrantType::AuthorizationCode, family: FAMILY },

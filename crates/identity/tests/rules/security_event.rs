@@ -2,13 +2,13 @@
 
 use identity::client::ClientId;
 use identity::token::security_event::{Happening, OLDEST_SECONDS, Subject};
-use identity::token::{self, AccessClaims, Common, Expectation, HubSessionClaims, IdClaims, SecurityEvent, TokenFault, Unverified};
+use identity::token::{self, AccessClaims, Common, End, Expectation, HubSessionClaims, IdClaims, SecurityEvent, TokenFault, Unverified};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::*;
 
-const SATELLITE: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW };
+const SATELLITE: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: End::Issuers };
 
 fn event(happening: Happening, subject: Subject) -> SecurityEvent {
     SecurityEvent { sequence: 42, happening, subject, at: seconds(-3) }
@@ -101,7 +101,7 @@ fn a_change_is_told_in_the_words_of_caep_and_comes_back_as_it_was() {
 #[test]
 fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
     let own = HubSessionClaims::audience(ISSUER);
-    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW };
+    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: End::Own };
     let token = signed(&event(Happening::SessionRevoked, Subject::Account(ACCOUNT)));
     let unverified = Unverified::read(&token).unwrap();
     assert_eq!(unverified.verify::<AccessClaims>(KEY.public(), &everything).unwrap_err(), TokenFault::Kind);

@@ -8,7 +8,7 @@ use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
 use identity::opaque::LinkToken;
 use identity::session::{Ended, Ending, Extent, LiveSession, Session, end, may_begin_by_token};
-use identity::token::{self, AccessClaims, Common, Expectation, Unverified, Verified};
+use identity::token::{self, AccessClaims, Common, End, Expectation, Unverified, Verified};
 use uuid::Uuid;
 
 use crate::support::*;
@@ -23,7 +23,7 @@ fn token(issued_at: Moment, now: Moment) -> Verified<AccessClaims> {
     };
     let claims = AccessClaims { common, client: ClientId::parse("shop").unwrap(), family: FAMILY, id: Uuid::from_u128(9), scope: None };
     let text = token::sign(&claims, &KEY).unwrap();
-    let expected = Expectation { issuer: ISSUER, audiences: &[ISSUER], now };
+    let expected = Expectation { issuer: ISSUER, audiences: &[ISSUER], now, end: End::Own };
     Unverified::read(&text).unwrap().verify(KEY.public(), &expected).unwrap()
 }
 

@@ -15,7 +15,7 @@ use identity::opaque::{ClientSecret, Code, RefreshToken};
 use identity::parameters::Parameters;
 use identity::pkce::Verifier;
 use identity::session::{LiveSession, Session};
-use identity::token::{self, Expectation, HubSessionClaims, Unverified, Verified};
+use identity::token::{self, End, Expectation, HubSessionClaims, Unverified, Verified};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
 use uuid::Uuid;
@@ -77,7 +77,7 @@ pub(crate) fn session_begun(at: Moment) -> LiveSession {
 pub(crate) fn cookie(session: &Session) -> Verified<HubSessionClaims> {
     let token = token::sign(&HubSessionClaims::of(session, ISSUER), &KEY).expect("a token");
     let audience = HubSessionClaims::audience(ISSUER);
-    let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at };
+    let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at, end: End::Own };
     Unverified::read(&token).expect("a token").verify(KEY.public(), &expected).expect("a good one")
 }
 

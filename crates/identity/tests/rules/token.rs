@@ -4,13 +4,13 @@ use identity::client::ClientId;
 use identity::keys::PrivateKey;
 use identity::session::Session;
 use identity::token::jws::LONGEST_TOKEN;
-use identity::token::{self, AccessClaims, Common, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified, Verified};
+use identity::token::{self, AccessClaims, Common, End, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified, Verified};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::*;
 
-const HUB: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &[ISSUER], now: NOW };
+const HUB: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &[ISSUER], now: NOW, end: End::Own };
 
 fn common() -> Common {
     Common {
@@ -77,6 +77,10 @@ fn an_access_token_says_what_rfc_9068_wants_and_comes_back_as_it_was() {
         })
     );
     assert_eq!(verify(&token, &HUB).unwrap().claims(), &access());
+    let without_scope = AccessClaims { scope: None, ..access() };
+    let token = token::sign(&without_scope, &KEY).unwrap();
+    assert_eq!(parts(&token).1["scope"], "", "no scope was asked, and it is said");
+    assert_eq!(verify(&token, &HUB).unwrap().claims(), &without_scope);
     assert!(header_is_ignored(&["jwk", "jku", "x5u", "x5c"]));
 }
 
@@ -137,7 +141,7 @@ fn no_kind_of_token_passes_as_another() {
     let id = token::sign(&id, &KEY).unwrap();
     let access = token::sign(&access(), &KEY).unwrap();
     let own = HubSessionClaims::audience(ISSUER);
-    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW };
+    let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: End::Own };
     let read = |token: &str| {
         let token = Unverified::read(token).unwrap();
         [
@@ -208,7 +212,7 @@ fn times_are_seconds_of_a_sane_range() {
 #[test]
 fn thirty_seconds_of_skew_are_allowed_and_no_more() {
     let token = token::sign(&access(), &KEY).unwrap();
-    let at = |later: i64| verify(&token, &Expectation { now: seconds(later), ..HUB }).map(|_| ());
+    let at = |later: i64| verify(&token, &Expectation { now: seconds(later), end: End::Issuers, ..HUB }).map(|_| ());
     assert_eq!(at(-30), Ok(()));
     assert_eq!(at(-31), Err(TokenFault::NotYet));
     assert_eq!(at(3_629), Ok(()));
@@ -216,6 +220,10 @@ fn thirty_seconds_of_skew_are_allowed_and_no_more() {
     assert_eq!(payload(json!({"nbf": NOW.unix() + 31})).unwrap_err(), TokenFault::NotYet);
     assert!(payload(json!({"nbf": NOW.unix() + 30})).is_ok());
     assert_eq!(payload(json!({"iat": NOW.unix() + 31})).unwrap_err(), TokenFault::NotYet, "issued in the future");
+    let at_its_issuer = |later: i64| verify(&token, &Expectation { now: seconds(later), ..HUB }).map(|_| ());
+    assert_eq!(at_its_issuer(-30), Ok(()), "replicas of a hub are different machines");
+    assert_eq!(at_its_issuer(3_599), Ok(()));
+    assert_eq!(at_its_issuer(3_600), Err(TokenFault::Expired), "its own end it knows");
 }
 
 // attack 27 // contract I5.6

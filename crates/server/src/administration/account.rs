@@ -52,7 +52,7 @@ pub struct NewAccount {
 }
 
 /// What to change of an account; what is `None` stays.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccountChange {
     /// `code`; without one it follows the username it was made of.
     pub code: Option<String>,

@@ -22,8 +22,8 @@ pub struct NewClient {
     pub name: String,
     /// The one address that codes go to.
     pub redirect: String,
-    /// What it may do; none named means the code and refresh grants.
-    pub grants: BTreeSet<GrantType>,
+    /// What it may do; the code and refresh grants where it is not said.
+    pub grants: Option<BTreeSet<GrantType>>,
     /// How long its tokens live.
     pub lifetimes: Lifetimes,
     /// The app it belongs to.
@@ -31,7 +31,7 @@ pub struct NewClient {
 }
 
 /// What to change of a client; what is `None` stays.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientChange {
     /// What people call it.
     pub name: Option<String>,
@@ -59,7 +59,7 @@ impl Administration<'_> {
             name: readable("a client's name", &new.name)?,
             secret: SecretRecord::new(&secret),
             redirect: Redirect::register(&new.redirect).map_err(Fault::invalid)?,
-            grants: if new.grants.is_empty() { GrantType::DEFAULT.into_iter().collect() } else { new.grants },
+            grants: new.grants.unwrap_or_else(|| GrantType::DEFAULT.into_iter().collect()),
             lifetimes: new.lifetimes,
             is_active: true,
             app: new.app,

@@ -13,7 +13,7 @@ use crate::administration::{AccountChange, NewAccount};
 use crate::config::Config;
 
 use super::desk::{self, Desk};
-use super::{Administered, Failure};
+use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -26,10 +26,10 @@ pub(super) enum Action {
     #[command(after_help = "Example:\n  peristyle account list --limit 20")]
     List {
         /// How many
-        #[arg(long, default_value_t = 1000)]
+        #[arg(long, default_value_t = 1000, value_parser = usage::count)]
         limit: u32,
         /// How many to pass over
-        #[arg(long, default_value_t = 0)]
+        #[arg(long, default_value_t = 0, value_parser = usage::count)]
         offset: u32,
     },
     /// Change an account; deactivating it ends its sessions and grants
@@ -84,7 +84,7 @@ pub(super) struct Add {
     #[arg(long = "role")]
     roles: Vec<String>,
     /// The id of a tenant; repeat for several
-    #[arg(long = "tenant")]
+    #[arg(long = "tenant", value_parser = usage::id)]
     tenants: Vec<Uuid>,
     /// A JSON object for constraints and apps to read
     #[arg(long)]
@@ -116,7 +116,7 @@ pub(super) struct Update {
     #[arg(long, conflicts_with = "roles")]
     no_roles: bool,
     /// The id of a tenant, in place of those it has; repeat for several
-    #[arg(long = "tenant")]
+    #[arg(long = "tenant", value_parser = usage::id)]
     tenants: Vec<Uuid>,
     /// Take it out of all tenants
     #[arg(long, conflicts_with = "tenants")]
@@ -201,6 +201,11 @@ async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
         meta: update.meta.as_deref().map(desk::meta).transpose()?,
         ..AccountChange::default()
     };
+    if change == AccountChange::default() {
+        return Err(Failure(
+            "nothing to update: name --active, --email, --rename, --role, --no-roles, --tenant, --no-tenants or --meta".to_owned(),
+        ));
+    }
     let account = desk.administration().update_account(account.id, change).await?;
     Ok(desk.answer(&format!("account {} was updated", account.code), &shown(&account)))
 }

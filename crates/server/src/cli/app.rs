@@ -91,6 +91,9 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             desk.list("apps", &apps.iter().map(line).collect::<Vec<_>>(), apps.iter().map(shown).collect())
         }
         Action::Update(described) => {
+            if described.name.is_none() && described.url.is_none() && described.closed.is_none() {
+                return Err(Failure("nothing to update: name --name, --url or --closed".to_owned()));
+            }
             let code = described.code.clone();
             let app = administration.update_app(Which::Name(&code), described.change()).await?;
             desk.answer(&format!("app {code} was updated"), &shown(&app))

@@ -13,7 +13,7 @@ use crate::administration::{ClientChange, NewClient};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure, print};
+use super::{Administered, Failure, print, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -58,10 +58,10 @@ pub(super) struct Add {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS)]
+    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS, value_parser = usage::seconds)]
     access_token_seconds: i64,
     /// How long refresh tokens live
-    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS)]
+    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS, value_parser = usage::seconds)]
     refresh_token_seconds: i64,
 }
 
@@ -85,15 +85,20 @@ pub(super) struct Update {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long)]
+    #[arg(long, value_parser = usage::seconds)]
     access_token_seconds: Option<i64>,
     /// How long refresh tokens live
-    #[arg(long)]
+    #[arg(long, value_parser = usage::seconds)]
     refresh_token_seconds: Option<i64>,
 }
 
 fn grant(word: &str) -> Result<GrantType, String> {
     GrantType::from_word(word).ok_or_else(|| "authorization_code, refresh_token or password is expected".to_owned())
+}
+
+/// The grants that were named; none means that nothing is said of them.
+fn named(grants: Vec<GrantType>) -> Option<BTreeSet<GrantType>> {
+    (!grants.is_empty()).then(|| grants.into_iter().collect())
 }
 
 fn shown(client: &Client) -> Value {
@@ -120,7 +125,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 id: add.named.id,
                 name: add.name,
                 redirect: add.redirect,
-                grants: add.grants.into_iter().collect(),
+                grants: named(add.grants),
                 lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
             };
             let (client, secret) = desk.administration().create_client(new).await?;
@@ -137,16 +142,21 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             Ok(desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect()))
         }
         Action::Update(update) => {
-            let grants: BTreeSet<GrantType> = update.grants.into_iter().collect();
             let change = ClientChange {
                 app: app(&desk, update.app.as_deref()).await?,
                 name: update.name,
                 redirect: update.redirect,
-                grants: (!grants.is_empty()).then_some(grants),
+                grants: named(update.grants),
                 active: update.active,
                 access_seconds: update.access_token_seconds,
                 refresh_seconds: update.refresh_token_seconds,
             };
+            if change == ClientChange::default() {
+                return Err(Failure(
+                    "nothing to update: name --active, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
+                        .to_owned(),
+                ));
+            }
             let client = desk.administration().update_client(&update.named.id, change).await?;
             Ok(desk.answer(&format!("client {} was updated", client.id), &shown(&client)))
         }

@@ -7,15 +7,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::demo::{self, Log, Opened, Settings};
 
-use super::{Failure, Output, print};
+use super::{Failure, Output, print, usage};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The hub's port on 127.0.0.1; 0 takes one that is free
-    #[arg(long, default_value = "4000", value_name = "PORT")]
+    #[arg(long, default_value = "4000", value_name = "PORT", value_parser = usage::port)]
     hub_port: u16,
     /// The satellite's port on 127.0.0.1, where the app is; 0 takes one that is free
-    #[arg(long, default_value = "4001", value_name = "PORT")]
+    #[arg(long, default_value = "4001", value_name = "PORT", value_parser = usage::port)]
     app_port: u16,
     /// Show the logs of both on standard error
     #[arg(long)]

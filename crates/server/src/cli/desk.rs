@@ -88,8 +88,9 @@ pub(super) fn foreign_hash() -> Result<PasswordHash, Failure> {
 
 /// `--meta`: a JSON object.
 pub(super) fn meta(text: &str) -> Result<Map<String, Value>, Failure> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(meta)) => Ok(meta),
-        _ => Err(Failure("--meta: a JSON object is expected, such as '{\"region\": \"north\"}'".to_owned())),
+    // Of two members of one name, readers differ in which one counts.
+    match query::json::strict(text.as_bytes()).ok().and_then(|_| serde_json::from_str(text).ok()) {
+        Some(Value::Object(meta)) => Ok(meta),
+        _ => Err(Failure("--meta: a JSON object whose names are unique is expected, such as '{\"region\": \"north\"}'".to_owned())),
     }
 }

@@ -11,7 +11,7 @@ use store::events::{self, Noted};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Failure, Output, print};
+use super::{Failure, Output, print, usage};
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -34,7 +34,7 @@ enum Action {
     #[command(after_help = "Example:\n  peristyle event list --limit 20")]
     List {
         /// How many
-        #[arg(long, default_value_t = 100)]
+        #[arg(long, default_value_t = 100, value_parser = usage::count)]
         limit: u32,
     },
     /// Print events as they happen, until it is interrupted

@@ -135,10 +135,11 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
     let text = if promoting {
         moved(&next, path)
     } else {
+        let when =
+            if announced_seconds == 0 { "to let it sign".to_owned() } else { format!("when {} has passed", told(announced_seconds)) };
         format!(
-            "key {name} is announced; its private half is {}. Bring the file to every replica, and run this again when {} has passed",
-            next.display(),
-            told(announced_seconds)
+            "key {name} is announced; its private half is {}. Bring the file to every replica, and run this again {when}",
+            next.display()
         )
     };
     let keys: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();

@@ -45,6 +45,7 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
     if let Some(address) = config.metrics_listen {
         let listener =
             listen::bind(address).await.map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
+        let address = listener.local_addr()?;
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure};
+use super::{Administered, Failure, usage};
 
 /// The most sessions that are listed.
 const MOST: i64 = 1_000;
@@ -33,7 +33,7 @@ pub(super) enum Action {
 #[group(required = true, multiple = false)]
 pub(super) struct End {
     /// The session's id
-    #[arg(long)]
+    #[arg(long, value_parser = usage::id)]
     id: Option<Uuid>,
     /// The account's username or email
     #[arg(long)]

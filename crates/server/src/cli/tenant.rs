@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure};
+use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -24,7 +24,7 @@ pub(super) enum Action {
         #[arg(long)]
         code: Option<String>,
         /// Its id, where its data has one already
-        #[arg(long)]
+        #[arg(long, value_parser = usage::id)]
         id: Option<Uuid>,
     },
     /// List tenants
@@ -34,7 +34,7 @@ pub(super) enum Action {
     #[command(after_help = "Example:\n  peristyle tenant update --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11 --name 'The South'")]
     Update {
         /// Its id
-        #[arg(long)]
+        #[arg(long, value_parser = usage::id)]
         id: Uuid,
         /// What people call it
         #[arg(long)]
@@ -47,7 +47,7 @@ pub(super) enum Action {
     #[command(after_help = "Example:\n  peristyle tenant remove --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11")]
     Remove {
         /// Its id
-        #[arg(long)]
+        #[arg(long, value_parser = usage::id)]
         id: Uuid,
     },
 }
@@ -70,6 +70,9 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             desk.list("tenants", &tenants.iter().map(line).collect::<Vec<_>>(), tenants.iter().map(shown).collect())
         }
         Action::Update { id, name, code } => {
+            if name.is_none() && code.is_none() {
+                return Err(Failure("nothing to update: name --name or --code".to_owned()));
+            }
             let tenant = administration.update_tenant(id, code.as_deref(), name.as_deref()).await?;
             desk.answer(&format!("tenant {} was updated", tenant.code), &shown(&tenant))
         }

@@ -1,7 +1,5 @@
 //! Who is who at the demo's hub: tenants, roles, accounts and the client that the satellite is.
 
-use std::collections::BTreeSet;
-
 use identity::account::AccountKind;
 use identity::client::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
 use identity::password::{Password, PasswordHash};
@@ -83,7 +81,7 @@ pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
         id: CLIENT.to_owned(),
         name: "Demo shop".to_owned(),
         redirect: redirect.to_owned(),
-        grants: BTreeSet::new(),
+        grants: None,
         lifetimes,
         app: None,
     };

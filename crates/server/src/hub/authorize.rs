@@ -35,9 +35,11 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 /// The address to lead the browser to.
 async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
-    let found = store::clients::by_id(hub.records(), authorize::client_id(&parameters)?).await?;
-    let request = authorize::check(&parameters, found.as_ref())?;
+    let (found, checked) = asked(hub, sender).await?;
+    let request = match checked {
+        Ok(request) => request,
+        Err(error) => return Err(refused(hub, sender, found.as_ref(), error).await?),
+    };
     let Some(client) = &found else { return Err(Fault::Internal("a request was checked against no client")) };
     let session = session::live(hub, sender).await?.map(|(session, _)| session);
     match request.decide(session, hub.issuer(), chance::now()) {
@@ -49,13 +51,38 @@ async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
     }
 }
 
+/// The client that is named, if it is known, and its request, checked.
+async fn asked(hub: &Hub, sender: &Sender) -> Result<(Option<Client>, Result<authorize::Request, Error>), store::Error> {
+    let parameters = match form::pairs(sender.query.as_deref().unwrap_or_default()).and_then(Parameters::read) {
+        Ok(parameters) => parameters,
+        Err(error) => return Ok((None, Err(error))),
+    };
+    let found = match authorize::client_id(&parameters) {
+        Ok(id) => store::clients::by_id(hub.records(), id).await?,
+        Err(error) => return Ok((None, Err(error))),
+    };
+    let checked = authorize::check(&parameters, found.as_ref());
+    Ok((found, checked))
+}
+
+/// Notes a refusal: of what was sent, only the id of a client that is known.
+async fn refused(hub: &Hub, sender: &Sender, client: Option<&Client>, error: Error) -> Result<Fault, store::Error> {
+    let client = client.map(|client| client.id.clone());
+    let event = match error.code() {
+        ErrorCode::InvalidClient => Event::ClientRefused { client },
+        error => Event::GrantRefused { client, grant: None, error },
+    };
+    store::events::append(hub.records(), &event, sender.occasion()).await?;
+    Ok(error.into())
+}
+
 async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -> Result<String, Fault> {
     if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
-        let event = Event::GrantRefused { client: granted.client().clone(), grant: None, error: ErrorCode::AccessDenied };
+        let event = Event::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
         store::events::append(hub.records(), &event, sender.occasion()).await?;
         return Ok(granted.deny());
     }
     let (row, address) = granted.issue(&Code::from_random(chance::random()?), chance::now());
     let kept = store::codes::insert(hub.records(), &row, sender.occasion()).await?;
-    if kept { Ok(address) } else { Err(ENDED.into()) }
+    if kept { Ok(address) } else { Err(refused(hub, sender, Some(client), ENDED).await?) }
 }

@@ -140,7 +140,7 @@ impl Desk<'_> {
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
-        let event = Event::GrantRefused { client: client.client().id.clone(), grant, error: error.code() };
+        let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
         store::events::append(self.hub.records(), &event, self.sender.occasion()).await?;
         Ok(error.into())
     }

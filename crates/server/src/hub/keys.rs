@@ -171,7 +171,11 @@ fn of_ring(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -
     let signing = signing.ok_or("the database names no key that signs")?;
     let held = in_use.filter(|key| key.public().id() == signing.key.id()).cloned();
     let private = held.or_else(|| files.find(signing.key.id())).ok_or_else(|| {
-        format!("the key that signs is {}, and neither {} nor its .next holds it", signing.key.id(), files.path.display())
+        format!(
+            "the key that signs is {}, and neither {} nor its .next holds it; put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
+            signing.key.id(),
+            files.path.display()
+        )
     })?;
     let set = ring.published(chance::now()).map_err(|fault| format!("the key set {fault}"))?;
     let document = Tagged::new("application/json", set.to_json().to_string());

@@ -6,8 +6,9 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
+use identity::event::{Event, SignInRefusal};
 use identity::session::{Ending, LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
-use identity::token::{AccessClaims, HubSessionClaims};
+use identity::token::{AccessClaims, HubSessionClaims, Verified};
 use uuid::Uuid;
 
 use crate::chance;
@@ -18,6 +19,8 @@ use super::{Hub, told};
 
 /// The cookie's name is part of the contract, so it has no prefix; its value is signed and its row is asked each time.
 const COOKIE: &str = "hub_session";
+const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
+const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
 /// The session that a request's cookie is of, if it counts now, and whose it is.
 pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSession, Account)>, store::Error> {
@@ -64,18 +67,38 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     told(traded(hub, request).await)
 }
 
+/// Whose session a token may begin.
+async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Uuid, Error>, store::Error> {
+    let Some(account) = hub.account_of(token).await? else { return Ok(Err(REFUSED)) };
+    let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
+    Ok(may_begin_by_token(token, &client, chance::now()).map(|()| account.id))
+}
+
+async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
+    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
+}
+
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.
 async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub.issuer())?;
-    let missing = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
-    let refused = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
-    let text = body.get("access_token").ok_or(missing)?;
-    let token = hub.verify::<AccessClaims>(text, hub.issuer()).map_err(|_| refused)?;
-    let account = hub.account_of(&token).await?.ok_or(refused)?;
-    let client = store::clients::by_id(hub.records(), token.claims().client.as_str()).await?.ok_or(refused)?;
-    may_begin_by_token(&token, &client, chance::now())?;
-    let cookie = begin(hub, &sender, account.id).await?;
+    if let Err(fault) = sender.refuse_foreign(hub.issuer()) {
+        note(hub, &sender, None, SignInRefusal::CrossOrigin).await?;
+        return Err(fault);
+    }
+    let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
+    let judged = match &token {
+        Ok(token) => judged(hub, token).await?,
+        Err(error) => Err(*error),
+    };
+    let account = match judged {
+        Ok(account) => account,
+        Err(error) => {
+            let whose = token.ok().map(|token| token.claims().account());
+            note(hub, &sender, whose, SignInRefusal::Token).await?;
+            return Err(error.into());
+        }
+    };
+    let cookie = begin(hub, &sender, account).await?;
     let mut response = no_content();
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)

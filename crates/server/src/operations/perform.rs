@@ -210,7 +210,7 @@ impl Performer<'_> {
                     id: input.required("id").to_owned(),
                     name: input.required("name").to_owned(),
                     redirect: input.required("redirect").to_owned(),
-                    grants: grants().unwrap_or_default(),
+                    grants: grants(),
                     lifetimes: lifetimes.map_err(|fault| Fault::Invalid(fault.to_string()))?,
                     app: input.id("appId"),
                 };

@@ -1,24 +1,20 @@
 //! The answer's side: rows as JSON or one a line, whole or as they come.
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, Response};
 use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::body::is_media_type;
+use crate::accept;
 use crate::error::Problem;
 
 const LINES: &str = "application/x-ndjson";
 
 /// One row a line where that was asked for and there are rows to list.
 pub(super) fn format(headers: &HeaderMap, operation: Operation) -> Format {
-    if operation == Operation::List && is_media_type(headers, &ACCEPT, |kind| kind.eq_ignore_ascii_case(LINES)) {
-        Format::Lines
-    } else {
-        Format::Json
-    }
+    if operation == Operation::List && accept::prefers(headers, LINES, "application/json") { Format::Lines } else { Format::Json }
 }
 
 pub(super) fn of(answer: Answer, format: Format) -> Response<Body> {

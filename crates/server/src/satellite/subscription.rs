@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use identity::client::ClientId;
 use identity::form;
 use identity::token::security_event::{MOST_AUDIENCES, SecurityEvent, Subject};
-use identity::token::{Expectation, Unverified};
+use identity::token::{End, Expectation, Unverified};
 use tokio::time::Instant;
 
 use crate::chance;
@@ -141,7 +141,7 @@ impl Hearing {
         let keys = inner.keys.with(unverified.key_id()).await.map_err(|_| not(&"its key is not at hand"))?;
         let key = keys.find(unverified.key_id()).ok_or_else(|| not(&"its key is not at hand"))?;
         let own = [inner.settings.client.as_str()];
-        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: chance::now() };
+        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: chance::now(), end: End::Issuers };
         Ok(unverified.verify_security_event(key, &expected).map_err(|fault| not(&fault))?.into_claims())
     }
 

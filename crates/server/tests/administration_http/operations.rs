@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Desk, signed_in, text};
 use crate::stage::{CLIENT, PASSWORD, basic, cookie, error, posted};
-use crate::support::{PLACES, get, post};
+use crate::support::{PLACES, Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_lives_from_its_making_to_its_end_over_rest() {
@@ -152,6 +152,21 @@ async fn a_client_s_secret_is_shown_once_and_renewed_with_an_overlap() {
         assert_eq!(desk.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.good(), json!({"id": "web:1%"}));
         assert_eq!(desk.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.status(), 404);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_has_the_usual_grants_unless_they_are_named() {
+    // contract I25.3
+    let desk = Desk::start(Place::Sqlite).await;
+    for (id, grants, had) in [
+        ("unsaid", json!(null), json!(["authorization_code", "refresh_token"])),
+        ("none", json!([]), json!([])),
+        ("one", json!(["password"]), json!(["password"])),
+    ] {
+        let input = json!({"id": id, "name": "Web", "redirect": "https://web.test/back", "grants": grants});
+        assert_eq!(desk.made("o-auth/clients/create", input).await["grants"], had, "{id}");
+    }
+    assert_eq!(desk.rest("o-auth/clients/update/one", json!({"grants": []})).await.good()["grants"], json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

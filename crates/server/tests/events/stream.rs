@@ -6,7 +6,7 @@ use identity::client::{ClientId, GrantType};
 use identity::keys::KeySet;
 use identity::session::Ending;
 use identity::token::security_event::{Happening, Subject};
-use identity::token::{Expectation, Unverified};
+use identity::token::{End, Expectation, Unverified};
 use serde_json::json;
 use store::changes;
 use store::records::Bind;
@@ -64,7 +64,7 @@ async fn a_change_is_told_at_once_as_a_token_that_only_its_client_believes() {
         let keys = KeySet::read(&keys.body).unwrap();
         let token = Unverified::read(&told.data).unwrap();
         let key = keys.find(token.key_id()).expect("a published key");
-        let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now() };
+        let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: End::Issuers };
         let event = token.verify_security_event(key, &expected).unwrap().into_claims();
         assert_eq!((event.sequence, event.happening, event.subject), (told.id, Happening::ClaimsChange, Subject::Account(stage.account)));
         let other = Expectation { audiences: &["other", ISSUER], ..expected };

@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::stage::{CLIENT, ISSUER, Stage, now, part, signed};
-use crate::support::{Place, get};
+use crate::stage::{CLIENT, ISSUER, Stage, basic, now, part, posted, signed};
+use crate::support::{Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_token_is_refused() {
@@ -129,6 +129,35 @@ async fn a_token_with_a_good_signature_and_strange_claims_is_refused() {
         assert_eq!(ask(&other.to_string(), &text).await.problem(401)["code"], "INVALID_TOKEN", "{other}");
     }
     assert_eq!(claims["iss"], ISSUER);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_ended_this_second_is_over_at_its_hub() {
+    // contract I5.5, I24.1, attack 26
+    let stage = Stage::start(Place::Sqlite).await;
+    let tokens = stage.tokens().await;
+    let (head, mut claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
+    let unix = now().unix();
+    for (name, later) in [("iat", -60), ("nbf", -60), ("exp", 60)] {
+        claims[name] = json!(unix + later);
+    }
+    let good = signed(&head.to_string(), &claims.to_string());
+    claims["exp"] = json!(unix);
+    let over = signed(&head.to_string(), &claims.to_string());
+    let introspected = async |token: &str| {
+        let request = posted("/introspect", &[("token", token)]).header("authorization", &basic(CLIENT, &stage.secret));
+        stage.send(&request).await.good()["active"].clone()
+    };
+    assert_eq!((introspected(&good).await, introspected(&over).await), (json!(true), json!(false)));
+    let question = r#"{"query":"{ iamMeAccount { id } }"}"#;
+    for request in [get("/api/iam/me"), get("/userinfo"), post("/api/shop/opens/list", ""), post("/graphql", question)] {
+        let bearer = |token: &str| request.clone().header("authorization", &format!("Bearer {token}"));
+        assert_eq!(stage.send(&bearer(&good)).await.status(), 200);
+        let refused = stage.send(&bearer(&over)).await;
+        assert!(refused.status() == 401 && refused.text().contains("INVALID_TOKEN"), "{}", refused.text());
+    }
+    assert_eq!(stage.send(&posted("/session", &[("access_token", &over)])).await.status(), 401);
+    assert_eq!(stage.send(&posted("/session", &[("access_token", &good)])).await.status(), 204);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,11 @@
 //! The authorize endpoint: where it leads, and that a fault leads nowhere.
 
 use identity::client::GrantType;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::apps::{Access, App};
 use uuid::Uuid;
 
-use crate::stage::{ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, error, now, parameter, posted, verifier};
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, error, now, parameter, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,8 +79,54 @@ async fn a_fault_is_told_and_never_sent_on() {
         assert_eq!(page.header("x-frame-options"), Some("DENY"));
         assert!(page.text().contains("<h1>") && page.text().contains(code) && !page.text().contains("<script"), "{}", page.text());
     }
+    for accept in ["text/html;q=0", "application/json, text/html;q=0.5", "*/*"] {
+        let program = get(&authorize(&verifier(), &[("state", "")])).header("accept", accept);
+        assert_eq!(error(&stage.send(&program).await, 400), "invalid_request", "{accept}");
+    }
     let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
     assert_eq!(error(&stage.send(&get(&twice)).await, 400), "invalid_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_is_noted_without_what_was_sent() {
+    // contract I13.2
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let tokens = stage.tokens().await;
+        let last = async || {
+            let noted = store::events::newest(&stage.records, 1).await.unwrap().pop().unwrap();
+            assert!(noted.address.is_some());
+            (noted.name, Value::Object(noted.data))
+        };
+        let closed = stage.add_client("closed", &GrantType::ALL, None).await;
+        stage.records.run("UPDATE peristyle.client SET is_active = false WHERE id = 'closed'", &[]).await.unwrap();
+        assert!(!closed.is_empty());
+        let refused = |error: &str| ("grant.refused".to_owned(), json!({"client": CLIENT, "error": error}));
+        for (path, expected) in [
+            (authorize(&verifier(), &[("client_id", "a stranger's text")]), ("client.refused".to_owned(), json!({}))),
+            (authorize(&verifier(), &[("client_id", "closed")]), ("client.refused".to_owned(), json!({"client": "closed"}))),
+            (authorize(&verifier(), &[("client_id", "")]), ("grant.refused".to_owned(), json!({"error": "invalid_request"}))),
+            (format!("{}&state=s-2", authorize(&verifier(), &[])), ("grant.refused".to_owned(), json!({"error": "invalid_request"}))),
+            (authorize(&verifier(), &[("redirect_uri", "https://evil.test/")]), refused("invalid_request")),
+            (authorize(&verifier(), &[("code_challenge", "")]), refused("invalid_request")),
+            (authorize(&verifier(), &[("scope", "\"")]), refused("invalid_scope")),
+        ] {
+            let answer = stage.send(&get(&path)).await;
+            assert!((400..402).contains(&answer.status()), "{path}");
+            assert_eq!(last().await, expected, "{path}");
+        }
+        let session = |token: &str| posted("/session", &[("access_token", token)]);
+        let sign_in = |data: Value| ("sign-in.refused".to_owned(), data);
+        assert_eq!(stage.send(&session("a stranger's text")).await.status(), 401);
+        assert_eq!(last().await, sign_in(json!({"reason": "token"})));
+        let good = tokens["access_token"].as_str().unwrap();
+        assert_eq!(stage.send(&session(good).header("origin", "https://evil.test")).await.status(), 403);
+        assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})));
+        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&revoke).await.status(), 200);
+        assert_eq!(stage.send(&session(good)).await.status(), 401);
+        assert_eq!(last().await, sign_in(json!({"account": stage.account.to_string(), "reason": "token"})));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

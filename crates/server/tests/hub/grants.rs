@@ -202,6 +202,30 @@ async fn failures_delay_page_and_grant_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_names_of_one_account_are_counted_together() {
+    // contract I11.1, I20.6, attack 32
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.add_account("bo", &[]).await;
+        let wrong = |name: &'static str| [("grant_type", "password"), ("username", name), ("password", "not it, sorry")];
+        for name in ["ada", "ada@example.com", "ADA"] {
+            assert_eq!(error(&stage.token(&wrong(name)).await, 400), "invalid_grant");
+        }
+        for name in ["ada@example.com", "ada"] {
+            let page = stage.send(&posted("/sign-in", &[("username", name), ("password", "not it, sorry")])).await;
+            assert_eq!((page.status(), page.header("set-cookie")), (400, None));
+        }
+        stage.delay_for_long().await;
+        for name in ["ada", "ada@example.com"] {
+            assert_eq!(error(&stage.token(&wrong(name)).await, 429), "temporarily_unavailable");
+            assert_eq!(stage.send(&posted("/sign-in", &[("username", name), ("password", PASSWORD)])).await.status(), 429);
+        }
+        let bo = [("grant_type", "password"), ("username", "bo"), ("password", PASSWORD)];
+        stage.token(&bo).await.good();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_s_secret_is_not_guessed_for_long_and_the_right_one_always_counts() {
     // contract I20.20, attack 28
     for place in PLACES {

@@ -151,6 +151,10 @@ async fn credentials_of_a_client_are_read_in_one_way() {
     assert_eq!(error(&stage.send(&in_both.header("authorization", &good)).await, 400), "invalid_request");
     let another = posted("/token", &[&password[..], &[("client_id", odd)]].concat()).header("authorization", &good);
     assert_eq!(error(&stage.send(&another).await, 400), "invalid_request");
+    let passed_over = posted("/token?foo=1", &password).header("authorization", &good);
+    stage.send(&passed_over).await.good();
+    let scoped = posted("/token?scope=openid", &password).header("authorization", &good);
+    assert_eq!(error(&stage.send(&scoped).await, 400), "invalid_request");
     for endpoint in ["token", "revoke", "introspect", "api/o-auth/token"] {
         let address = format!("/{endpoint}?client_id={CLIENT}&client_secret={}", stage.secret);
         assert_eq!(error(&stage.send(&posted(&address, &[("token", "x")])).await, 400), "invalid_request", "{endpoint}");

@@ -47,7 +47,7 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_records_are_resources_and_their_secrets_have_no_name() {
-    // contract I24.2, I24.3
+    // contract I24.2, I24.3, I12.2
     for place in PLACES {
         let stage = Stage::start(place).await;
         let names = [
@@ -74,6 +74,12 @@ async fn the_records_are_resources_and_their_secrets_have_no_name() {
         let rows = stage.send(&ask("/api/iam/accounts/list", loaded)).await.good();
         assert_eq!(rows[0]["roles"][0]["permissions"].as_array().map(Vec::len), Some(names.len()), "{rows}");
         assert_eq!(rows[0]["dPermissions"]["all"].as_array().map(Vec::len), Some(names.len()));
+        let everything = r#"{"query":{"where":{"name":{"eq":"administrator"}},"relations":{"permissions":true}}}"#;
+        let held = stage.send(&ask("/api/iam/roles/list", everything)).await.good()[0]["permissions"].as_array().map(Vec::len);
+        let by_role = r#"{"query":{"where":{"roles":{"name":{"eq":"administrator"}}}}}"#;
+        let found = stage.send(&ask("/api/iam/permissions/paginate", by_role)).await.good()["total"].clone();
+        let known = stage.send(&ask("/api/iam/permissions/paginate", "")).await.good()["total"].clone();
+        assert_eq!((json!(held), &found), (known.clone(), &known), "the built-in role holds every permission");
         for field in ["secretHash", "secret", "previousSecretHash"] {
             let body = json!({"query": {"where": {field: {"eq": "x"}}}}).to_string();
             assert_eq!(stage.send(&ask("/api/o-auth/clients/list", &body)).await.status(), 400);

@@ -20,9 +20,69 @@ async fn at_rest(desk: &Desk) -> Vec<u8> {
 async fn migrate_makes_the_tables_once() {
     for place in PLACES {
         let desk = Desk::open(place).await;
-        assert_eq!(object(&desk.run("migrate --json"))["taken"], serde_json::json!(["0001-identity", "0002-account-changes"]));
+        let steps = serde_json::json!(["0001-identity", "0002-account-changes", "0003-administrator-permissions"]);
+        assert_eq!(object(&desk.run("migrate --json"))["taken"], steps);
         assert_eq!(object(&desk.run("migrate --json"))["taken"], serde_json::json!([]));
     }
+}
+
+// contract B3.1
+#[tokio::test]
+async fn what_is_typed_wrongly_is_told_in_one_line() {
+    let desk = Desk::open(Place::Sqlite).await;
+    for (line, told) in [
+        ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
+        ("account", "a command is missing, one of add, list, update, remove, password, invite, reset"),
+        ("account remove", "--username <USERNAME>; see `peristyle account remove --help`"),
+        ("account remove --user ana", "unexpected argument '--user'"),
+        ("account add --username ana --tenant zz", "'zz' for '--tenant <TENANTS>': an id is expected, such as"),
+        (
+            "account list --limit x",
+            "'x' for '--limit <LIMIT>': a whole number from 0 to 4294967295 is expected; see `peristyle account list --help`",
+        ),
+        ("account update --username ana --active maybe", "'maybe' for '--active <ACTIVE>' [possible values: true, false]"),
+        ("account update --username ana --role clerk --no-roles", "cannot be used with"),
+        ("client update --id shop --grant implicit", "authorization_code, refresh_token or password is expected"),
+        ("client update --id shop --access-token-seconds soon", "a whole number of seconds is expected"),
+        ("session end --id x", "an id is expected"),
+        ("event list --limit 1.5", "a whole number from 0 to"),
+        ("demo --hub-port 70000", "a port from 0 to 65535 is expected; see `peristyle demo --help`"),
+    ] {
+        let finished = desk.finished(line);
+        assert_eq!(finished.code(), Some(2), "{line}");
+        let message = finished.err();
+        assert!(message.starts_with("peristyle: ") && message.lines().count() == 1, "{line}: {message}");
+        assert!(message.contains(told), "{line}: {message}");
+    }
+    let help = desk.run("--help");
+    assert!(help.starts_with("A safe query layer and sign-in for your relational database"), "{help}");
+}
+
+// contract B3.1, I16.1
+#[tokio::test]
+async fn a_change_that_names_nothing_is_refused() {
+    let desk = Desk::open(Place::Sqlite).await;
+    desk.run("account add --username bo");
+    desk.run("client add --id shop --name Shop --redirect https://shop.example/callback");
+    desk.run("tenant add --code north --name North --id 11111111-1111-4111-8111-111111111111");
+    desk.run("app add --code till --name Till");
+    desk.run("role add --name clerk");
+    let before = desk.run("event list");
+    for line in [
+        "account update --username bo",
+        "client update --id shop",
+        "tenant update --id 11111111-1111-4111-8111-111111111111",
+        "app update --code till",
+        "role update --name clerk",
+    ] {
+        let message = desk.refused(line);
+        assert!(message.contains("nothing to update: name --"), "{line}: {message}");
+    }
+    for meta in [r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"b":1}}"#, "[]", "x"] {
+        let message = desk.refused(&format!("account update --username bo --meta {meta}"));
+        assert!(message.contains("--meta: a JSON object whose names are unique"), "{meta}: {message}");
+    }
+    assert_eq!(desk.run("event list"), before, "nothing was changed");
 }
 
 // contract B3.7, I16.1, I16.4

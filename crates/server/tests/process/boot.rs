@@ -182,3 +182,12 @@ fn an_address_in_use_is_one_clear_message() {
         assert!(message.starts_with(&format!("{variable}: {address} ")), "{message}");
     }
 }
+
+// contract B1.4
+#[test]
+fn a_port_that_was_left_open_is_logged_as_it_was_bound() {
+    let folder = Folder::shop();
+    let mut serving = folder.serve(&[("METRICS_LISTEN", "127.0.0.1:0")]);
+    let line = serving.line(|line| line.contains("serving metrics"));
+    assert!(line.contains("127.0.0.1:") && !line.contains("127.0.0.1:0"), "{line}");
+}

@@ -55,3 +55,22 @@ fn a_key_that_others_can_read_is_refused_where_that_was_asked() {
     let message = folder.run(&["serve"], &variables).refused();
     assert!(message.contains("OAUTH_KEY_MODE") && message.contains("open.key"), "{message}");
 }
+
+// contract B2.3, B3.6
+#[test]
+fn an_earlier_key_is_refused_with_what_to_do() {
+    let folder = Folder::shop();
+    folder.run(&["keys", "generate"], &[]).good();
+    let first = folder.read(".keys/oauth-private.key");
+    let announced = folder.run(&["keys", "rotate", "--now"], &[]).good();
+    assert!(announced.contains("is announced") && announced.trim_end().ends_with("run this again to let it sign"), "{announced}");
+    assert!(folder.run(&["keys", "rotate", "--now"], &[]).good().contains("signs now"));
+    folder.write(".keys/oauth-private.key", &first);
+    let message = refused(&folder, "local-provider", None);
+    assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the key that signs is "), "{message}");
+    assert!(message.contains("put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
+    // What the message says helps.
+    folder.run(&["keys", "generate", "--out", "new"], &[]).good();
+    let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "new/oauth-private.key")];
+    folder.serve(&variables).stop();
+}

@@ -112,6 +112,10 @@ impl Finished {
         String::from_utf8(self.0.stderr.clone()).expect("UTF-8")
     }
 
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.0.status.code()
+    }
+
     pub(crate) fn good(&self) -> String {
         assert!(self.0.status.success(), "{:?}: {}", self.0.status, self.err());
         self.out()

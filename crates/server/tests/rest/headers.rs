@@ -88,6 +88,15 @@ async fn a_list_may_come_as_one_row_a_line() {
             server.send(&post("/api/shop/items/paginate", r#"{"query":{"limit":1}}"#).header("accept", "application/x-ndjson")).await;
         assert_eq!((page.good()["total"].as_i64(), page.header("content-type")), (Some(2500), Some("application/json")), "{place:?}");
         server.send(&post(ITEMS, "{").header("accept", "application/x-ndjson")).await.problem(400);
+        for (accept, kind) in [
+            ("application/x-ndjson;q=0", "application/json"),
+            ("application/x-ndjson;q=0.5, application/json", "application/json"),
+            ("*/*", "application/json"),
+            ("application/json;q=0.5, application/x-ndjson", "application/x-ndjson"),
+        ] {
+            let answer = server.send(&post(ITEMS, "").header("accept", accept)).await;
+            assert_eq!(answer.header("content-type"), Some(kind), "{accept}");
+        }
         let other = server.send(&post(LIST, "").header("accept", "text/html")).await;
         assert_eq!((other.status(), other.header("content-type")), (200, Some("application/json")));
     }

@@ -15,7 +15,7 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         version: 1,
         name: "0001-identity",
@@ -27,6 +27,12 @@ const STEPS: [Step; 2] = [
         name: "0002-account-changes",
         postgres: include_str!("migrations/postgres/0002-account-changes.sql"),
         sqlite: include_str!("migrations/sqlite/0002-account-changes.sql"),
+    },
+    Step {
+        version: 3,
+        name: "0003-administrator-permissions",
+        postgres: include_str!("migrations/postgres/0003-administrator-permissions.sql"),
+        sqlite: include_str!("migrations/sqlite/0003-administrator-permissions.sql"),
     },
 ];
 

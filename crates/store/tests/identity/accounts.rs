@@ -131,6 +131,27 @@ pub(crate) async fn rights_follow_roles_permissions_and_memberships(url: &str) {
     assert!(everything.all().any(|name| name == "shop.label.get"));
 }
 
+pub(crate) async fn the_built_in_role_lists_every_permission(url: &str) {
+    // contract I12.2
+    let records = records(url).await;
+    rights::declare(&records, [Permission::parse("shop.label.get").unwrap()], NOW).await.expect("declared");
+    let mut transaction = records.begin().await.expect("a transaction");
+    rights::lock(&mut transaction).await.expect("held");
+    let named = [Permission::parse("shop.order.get").unwrap()].into_iter().collect();
+    let clerk = RoleRecord { id: Uuid::from_u128(70), name: "clerk".to_owned(), description: None, permissions: named };
+    roles::insert(&mut transaction, &clerk, NOW).await.expect("inserted");
+    transaction.commit().await.expect("committed");
+    let every = rights::catalogue(&records).await.expect("a read").permissions().clone();
+    assert!(every.contains(&Permission::parse("shop.order.get").unwrap()));
+    let listed = async || roles::by_ids(&records, &[ADMINISTRATOR]).await.expect("a read").remove(0).permissions;
+    assert_eq!(listed().await, every);
+    // A hub of before knew no such rows; the step that is new to it makes them.
+    records.run("DELETE FROM peristyle.role_permission WHERE role_id = $1", &[Bind::Id(ADMINISTRATOR)]).await.expect("removed");
+    records.run("DELETE FROM peristyle.migration WHERE version = 3", &[]).await.expect("removed");
+    records.migrate().await.expect("steps");
+    assert_eq!(listed().await, every);
+}
+
 pub(crate) async fn what_was_changed_past_the_program_is_mended_at_the_next_grant(url: &str) {
     // contract I15.2
     let world = World::at(url).await;

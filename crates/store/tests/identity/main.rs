@@ -34,6 +34,7 @@ on_both!(
     accounts::an_account_comes_back_as_it_was_kept,
     accounts::names_are_found_and_unique_whatever_their_case,
     accounts::rights_follow_roles_permissions_and_memberships,
+    accounts::the_built_in_role_lists_every_permission,
     accounts::what_was_changed_past_the_program_is_mended_at_the_next_grant,
     accounts::a_role_that_changes_while_it_is_given_leaves_nobody_behind,
     accounts::a_client_comes_back_with_both_its_secrets,

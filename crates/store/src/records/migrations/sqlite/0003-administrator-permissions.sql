@@ -1,0 +1,4 @@
+-- What the built-in role holds, as rows like any other role's: every permission that is known.
+INSERT INTO peristyle_role_permission (role_id, permission)
+SELECT '00000000-0000-4000-8000-000000000001', name FROM peristyle_permission WHERE true
+ON CONFLICT (role_id, permission) DO NOTHING;
