@@ -1,7 +1,9 @@
 //! Hashes passwords off the asynchronous threads: as many at a time as there are cores, so that memory and time stay bounded, with a
 //! queue that is bounded too. Its threads give way to all others, so that a storm of sign-ins slows down sign-ins alone.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use identity::password::{self, Password, PasswordHash, Rehash, Verdict, Workspace};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -15,14 +17,74 @@ const WAITING_PER_CORE: usize = 64;
 /// The bounded pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Hasher {
-    running: Arc<Semaphore>,
     admitted: Arc<Semaphore>,
-    places: usize,
-    spare: Spare,
+    bench: Bench,
 }
 
-/// Memory that the last ones worked in. It is kept as long as there is more to do, and given back by the last one.
-type Spare = Arc<Mutex<Vec<Workspace>>>;
+/// Where hashing waits and is done. A thread goes on from one to the next without a pause and in the same memory, and ends, giving the
+/// memory back, when nothing waits.
+#[derive(Clone)]
+struct Bench {
+    queue: Arc<Mutex<Queue>>,
+    cores: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Job>,
+    threads: usize,
+}
+
+type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Bench").field("cores", &self.cores).finish_non_exhaustive()
+    }
+}
+
+impl Bench {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a job at the end, and starts a thread for it if a core is free.
+    fn put(&self, job: Job) -> std::io::Result<()> {
+        let mut queue = self.queue();
+        if queue.threads < self.cores {
+            let bench = self.clone();
+            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || bench.work()) {
+                Ok(_) => queue.threads += 1,
+                // Who is at work already will come to it.
+                Err(_) if queue.threads > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        queue.waiting.push_back(job);
+        Ok(())
+    }
+
+    fn work(&self) {
+        give_way();
+        let mut workspace = Workspace::default();
+        while let Some(job) = self.next() {
+            if catch_unwind(AssertUnwindSafe(|| job(&mut workspace))).is_err() {
+                // Whoever waited for it hears of it; the others go on.
+                workspace = Workspace::default();
+            }
+        }
+    }
+
+    /// The next job. Without one the thread counts as gone in the same moment, so that a job that comes now starts another.
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.queue();
+        let job = queue.waiting.pop_front();
+        if job.is_none() {
+            queue.threads -= 1;
+        }
+        job
+    }
+}
 
 /// What came of comparing a password.
 #[derive(Debug)]
@@ -35,14 +97,14 @@ pub(crate) struct Compared {
 impl Hasher {
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let places = cores * (WAITING_PER_CORE + 1);
-        Hasher { running: Arc::new(Semaphore::new(cores)), admitted: Arc::new(Semaphore::new(places)), places, spare: Spare::default() }
+        let admitted = Arc::new(Semaphore::new(cores * (WAITING_PER_CORE + 1)));
+        Hasher { admitted, bench: Bench { queue: Arc::default(), cores } }
     }
 
     /// A place in the queue, or word that it is full. Taken before an attempt is counted: who is sent away has not failed.
     pub(crate) fn admit(&self) -> Result<Ticket, Fault> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| Fault::Busy)?;
-        Ok(Ticket { admitted, running: self.running.clone(), places: self.places, spare: self.spare.clone() })
+        Ok(Ticket { admitted, bench: self.bench.clone() })
     }
 }
 
@@ -50,9 +112,7 @@ impl Hasher {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     admitted: OwnedSemaphorePermit,
-    running: Arc<Semaphore>,
-    places: usize,
-    spare: Spare,
+    bench: Bench,
 }
 
 impl Ticket {
@@ -78,28 +138,15 @@ impl Ticket {
     }
 
     async fn work<T: Send + 'static>(self, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, Fault> {
-        let (admitted, spare) = (self.admitted, self.spare);
-        let running = self.running.acquire_owned().await.map_err(|_| Fault::Busy)?;
+        let Ticket { admitted, bench } = self;
         let (told, done) = oneshot::channel();
-        let places = self.places;
-        // A thread costs a thousandth of what it does here, and takes its priority with it when it ends.
-        let thread = std::thread::Builder::new().name("hasher".to_owned()).spawn(move || {
-            give_way();
-            let mut workspace = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-            let outcome = work(&mut workspace);
-            let mut spare = spare.lock().unwrap_or_else(PoisonError::into_inner);
-            // The permits go with the work, which a caller who leaves does not stop.
-            let everywhere = admitted.semaphore().clone();
-            drop((admitted, running));
-            if everywhere.available_permits() == places {
-                spare.clear();
-            } else {
-                spare.push(workspace);
-            }
-            drop(spare);
+        let job = move |workspace: &mut Workspace| {
+            let outcome = work(workspace);
+            // The place goes with the work, which a caller who leaves does not stop.
+            drop(admitted);
             _ = told.send(outcome);
-        });
-        thread.map_err(|_| Fault::Busy)?;
+        };
+        bench.put(Box::new(job)).map_err(|_| Fault::Busy)?;
         done.await.map_err(|_| Fault::Internal("hashing a password broke off"))
     }
 }
@@ -108,4 +155,32 @@ impl Ticket {
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 10);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_breaks_off_stops_nobody_else() {
+        // contract I15.4
+        let hasher = Hasher { admitted: Arc::new(Semaphore::new(3)), bench: Bench { queue: Arc::default(), cores: 1 } };
+        let tickets: Vec<Ticket> = (0..3).map(|_| hasher.admit().unwrap()).collect();
+        assert!(hasher.admit().is_err(), "the queue is bounded");
+        let mut answers = Vec::new();
+        for (number, ticket) in tickets.into_iter().enumerate() {
+            answers.push(tokio::spawn(ticket.work(move |_| if number == 1 { panic!("on purpose") } else { number })));
+        }
+        let mut told = Vec::new();
+        for answer in answers {
+            told.push(answer.await.unwrap().ok());
+        }
+        assert_eq!(told, [Some(0), None, Some(2)]);
+        // The last one counts as gone before anything can be put behind it.
+        while hasher.bench.queue().threads > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(hasher.admit().unwrap().work(|_| 7).await.ok(), Some(7));
+    }
 }
