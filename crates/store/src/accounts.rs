@@ -1,6 +1,7 @@
 //! Accounts and their passwords. What an account may do is derived from its roles by [`crate::rights`].
 
 use identity::account::{Account, AccountKind, Rights, login_name};
+use identity::client::{Client, ClientId};
 use identity::moment::Moment;
 use identity::password::PasswordHash;
 use identity::token::security_event::{Happening, Subject};
@@ -8,6 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::clients::{self, client_columns};
 use crate::records::{Bind, Row, Run, Transaction, unexpected};
 
 /// The columns of an account `a`, in the order [`read`] expects them.
@@ -60,27 +62,60 @@ pub struct Known {
     pub last_here: Option<Moment>,
 }
 
-/// The account that signs in by this username or email, for somebody at an address. Removed accounts have no names.
+/// The columns of somebody known, `a` and its credential `k`, for whoever is at the address `$2`.
+macro_rules! known_columns {
+    () => {
+        concat!(
+            account_columns!(),
+            ", k.hash, (SELECT f.last_used_at FROM peristyle.familiar f WHERE f.account_id = a.id AND f.address = $2)"
+        )
+    };
+}
+
+/// Whose name `$1` is. Removed accounts have no names.
+macro_rules! named {
+    () => {
+        "(a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
+    };
+}
+
+fn read_known(row: &Row) -> Result<Known, Error> {
+    Ok(Known { account: read(row, 0)?, hash: credential(row, WIDTH)?, last_here: row.maybe_moment(WIDTH + 1)? })
+}
+
+/// The account that signs in by this username or email, for somebody at an address.
 pub async fn known(on: impl Run, name: &str, address: &str) -> Result<Option<Known>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
-        account_columns!(),
-        ", c.hash, (SELECT k.last_used_at FROM peristyle.familiar k WHERE k.account_id = a.id AND k.address = $2) \
-         FROM peristyle.account a LEFT JOIN peristyle.credential c ON c.account_id = a.id \
-         WHERE (a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
+        known_columns!(),
+        " FROM peristyle.account a LEFT JOIN peristyle.credential k ON k.account_id = a.id WHERE ",
+        named!()
     );
-    let row = on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address)]).await?;
-    let read = |row: Row| Ok(Known { account: read(&row, 0)?, hash: credential(&row, WIDTH)?, last_here: row.maybe_moment(WIDTH + 1)? });
-    row.map(read).transpose()
+    on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address)]).await?.as_ref().map(read_known).transpose()
+}
+
+/// The same, together with the client that somebody signs in at; nothing without that.
+pub async fn known_at(on: impl Run, client: &str, name: &str, address: &str) -> Result<Option<(Client, Option<Known>)>, Error> {
+    const SQL: &str = concat!(
+        "SELECT ",
+        known_columns!(),
+        ", ",
+        client_columns!(),
+        " FROM peristyle.client c LEFT JOIN (peristyle.account a LEFT JOIN peristyle.credential k ON k.account_id = a.id) ON ",
+        named!(),
+        " WHERE c.id = $3"
+    );
+    if ClientId::parse(client).is_err() {
+        return Ok(None);
+    }
+    let Some(row) = on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address), Bind::Text(client)]).await? else { return Ok(None) };
+    let known = if row.is_null(0) { None } else { Some(read_known(&row)?) };
+    Ok(Some((clients::read(&row, WIDTH + 2)?, known)))
 }
 
 /// The account that signs in by this username or email.
 pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
-    const SQL: &str = concat!(
-        "SELECT ",
-        account_columns!(),
-        " FROM peristyle.account a WHERE (a.username_key = $1 OR a.email_key = $1) AND a.deleted_at IS NULL"
-    );
+    const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE ", named!());
     on.row(SQL, &[Bind::Text(&login_name(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 

@@ -6,6 +6,7 @@ use identity::event::{Change, Event, Record, SignInRefusal};
 use identity::password::{Password, PasswordHash, Verdict};
 use identity::session::Ending;
 use identity::throttle;
+use store::accounts::Known;
 use store::failures::Watch;
 use store::records::Transaction;
 use tracing::Instrument;
@@ -33,16 +34,26 @@ impl Judged {
 
 /// Judges an attempt, and counts it.
 pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+    let known = store::accounts::known(hub.records(), name, &sender.address).await?;
+    judge_known(hub, (name, known), password, sender).await
+}
+
+/// The same where it was looked up already whose name it is.
+pub(super) async fn judge_known(
+    hub: &Hub,
+    (name, known): (&str, Option<Known>),
+    password: Password,
+    sender: &Sender,
+) -> Result<Judged, Fault> {
     let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
     // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
-    let judged = async move { count(&hub, &name, password, &sender).await };
+    let judged = async move { count(&hub, (&name, known), password, &sender).await };
     tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
 }
 
-async fn count(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
     let ticket = hub.hasher().admit()?;
-    let known = store::accounts::known(records, name, &sender.address).await?;
     let watch = Watch::sign_in(name, &sender.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);

@@ -122,10 +122,12 @@ impl Desk<'_> {
 
     /// A name and a password become tokens; whatever else was asked for is refused on the way.
     async fn sign_in(&self) -> Result<Issue, Fault> {
-        let found = store::clients::by_id(self.hub.records(), self.credentials.id()).await?;
+        let name = self.body.get("username").unwrap_or_default();
+        let found = store::accounts::known_at(self.hub.records(), self.credentials.id(), name, &self.sender.address).await?;
+        let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
         let (client, request) = self.prove(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
-        let judged = credentials::judge(self.hub, &username, password, self.sender).await?;
+        let judged = credentials::judge_known(self.hub, (&username, known), password, self.sender).await?;
         let signed_in = (judged.account.as_ref(), judged.verdict);
         let grant = Some(GrantType::Password);
         match password::decide(client, signed_in, scope.as_ref(), fresh()?, chance::now()) {

@@ -164,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_breaks_off_stops_nobody_else() {
-        // contract I15.4
+        // attack 33
         let hasher = Hasher { admitted: Arc::new(Semaphore::new(3)), bench: Bench { queue: Arc::default(), cores: 1 } };
         let tickets: Vec<Ticket> = (0..3).map(|_| hasher.admit().unwrap()).collect();
         assert!(hasher.admit().is_err(), "the queue is bounded");
