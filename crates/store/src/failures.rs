@@ -91,18 +91,19 @@ pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Res
 /// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on. The other counters are as
 /// they were before, but for failures of others since; the pair's begins anew.
 pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Moment) -> Result<(), Error> {
-    // Written like what holds the counters, so that it takes them in the same order. One that knows of no failure is purged in time.
-    const FORGIVEN: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
-                            ON CONFLICT (key) DO UPDATE SET count = CASE WHEN f.key = $1 OR f.count = 0 THEN 0 ELSE f.count - 1 END, \
-                            last_at = CASE WHEN f.last_at <> $5 THEN f.last_at WHEN f.key = $2 THEN $6 WHEN f.key = $3 THEN $7 ELSE $4 END";
+    // One after the other in the order in which they are held, so that no two wait for each other. One that knows of no failure any more
+    // is purged in time.
+    const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key = $1";
+    const FORGIVEN: &str = "UPDATE peristyle.failure SET count = CASE WHEN count = 0 THEN 0 ELSE count - 1 END, \
+                            last_at = CASE WHEN last_at = $2 THEN $3 ELSE last_at END WHERE key = $1";
     const FAMILIAR: &str = "INSERT INTO peristyle.familiar (account_id, address, last_used_at) VALUES ($1, $2, $3) \
                             ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
     let [pair, account, address] = bound(watch);
-    let forgotten = long_ago(now);
+    let at = Bind::moment(attempt.at);
     let [of_account, of_address] =
-        [attempt.before.account, attempt.before.address].map(|before| before.last.map_or(forgotten, Bind::moment));
-    let forgiven = [pair, account, address, forgotten, Bind::moment(attempt.at), of_account, of_address];
-    let mut statements: Vec<Bound<'_>> = vec![(FORGIVEN, &forgiven)];
+        [attempt.before.account, attempt.before.address].map(|before| before.last.map_or(long_ago(now), Bind::moment));
+    let (pair, account, address) = ([pair], [account, at, of_account], [address, at, of_address]);
+    let mut statements: Vec<Bound<'_>> = vec![(CLEARED, &pair), (FORGIVEN, &account), (FORGIVEN, &address)];
     let stale = watch.visitor.as_ref().filter(|visitor| visitor.last_here.is_none_or(|last| now.since(last) >= FAMILIAR_TO_SECONDS));
     let familiar = stale.map(|visitor| [Bind::Id(visitor.account), Bind::Text(&visitor.address), Bind::moment(now)]);
     statements.extend(familiar.iter().map(|binds| (FAMILIAR, &binds[..])));
