@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use store::records::{Bind, Records, Run};
 use support::{Postgres, Sqlite, open};
 use uuid::Uuid;
@@ -94,6 +96,34 @@ async fn what_is_not_committed_does_not_count(url: &str) {
     assert_eq!(count(&records).await, 2);
 }
 
+async fn what_is_sent_together_counts_together(url: &str) {
+    let (records, others) = (records(url), records(url));
+    records.migrate().await.expect("steps");
+    records.run_fleeting(&[(ADDED, &tenant(1)), (ADDED, &tenant(2))]).await.expect("both");
+    assert_eq!(count(&others).await, 2);
+    records.run_fleeting(&[(ADDED, &tenant(3)), (ADDED, &tenant(1))]).await.expect_err("the id is taken");
+    assert_eq!(count(&others).await, 2, "a failed statement takes the others with it");
+
+    let (transaction, rows) = records.begin_fleeting("SELECT code FROM peristyle.tenant ORDER BY code", &[]).await.expect("a transaction");
+    assert_eq!(rows.iter().map(|row| row.text(0).unwrap()).collect::<Vec<_>>(), ["one", "two"]);
+    transaction.commit_with(ADDED, &tenant(1)).await.expect_err("the id is taken");
+    let (transaction, _) = records.begin_fleeting(ADDED, &tenant(3)).await.expect("a transaction");
+    transaction.commit_with("DELETE FROM peristyle.tenant WHERE code = $1", &[Bind::Text("one")]).await.expect("committed");
+    assert_eq!(count(&others).await, 2);
+}
+
+async fn who_leaves_while_a_transaction_begins_leaves_none_behind(url: &str) {
+    let (records, others) = (records(url), records(url));
+    records.migrate().await.expect("steps");
+    for _ in 0..5 {
+        // Looked at once, and dropped where it stands then.
+        drop(tokio::time::timeout(Duration::ZERO, records.begin()).await);
+        drop(tokio::time::timeout(Duration::ZERO, records.begin_fleeting(ADDED, &tenant(2))).await);
+    }
+    records.run(ADDED, &tenant(1)).await.expect("inserted");
+    assert_eq!(count(&others).await, 1, "it counts by itself");
+}
+
 async fn one_of_many_wins(url: &str) {
     let records = records(url);
     records.migrate().await.expect("steps");
@@ -133,7 +163,14 @@ macro_rules! on_both {
     };
 }
 
-on_both!(steps_are_taken_once, values_come_back, what_is_not_committed_does_not_count, one_of_many_wins);
+on_both!(
+    steps_are_taken_once,
+    values_come_back,
+    what_is_not_committed_does_not_count,
+    what_is_sent_together_counts_together,
+    who_leaves_while_a_transaction_begins_leaves_none_behind,
+    one_of_many_wins
+);
 
 #[tokio::test]
 async fn a_database_in_memory_is_one_for_all_its_connections() {
