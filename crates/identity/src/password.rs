@@ -182,7 +182,7 @@ pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, passwor
 }
 
 /// The memory that Argon2id works in, 19 MiB once it was used: whoever hashes much keeps it, since getting as much from the system takes
-/// a fifth of the time that hashing does.
+/// about a tenth of the time that hashing does.
 #[derive(Default)]
 pub struct Workspace(Vec<argon2::Block>);
 

@@ -1,12 +1,11 @@
 //! How fast passwords may be guessed. Only failures count; they delay for longer and longer and never lock for good. A name that no
 //! account has is counted like an account.
 //!
-//! Three counters stand behind each attempt: of this account from this address, of this address, and of this account from anywhere. The last
-//! has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can shut
-//! another out from afar.
+//! Three counters stand behind each attempt: of this account from this address, of this address, and of this account from anywhere. The
+//! last has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can
+//! shut another out from afar.
 //!
-//! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel
-//! guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
+//! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
 
 use uuid::Uuid;
 

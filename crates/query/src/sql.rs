@@ -174,6 +174,9 @@ pub struct Output {
 /// What a sum of doubles is multiplied by when it is read: two to the 64th, more than any number of rows.
 pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
 
+/// A term of a sum that is smaller would become too small by [`SCALE`], and counts as zero; the text for PostgreSQL has it too.
+pub const SMALLEST_TERM: f64 = 1e-288;
+
 /// What a column of a result means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decode {

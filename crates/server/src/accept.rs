@@ -1,7 +1,7 @@
-//! What a client would rather have, by its `Accept` (RFC 9110, 12.5.1): media ranges and their weights.
+//! What a client would rather have, by its `Accept` (RFC 9110, 12.5.1), and what it takes, by its `Accept-Encoding`.
 
-use axum::http::HeaderMap;
-use axum::http::header::ACCEPT;
+use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
+use axum::http::{HeaderMap, HeaderValue};
 
 /// A weight of 1, in thousandths.
 const WHOLE: u16 = 1_000;
@@ -43,8 +43,30 @@ fn fitting(item: &str, kind: &str) -> Option<(Fit, u16)> {
         _ if range.eq_ignore_ascii_case(kind) => Fit::Named,
         _ => return None,
     };
-    let weight = parts.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
-    Some((fit, weight.map_or(Some(WHOLE), |(_, weight)| thousandths(weight.trim()))?))
+    Some((fit, weight(parts)?))
+}
+
+/// The weight among the parameters of an item; all of it where none is said, nothing where it is none.
+fn weight<'h>(parameters: impl Iterator<Item = &'h str>) -> Option<u16> {
+    let said = parameters.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    said.map_or(Some(WHOLE), |(_, weight)| thousandths(weight.trim()))
+}
+
+/// Lets an answer go out as it is, whatever a client's `Accept-Encoding` says of that: refusing it would hide the answer behind another
+/// status.
+pub(crate) fn allow_plain(headers: &mut HeaderMap) {
+    let Some(accepted) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
+    let forbids = |item: &&str| {
+        let mut parts = item.split(';').map(str::trim);
+        parts.next().is_some_and(|coding| coding == "*" || coding.eq_ignore_ascii_case("identity")) && weight(parts) == Some(0)
+    };
+    let rest: Vec<&str> = accepted.split(',').filter(|item| !forbids(item)).collect();
+    if rest.len() < accepted.split(',').count() {
+        match HeaderValue::from_str(&rest.join(",")) {
+            Ok(rest) => headers.insert(ACCEPT_ENCODING, rest),
+            Err(_) => headers.remove(ACCEPT_ENCODING),
+        };
+    }
 }
 
 /// `0`, `1`, or with up to three decimals between them.
@@ -67,7 +89,7 @@ mod tests {
     fn page(accept: &[&'static str]) -> bool {
         let mut headers = HeaderMap::new();
         for value in accept {
-            headers.append(ACCEPT, axum::http::HeaderValue::from_static(value));
+            headers.append(ACCEPT, HeaderValue::from_static(value));
         }
         prefers(&headers, "text/html", "application/json")
     }

@@ -72,6 +72,7 @@ mod tests {
             assert_eq!(proxies.client(address(peer), &headers), address(expected), "{peer} for {forwarded}");
         }
     }
+
     #[test]
     fn the_scheme_is_the_nearest_word_of_a_trusted_proxy() {
         // contract B1.5

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::get;
 use axum::{BoxError, Router};
@@ -22,7 +22,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{auth, body, graphql, hub, openapi, pages, rest, satellite};
+use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -92,8 +92,8 @@ where
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
-    sendable(request.headers_mut());
-    let is_page = PAGES.iter().any(|page| request.uri().path().ends_with(page));
+    accept::allow_plain(request.headers_mut());
+    let is_page = PAGES.contains(&request.uri().path());
     let mut response = served.oneshot(request).instrument(span.clone()).await?.map(Body::new);
     if is_page {
         unread(response.headers_mut());
@@ -105,26 +105,9 @@ where
     Ok(response)
 }
 
-/// Lets us answer without compression whatever a client says of that: a refusal of it would hide the answer behind another status.
-fn sendable(headers: &mut HeaderMap) {
-    let Some(accepted) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
-    let forbids = |coding: &&str| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().trim_start_matches("q=");
-        matches!(name.trim(), "identity" | "*") && weight.parse() == Ok(0.0)
-    };
-    if accepted.split(',').any(|coding| forbids(&coding)) {
-        let rest: Vec<&str> = accepted.split(',').filter(|coding| !forbids(coding)).collect();
-        match HeaderValue::from_str(&rest.join(",")) {
-            Ok(rest) => headers.insert(ACCEPT_ENCODING, rest),
-            Err(_) => headers.remove(ACCEPT_ENCODING),
-        };
-    }
-}
-
 /// Pages that a browser is led to and never fetches: an answer that a script of another origin could read would be a code that it could
 /// read.
-const PAGES: [&str; 3] = ["/authorize", "/sign-in", "/password"];
+const PAGES: [&str; 4] = ["/authorize", "/api/o-auth/authorize", "/sign-in", "/password"];
 
 fn unread(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();

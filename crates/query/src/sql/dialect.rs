@@ -216,7 +216,7 @@ fn nulls(writer: &mut Writer, direction: Direction) {
 }
 
 /// Relation filters in each other that a planner may turn into joins. PostgreSQL does so with any number of them, and where it expects
-/// one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at six levels took minutes.
+/// one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at five levels had not ended after fifteen seconds.
 pub(super) const MOST_FLATTENED: usize = 2;
 
 /// Keeps a planner from turning the subquery around it into a join.

@@ -139,6 +139,8 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/authorize?x=1", None),
         ("/api/o-auth/authorize", None),
         ("/sign-in", None),
+        // The id of a row may be any word.
+        ("/api/iam/accounts/find/password", Some("https://app.test")),
         ("/.well-known/jwks.json", Some("https://app.test")),
     ] {
         let answer = stage.send(&get(path).header("origin", "https://app.test")).await;

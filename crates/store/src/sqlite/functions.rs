@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use query::json::{self, Json};
-use query::sql::{Form, SCALE};
+use query::sql::{Form, SCALE, SMALLEST_TERM};
 use query::types::Scalar;
 use query::value::{self, stored};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -278,7 +278,7 @@ impl Aggregate<Option<f64>, Option<f64>> for FloatSum {
 
     fn step(&self, context: &mut Context<'_>, sum: &mut Option<f64>) -> Result<()> {
         if let Some(term) = context.get::<Option<f64>>(0)? {
-            let scaled = if term.abs() < 1e-288 { 0.0 } else { term / SCALE };
+            let scaled = if term.abs() < SMALLEST_TERM { 0.0 } else { term / SCALE };
             *sum = Some(sum.map_or(scaled, |sum| sum + scaled));
         }
         Ok(())
