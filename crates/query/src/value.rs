@@ -52,8 +52,8 @@ pub(crate) fn check(scalar: &Scalar, json: &Json) -> Result<Value, String> {
         (Scalar::BigInt, Json::Number(text)) => number::big(text),
         (Scalar::BigInt, Json::Text(text)) => number::big(text),
         (Scalar::Float, Json::Number(text)) => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float),
-        (Scalar::Decimal, Json::Number(text)) => number::decimal(text).map(Value::Decimal),
-        (Scalar::Decimal, Json::Text(text)) => number::decimal(text).map(Value::Decimal),
+        (Scalar::Decimal, Json::Number(text)) => number::decimal(text).map(|digits| Value::Decimal(digits.into_owned())),
+        (Scalar::Decimal, Json::Text(text)) => number::decimal(text).map(|digits| Value::Decimal(digits.into_owned())),
         (Scalar::Text, Json::Text(text)) => Some(Value::Text(text.clone())),
         (Scalar::Uuid, Json::Text(text)) => uuid(text).map(Value::Uuid),
         (Scalar::Date, Json::Text(text)) => calendar::date(text).map(Value::Date),
@@ -85,7 +85,7 @@ fn json_scalar(json: &Json) -> Option<Value> {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
         // The same bound as a decimal: what passes here must pass the database's numeric.
-        Json::Number(text) => number::decimal(text)?,
+        Json::Number(text) => number::decimal(text)?.into_owned(),
         Json::Text(text) => {
             let mut bytes = Vec::with_capacity(text.len() + 2);
             json::write_text(&mut bytes, text);
@@ -169,11 +169,15 @@ pub use short::ShortText;
 
 /// Reads the texts a SQLite file keeps: the value when the text is exactly in the stored form.
 pub mod stored {
-    use super::{calendar, number, uuid, uuid_text};
+    use std::borrow::Cow;
+
+    use super::{calendar, number, uuid};
 
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`
     pub fn timestamp(text: &str) -> Option<i64> {
-        (text.len() == 27).then(|| calendar::timestamp(text)).flatten().filter(|micros| *calendar::timestamp_fixed_text(*micros) == *text)
+        // Of this length and with these letters there is one text for each instant.
+        let bytes = text.as_bytes();
+        (bytes.len() == 27 && bytes[10] == b'T' && bytes[19] == b'.' && bytes[26] == b'Z').then(|| calendar::timestamp(text)).flatten()
     }
 
     /// `YYYY-MM-DD HH:MM:SS[.f…]`, what SQLite's own `datetime()` writes; always UTC.
@@ -193,11 +197,11 @@ pub mod stored {
 
     /// Lower case, five groups.
     pub fn uuid_canonical(text: &str) -> bool {
-        uuid(text).is_some_and(|bytes| *uuid_text(&bytes) == *text)
+        !text.bytes().any(|byte| byte.is_ascii_uppercase()) && uuid(text).is_some()
     }
 
     /// Plain or scientific digits, as plain digits with the scale kept.
-    pub fn decimal(text: &str) -> Option<String> {
+    pub fn decimal(text: &str) -> Option<Cow<'_, str>> {
         number::decimal(text)
     }
 }

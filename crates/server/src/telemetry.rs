@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, fmt, registry};
 
 use crate::config::{Config, LogFormat};
 
@@ -15,12 +15,14 @@ pub fn start(config: &Config) {
     let discreet = Targets::new()
         .with_default(LevelFilter::TRACE)
         .with_targets(["tokio_postgres", "rustls", "hyper", "h2"].map(|target| (target, LevelFilter::INFO)));
-    let registry = tracing_subscriber::registry().with(EnvFilter::new(&config.log)).with(discreet);
+    // Both as one filter: laid on the registry one after the other, the finer of their levels would count, and the driver would ask for
+    // every line that is never written.
+    let wanted = EnvFilter::new(&config.log).and(discreet);
     // A log that nobody reads any more is no reason to stop serving. Failing to start one means that somebody else, an
     // embedding program, logs already.
     let layer = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     _ = match config.log_format {
-        LogFormat::Json => registry.with(layer.json()).try_init(),
-        LogFormat::Text => registry.with(layer.with_ansi(std::io::stderr().is_terminal())).try_init(),
+        LogFormat::Json => registry().with(layer.json().with_filter(wanted)).try_init(),
+        LogFormat::Text => registry().with(layer.with_ansi(std::io::stderr().is_terminal()).with_filter(wanted)).try_init(),
     };
 }

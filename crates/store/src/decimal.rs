@@ -9,6 +9,8 @@ const AVERAGE_DECIMALS: u32 = 16;
 /// A sum of decimals that keeps the largest scale among its inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Sum {
+    /// What fits a machine's integer, as nearly all sums do; the rest is in `units`.
+    small: i128,
     units: BigInt,
     scale: u32,
     any: bool,
@@ -17,8 +19,36 @@ pub(crate) struct Sum {
 impl Sum {
     /// Adds a plain decimal text; anything else is left out.
     pub(crate) fn add(&mut self, text: &str) {
-        let Some((units, scale)) = parse(text) else { return };
-        let (mut units, scale) = (units, scale);
+        if !small(text).is_some_and(|small| self.add_small(small)) {
+            self.add_large(text);
+        }
+    }
+
+    /// Adds a whole number.
+    pub(crate) fn add_whole(&mut self, number: i64) {
+        if !self.add_small((number.into(), 0)) {
+            self.add_large(&number.to_string());
+        }
+    }
+
+    /// Adds a number of the usual size; says whether there was room for it.
+    fn add_small(&mut self, (units, scale): (i128, u32)) -> bool {
+        let scaled = |units: i128, by: u32| 10_i128.checked_pow(by).and_then(|power| units.checked_mul(power));
+        let sum = if scale > self.scale {
+            // Large units would have to be scaled too.
+            let small = scaled(self.small, scale - self.scale).filter(|_| self.units == BigInt::ZERO);
+            small.and_then(|small| small.checked_add(units))
+        } else {
+            scaled(units, self.scale - scale).and_then(|units| self.small.checked_add(units))
+        };
+        let Some(sum) = sum else { return false };
+        (self.small, self.scale, self.any) = (sum, self.scale.max(scale), true);
+        true
+    }
+
+    fn add_large(&mut self, text: &str) {
+        let Some((mut units, scale)) = parse(text) else { return };
+        self.units += std::mem::take(&mut self.small);
         if scale > self.scale {
             self.units *= power(scale - self.scale);
             self.scale = scale;
@@ -31,8 +61,25 @@ impl Sum {
 
     /// The sum as a plain decimal text; nothing if nothing was added.
     pub(crate) fn text(&self) -> Option<String> {
-        self.any.then(|| format(&self.units, self.scale))
+        self.any.then(|| format(&(&self.units + self.small), self.scale))
     }
+}
+
+/// A plain decimal of few digits: its units and how many of them are decimals.
+fn small(text: &str) -> Option<(i128, u32)> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() || digits.len() > 30 {
+        return None;
+    }
+    let mut units = 0;
+    for byte in whole.bytes().chain(fraction.bytes()) {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        units = units * 10 + i128::from(byte - b'0');
+    }
+    Some((if negative { -units } else { units }, fraction.len() as u32))
 }
 
 fn power(exponent: u32) -> BigInt {
@@ -131,6 +178,18 @@ mod tests {
             sum.add(text);
         }
         assert_eq!(sum.text().as_deref(), Some("9223372036854775808.25"));
+        // Too large for a machine's integer, and back again; and a scale that grows after it.
+        let large = "9".repeat(45);
+        for text in [large.as_str(), "0.5", &format!("-{large}"), "0.0625", "-9223372036854775808.25"] {
+            sum.add(text);
+        }
+        assert_eq!(sum.text().as_deref(), Some("0.5625"));
+        let mut sum = Sum::default();
+        for _ in 0..200 {
+            sum.add(&"9".repeat(30));
+            sum.add("0.00000000000000000001");
+        }
+        assert_eq!(sum.text(), Some(format!("{}.00000000000000000200", num_bigint::BigInt::from(200) * (power(30) - 1))));
         assert_eq!(Sum::default().text(), None);
     }
 

@@ -4,6 +4,7 @@ mod address;
 mod bind;
 mod encode;
 mod numeric;
+mod page;
 mod read;
 mod tls;
 
@@ -24,7 +25,8 @@ use crate::Error;
 use crate::run::DatabaseSettings;
 
 use address::address;
-pub(crate) use read::{Rest, analyze, page, proceed, start, total};
+pub(crate) use page::page;
+pub(crate) use read::{Rest, analyze, proceed, start};
 
 /// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -76,9 +78,22 @@ pub(crate) struct Manager {
 /// A connection with its prepared statements.
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    statements: LruCache<Arc<str>, Statement>,
+    statements: LruCache<Arc<str>, Kept>,
     prepare: Prepare,
     tls: MakeRustlsConnect,
+}
+
+/// A prepared statement.
+struct Kept {
+    statement: Statement,
+    /// Whether its last page was full, so that the total had to be asked too.
+    full: bool,
+}
+
+impl Kept {
+    fn new(statement: &Statement) -> Self {
+        Kept { statement: statement.clone(), full: false }
+    }
 }
 
 impl managed::Manager for Manager {
@@ -111,13 +126,13 @@ impl managed::Manager for Manager {
 impl Connection {
     /// The statement of this text, prepared now or earlier.
     async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(statement) = self.statements.get(sql.text.as_str()) {
-            return Ok(statement.clone());
+        if let Some(kept) = self.statements.get(sql.text.as_str()) {
+            return Ok(kept.statement.clone());
         }
         let types: Vec<_> = sql.params.iter().map(bind::kind).collect();
         let statement = Box::pin(self.client.prepare_typed(&sql.text, &types)).await?;
         // What falls out of the cache is closed on the server when it is dropped.
-        self.statements.put(sql.text.as_str().into(), statement.clone());
+        self.statements.put(sql.text.as_str().into(), Kept::new(&statement));
         Ok(statement)
     }
 
@@ -126,11 +141,11 @@ impl Connection {
         if self.prepare == Prepare::Off {
             return Ok(None);
         }
-        if let Some(statement) = self.statements.get(text) {
-            return Ok(Some(statement.clone()));
+        if let Some(kept) = self.statements.get(text) {
+            return Ok(Some(kept.statement.clone()));
         }
         let statement = self.client.prepare_typed(text, types).await?;
-        self.statements.put(text.into(), statement.clone());
+        self.statements.put(text.into(), Kept::new(&statement));
         Ok(Some(statement))
     }
 
@@ -165,6 +180,18 @@ impl Lease {
                 }
                 Ok(result?)
             }
+        }
+    }
+
+    /// Whether the last page of this statement was full.
+    fn was_full(&self, sql: &Sql) -> bool {
+        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text.as_str())).is_some_and(|kept| kept.full)
+    }
+
+    /// Remembers whether a page was full.
+    fn note_full(&mut self, sql: &Sql, full: bool) {
+        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text.as_str())) {
+            kept.full = full;
         }
     }
 

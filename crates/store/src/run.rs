@@ -136,14 +136,7 @@ impl Database {
         }
         let operation = query.operation;
         let (batch, total) = match self {
-            Database::Postgres(handle) => {
-                let (batch, mut lease) = postgres::page(&handle.0, &query.root).await?;
-                let total = match need_total(&query, batch.len()) {
-                    Need::Known(total) => total,
-                    Need::Ask(sql) => postgres::total(&handle.0, &mut lease, sql).await?,
-                };
-                (batch, total)
-            }
+            Database::Postgres(handle) => postgres::page(&handle.0, &query).await?,
             Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
         };
         Ok(whole_answer(operation, format, &batch, total))

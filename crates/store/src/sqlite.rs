@@ -3,6 +3,7 @@
 mod encode;
 pub(crate) mod fill;
 mod functions;
+mod ilike;
 mod read;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -25,7 +25,9 @@ fn lower(character: char) -> char {
     let mut lowered = character.to_lowercase();
     match (lowered.next(), lowered.next()) {
         (Some(one), None) => one,
-        _ => character,
+        // Only the capital I with a dot becomes two, an `i` and a dot; in simple lower case it is the `i`.
+        (Some(first), Some(_)) => first,
+        (None, _) => character,
     }
 }
 

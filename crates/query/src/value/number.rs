@@ -1,5 +1,7 @@
 //! Numbers by their text: exact, with no float between.
 
+use std::borrow::Cow;
+
 use super::Value;
 
 /// More digits than this on either side of the point are refused.
@@ -39,8 +41,23 @@ fn exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
+/// Whether a text is already what [`decimal`] would make of it.
+fn is_plain(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let are_digits = |part: &str| !part.is_empty() && part.len() as i64 <= MOST_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits(whole)
+        && are_digits(fraction)
+        && (whole == "0" || !whole.starts_with('0'))
+        && (digits.len() == text.len() || digits.bytes().any(|byte| matches!(byte, b'1'..=b'9')))
+}
+
 /// The number as plain digits: no exponent, no sign on zero, no leading zeros; the scale that was written is kept.
-pub(crate) fn decimal(text: &str) -> Option<String> {
+pub(crate) fn decimal(text: &str) -> Option<Cow<'_, str>> {
+    if is_plain(text) { Some(Cow::Borrowed(text)) } else { rewritten(text).map(Cow::Owned) }
+}
+
+fn rewritten(text: &str) -> Option<String> {
     let parts = parts(text)?;
     let digits: String = [parts.whole, parts.fraction].concat();
     let point = parts.whole.len() as i64 + parts.exponent;
@@ -79,7 +96,7 @@ pub(crate) fn decimal(text: &str) -> Option<String> {
 pub fn normal_decimal(text: &str) -> Option<String> {
     let plain = decimal(text)?;
     if !plain.contains('.') {
-        return Some(plain);
+        return Some(plain.into_owned());
     }
     let trimmed = plain.trim_end_matches('0').trim_end_matches('.');
     Some(if trimmed.is_empty() || trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() })

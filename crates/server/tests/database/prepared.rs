@@ -85,6 +85,40 @@ async fn a_thousand_shapes_leave_at_most_256_prepared_statements() {
     assert!(prepared(&server).await <= 256);
 }
 
+/// How often each of the session's statements ran.
+const RUNS: &str = "\n[resource.shop.run]\ntable = \"runs\"\n[resource.shop.run.fields]\ntext = \"text\"\ntimes = \"int\"\n";
+const RUNS_VIEW: &str =
+    "CREATE VIEW runs AS SELECT statement AS text, (generic_plans + custom_plans)::integer AS times FROM pg_prepared_statements";
+
+// contract E1.2
+#[tokio::test]
+async fn a_total_is_sent_along_only_where_the_last_page_did_not_tell_it() {
+    let database = database().await;
+    database.execute(RUNS_VIEW).await;
+    let server = Setup::new(&format!("{MANIFEST}{RUNS}")).pool(1).serve(&database).await;
+    let page = async |limit: u32, offset: u32| {
+        let body = json!({"query": {"where": {"id": {"lte": 7}}, "limit": limit, "offset": offset}}).to_string();
+        let page = server.post("/api/shop/items/paginate", body).await.good();
+        (page["total"].as_i64().expect("a total"), page["count"].as_i64().expect("a count"))
+    };
+    let counted = async || {
+        let body = r#"{"query":{"where":{"text":{"iLike":"SELECT count(%items%"}}}}"#;
+        let runs = server.post("/api/shop/runs/list", body).await.good();
+        runs.as_array().expect("rows").iter().map(|run| run["times"].as_i64().expect("a number")).sum::<i64>()
+    };
+    // A page that is not full tells the total.
+    assert_eq!((page(10, 0).await, counted().await), ((7, 7), 0));
+    assert_eq!((page(10, 3).await, counted().await), ((7, 4), 0));
+    // A full one does not, and lets the next total be asked with its page, which may turn out to be short.
+    assert_eq!((page(5, 0).await, counted().await), ((7, 5), 1));
+    assert_eq!((page(5, 1).await, counted().await), ((7, 5), 2));
+    assert_eq!((page(5, 5).await, counted().await), ((7, 2), 3));
+    assert_eq!((page(5, 5).await, counted().await), ((7, 2), 3));
+    // Nothing at all tells nothing.
+    assert_eq!((page(5, 50).await, counted().await), ((7, 0), 4));
+    assert_eq!((page(5, 50).await, counted().await), ((7, 0), 5));
+}
+
 // contract Q14.3
 #[tokio::test]
 async fn a_table_that_changes_under_a_prepared_statement_does_not_break_it() {

@@ -1,4 +1,4 @@
-//! Runs statements on PostgreSQL: a page at once, or a snapshot in batches.
+//! Runs statements on PostgreSQL level by level, and answers of any length in batches.
 
 use std::pin::{Pin, pin};
 
@@ -12,32 +12,15 @@ use crate::run::{BatchSize, Frame, Need, Sink, below, need_total};
 
 use super::{Connection, Lease, Postgres, Prepare, bind, encode};
 
-/// The rows of a page with everything loaded for them.
-pub(crate) async fn page(postgres: &Postgres, level: &Level) -> Result<(Batch, Lease), Error> {
-    let mut retried = false;
-    loop {
-        let mut lease = postgres.lease().await?;
-        match lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Query(&level.sql)).await).await {
-            Ok(mut batch) => {
-                load(&mut lease, postgres, level, &mut batch).await?;
-                return Ok((batch, lease));
-            }
-            // The pool may hold connections that ended with the server they came from: one more try with another.
-            Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => return Err(error),
-        }
-    }
+/// How many rows there are without limit and offset.
+pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
+    lease.step(postgres.timeout, async |connection| counted(open(connection, sql, None).await?).await).await
 }
 
-/// How many rows there are without limit and offset.
-pub(crate) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
-    lease
-        .step(postgres.timeout, async |connection| {
-            let stream = open(connection, sql, None).await?;
-            let row = pin!(stream).try_next().await?;
-            Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
-        })
-        .await
+/// The one number that a statement for a total gives.
+pub(super) async fn counted(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
+    let row = pin!(stream).try_next().await?;
+    Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
 }
 
 /// How many parents' keys a level is explained with.
@@ -274,13 +257,13 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
 }
 
 /// What a level's rows come from.
-enum Source<'a> {
+pub(super) enum Source<'a> {
     Query(&'a Sql),
     /// The next so many of the open cursor.
     Fetch(usize),
 }
 
-async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) -> Result<Batch, tokio_postgres::Error> {
+pub(super) async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) -> Result<Batch, tokio_postgres::Error> {
     let stream = match source {
         Source::Query(sql) => open(connection, sql, None).await?,
         Source::Fetch(count) => {
@@ -288,6 +271,11 @@ async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) ->
             Box::pin(connection.client.query_typed_raw(&format!("FETCH {count} FROM batch"), none)).await?
         }
     };
+    collected(level, stream).await
+}
+
+/// All rows of a running statement, with the keys that the levels below are looked up by.
+pub(super) async fn collected(level: &Level, stream: RowStream) -> Result<Batch, tokio_postgres::Error> {
     let mut stream = pin!(stream);
     let mut batch = Batch::roomy();
     let mut keys = key_sets(level);
@@ -312,7 +300,7 @@ fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
 }
 
 /// Loads the levels below, one statement a level for the whole batch, on the same connection.
-fn load<'a>(
+pub(super) fn load<'a>(
     lease: &'a mut Lease,
     postgres: &'a Postgres,
     level: &'a Level,
@@ -371,6 +359,6 @@ async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Re
     }
 }
 
-fn is_stale(error: &tokio_postgres::Error) -> bool {
+pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "0A000" | "26000"))
 }
