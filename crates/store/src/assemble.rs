@@ -1,14 +1,15 @@
 //! Children into parents: rows are encoded once, level by level, and then written out as one nested answer.
 
-use std::hash::{BuildHasher, Hasher};
+mod keys;
+mod rows;
+
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+pub(crate) use keys::Keys;
+pub(crate) use rows::{Rows, Written};
 
 /// Room for a usual page, so that it is not moved while it grows.
 const ROOM: usize = 64;
-/// No key: one of its columns is NULL, so that nothing can be related.
-const NONE: u32 = u32::MAX;
 
 /// Encoded rows of one level, each without its closing brace, and what was loaded for them.
 #[derive(Debug, Default)]
@@ -30,112 +31,6 @@ struct Loaded {
     starts: Vec<u32>,
     members: Vec<u32>,
     batch: Batch,
-}
-
-/// The distinct keys of a batch's rows.
-#[derive(Debug, Default)]
-pub(crate) struct Keys {
-    /// For each row, the number of its key.
-    of_row: Vec<u32>,
-    /// The numbers, found by what the keys hold.
-    numbers: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    parts: Parts,
-}
-
-/// The parts of each key one after the other, and where each part ends.
-#[derive(Debug, Default)]
-struct Parts {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    width: usize,
-}
-
-impl Keys {
-    pub(crate) fn new(width: usize) -> Self {
-        Keys {
-            of_row: Vec::with_capacity(ROOM),
-            numbers: HashTable::with_capacity(ROOM),
-            hasher: DefaultHashBuilder::default(),
-            parts: Parts { bytes: Vec::with_capacity(ROOM * 8), ends: Vec::with_capacity(ROOM), width },
-        }
-    }
-
-    /// Adds the key of the next row; a part that is `None` is NULL.
-    pub(crate) fn add<'a>(&mut self, parts: impl Iterator<Item = Option<&'a [u8]>> + Clone) {
-        if parts.clone().any(|part| part.is_none()) {
-            self.of_row.push(NONE);
-            return;
-        }
-        // Nearly all keys are one column.
-        if self.parts.width == 1 {
-            let mut parts = parts;
-            return self.add_one(parts.next().flatten().unwrap_or_default());
-        }
-        let key = parts.flatten();
-        let hash = hash(&self.hasher, key.clone());
-        let number = if let Some(number) = self.numbers.find(hash, |number| self.parts.of(*number).eq(key.clone())) {
-            *number
-        } else {
-            let next = self.numbers.len() as u32;
-            self.parts.push(key);
-            self.numbers.insert_unique(hash, next, |number| self::hash(&self.hasher, self.parts.of(*number)));
-            next
-        };
-        self.of_row.push(number);
-    }
-
-    fn add_one(&mut self, key: &[u8]) {
-        let Keys { of_row, numbers, hasher, parts } = self;
-        let hash = hasher.hash_one(key);
-        let number = if let Some(number) = numbers.find(hash, |number| parts.at(*number as usize) == key) {
-            *number
-        } else {
-            let next = numbers.len() as u32;
-            parts.push(std::iter::once(key));
-            numbers.insert_unique(hash, next, |number| hasher.hash_one(parts.at(*number as usize)));
-            next
-        };
-        of_row.push(number);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Part number `part` of every key, in the order of their numbers.
-    pub(crate) fn column(&self, part: usize) -> impl Iterator<Item = &[u8]> + Clone {
-        (part..self.parts.ends.len()).step_by(self.parts.width.max(1)).map(|index| self.parts.at(index))
-    }
-}
-
-impl Parts {
-    fn push<'a>(&mut self, key: impl Iterator<Item = &'a [u8]>) {
-        for part in key {
-            self.bytes.extend_from_slice(part);
-            self.ends.push(self.bytes.len());
-        }
-    }
-
-    fn at(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.bytes[start..self.ends[index]]
-    }
-
-    fn of(&self, number: u32) -> impl Iterator<Item = &[u8]> + Clone {
-        let first = number as usize * self.width;
-        (first..first + self.width).map(|index| self.at(index))
-    }
-}
-
-/// The lengths keep ("a", "bc") and ("ab", "c") apart.
-fn hash<'a>(hasher: &DefaultHashBuilder, key: impl Iterator<Item = &'a [u8]>) -> u64 {
-    let mut hasher = hasher.build_hasher();
-    for part in key {
-        hasher.write_usize(part.len());
-        hasher.write(part);
-    }
-    hasher.finish()
 }
 
 impl Batch {
@@ -187,95 +82,51 @@ impl Batch {
         self.relations.push(Loaded { key: relation.0, many: relation.1, keys, starts, members, batch });
     }
 
-    /// Writes row `index` as a whole object.
-    pub(crate) fn write_row(&self, index: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(self.row(index));
-        for loaded in &self.relations {
-            if out.len() > start + 1 {
-                out.push(b',');
-            }
-            out.extend_from_slice(&loaded.key);
-            loaded.write(index, out);
+    /// How many bytes the rows take when all that is shared is written out for each parent: an answer can be far larger than what was
+    /// loaded for it.
+    pub(crate) fn written_size(&self) -> u64 {
+        if self.relations.is_empty() {
+            return (self.bytes.len() + 2 * self.len()) as u64;
         }
-        out.push(b'}');
+        self.row_sizes().iter().fold(0, |sum, size| size.saturating_add(1).saturating_add(sum))
     }
 
-    /// Writes all rows with commas between.
-    pub(crate) fn write_rows(&self, out: &mut Vec<u8>) {
-        for index in 0..self.len() {
-            if index > 0 {
-                out.push(b',');
+    /// How many bytes each row takes when it is written.
+    fn row_sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = (0..self.len()).map(|index| self.row(index).len() as u64 + 1).collect();
+        for loaded in &self.relations {
+            let of_keys = loaded.key_sizes();
+            for (size, number) in sizes.iter_mut().zip(loaded.keys.numbers()) {
+                let value = number.map_or(NOTHING, |number| of_keys[number]);
+                *size = size.saturating_add(loaded.key.len() as u64 + 1).saturating_add(value);
             }
-            self.write_row(index, out);
         }
+        sizes
+    }
+
+    /// The rows, to be written piece by piece.
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows::of(self)
     }
 }
+
+/// How long `null` is, and more than `[]`.
+const NOTHING: u64 = 4;
 
 impl Loaded {
-    fn write(&self, parent: usize, out: &mut Vec<u8>) {
-        let number = self.keys.of_row[parent];
-        let members = if number == NONE {
-            &[]
-        } else {
-            let number = number as usize;
-            &self.members[self.starts[number] as usize..self.starts[number + 1] as usize]
-        };
-        if !self.many {
-            match members.first() {
-                Some(row) => self.batch.write_row(*row as usize, out),
-                None => out.extend_from_slice(b"null"),
-            }
-            return;
-        }
-        out.push(b'[');
-        for (index, row) in members.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            self.batch.write_row(*row as usize, out);
-        }
-        out.push(b']');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn batch(rows: &[&str]) -> Batch {
-        let mut batch = Batch::default();
-        for row in rows {
-            batch.buffer().extend_from_slice(row.as_bytes());
-            batch.end_row();
-        }
-        batch
+    fn members(&self, parent: usize) -> &[u32] {
+        self.keys.number(parent).map_or(&[], |number| self.of_key(number))
     }
 
-    #[test]
-    fn children_keep_their_order_and_may_be_shared() {
-        let mut parents = batch(&["{\"id\":1", "{\"id\":2", "{\"id\":3", "{"]);
-        let mut keys = Keys::new(1);
-        for key in [Some(&b"a"[..]), Some(b"b"), None, Some(b"a")] {
-            keys.add([key].into_iter());
-        }
-        let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
-        parents.attach((br#""c":"#[..].into(), true), keys, &[0, 1, 0], children);
-        let mut out = Vec::new();
-        parents.write_rows(&mut out);
-        assert_eq!(
-            String::from_utf8_lossy(&out),
-            r#"{"id":1,"c":[{"n":1},{"n":3}]},{"id":2,"c":[{"n":2}]},{"id":3,"c":[]},{"c":[{"n":1},{"n":3}]}"#
-        );
+    fn of_key(&self, number: usize) -> &[u32] {
+        &self.members[self.starts[number] as usize..self.starts[number + 1] as usize]
     }
 
-    #[test]
-    fn keys_of_several_parts_are_told_apart() {
-        let mut keys = Keys::new(2);
-        for (one, two) in [("a", "bc"), ("ab", "c"), ("a", "bc")] {
-            keys.add([Some(one.as_bytes()), Some(two.as_bytes())].into_iter());
-        }
-        assert_eq!(keys.of_row, [0, 1, 0]);
-        assert_eq!(keys.column(1).collect::<Vec<_>>(), [b"bc", &b"c"[..]]);
+    /// How many bytes are written for each key.
+    fn key_sizes(&self) -> Vec<u64> {
+        let rows = self.batch.row_sizes();
+        let of_key =
+            |number| self.of_key(number).iter().fold(NOTHING, |sum, row| sum.saturating_add(rows[*row as usize]).saturating_add(1));
+        (0..self.keys.len()).map(of_key).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Runs a rendered statement: the only place where one is executed, whichever database it is for.
 //!
-//! A page of known size is built whole. Everything else comes out of one snapshot in batches, each sent on before the next
-//! is read, so that memory does not grow with the answer.
+//! A page of known size is read whole, and written whole if that is small enough. Everything else comes out of one snapshot in batches,
+//! each sent on before the next is read, so that memory does not grow with the answer.
 
 mod page;
 mod sink;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use query::plan::Operation;
 use query::sql::{Dialect, Query, Total};
+use tracing::Instrument;
 
 use crate::Error;
 use crate::assemble::Batch;
@@ -139,7 +140,13 @@ impl Database {
             Database::Postgres(handle) => postgres::page(&handle.0, &query).await?,
             Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
         };
-        Ok(whole_answer(operation, format, &batch, total))
+        if operation == Operation::Find && batch.len() == 0 {
+            return Ok(Answer::Nothing);
+        }
+        Ok(match Frame::counted(operation, format, batch.len(), total).whole(&batch, total) {
+            Some(bytes) => Answer::Whole(bytes),
+            None => self.poured(Frame::new(operation, format), batch, total),
+        })
     }
 
     /// The database's own plan of each level's statement, with the relations that lead to it. The statement is run for real,
@@ -152,30 +159,47 @@ impl Database {
     }
 
     async fn stream(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        let mut frame = Frame::new(query.operation, format);
+        let frame = || Frame::new(query.operation, format);
         match self {
             Database::Postgres(handle) => {
-                let rest = match postgres::start(&handle.0, &query, &mut frame).await? {
+                let (batch, rest) = postgres::start(&handle.0, &query).await?;
+                if let postgres::Rest::None(total) = rest {
                     // Most answers without a limit are small: no task, no channel.
-                    postgres::Rest::None(total) => return Ok(Answer::Whole(frame.end(total))),
-                    rest => rest,
-                };
-                let first = frame.take();
-                let (sink, outlet) = sink::channel(frame, self.patience());
+                    let whole = frame().whole(&batch, total);
+                    return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), Answer::Whole));
+                }
+                let (sink, outlet) = sink::channel(frame(), self.patience());
                 let (alarm, postgres) = (sink.alarm(), handle.0.clone());
-                tokio::spawn(async move { alarm.watch(postgres::proceed(&postgres, &query, rest, sink).await) });
-                Ok(Answer::Chunks(outlet.after(first)))
+                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, (batch, rest), sink).await) };
+                tokio::spawn(work.in_current_span());
+                Ok(Answer::Chunks(outlet.chunks()))
             }
             Database::Sqlite(handle) => {
-                let (sink, outlet) = sink::channel(frame, self.patience());
+                let (sink, outlet) = sink::channel(frame(), self.patience());
                 let (alarm, sqlite) = (sink.alarm(), handle.0.clone());
-                tokio::spawn(async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) });
+                let work = async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) };
+                tokio::spawn(work.in_current_span());
                 Ok(match outlet.open().await? {
                     Opening::Whole(bytes) => Answer::Whole(bytes),
                     Opening::Chunks(chunks) => Answer::Chunks(chunks),
                 })
             }
         }
+    }
+
+    /// A page that is too large to be built whole, in pieces.
+    fn poured(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
+        let (mut sink, outlet) = sink::channel(frame, self.patience());
+        let alarm = sink.alarm();
+        let work = async move {
+            let outcome = match sink.rows(&batch).await {
+                Ok(()) => sink.finish(total).await,
+                failed => failed,
+            };
+            alarm.watch(outcome);
+        };
+        tokio::spawn(work.in_current_span());
+        Answer::Chunks(outlet.chunks())
     }
 
     fn patience(&self) -> Duration {
@@ -202,35 +226,6 @@ pub(crate) fn need_total(query: &Query, count: usize) -> Need<'_> {
         Total::Count(_) if short && (count > 0 || offset == 0) => Need::Known((offset + count) as i64),
         Total::Count(sql) => Need::Ask(sql),
     }
-}
-
-fn whole_answer(operation: Operation, format: Format, batch: &Batch, total: i64) -> Answer {
-    let mut out = Vec::with_capacity(batch.size() + 64);
-    match operation {
-        Operation::Find => {
-            if batch.len() == 0 {
-                return Answer::Nothing;
-            }
-            batch.write_row(0, &mut out);
-        }
-        Operation::List if format == Format::Lines => {
-            for index in 0..batch.len() {
-                batch.write_row(index, &mut out);
-                out.push(b'\n');
-            }
-        }
-        Operation::List => {
-            out.push(b'[');
-            batch.write_rows(&mut out);
-            out.push(b']');
-        }
-        Operation::Paginate => {
-            out.extend_from_slice(format!("{{\"total\":{total},\"count\":{},\"rows\":[", batch.len()).as_bytes());
-            batch.write_rows(&mut out);
-            out.extend_from_slice(b"]}");
-        }
-    }
-    Answer::Whole(out.into())
 }
 
 /// `orders` below the root, `orders.items` below `orders`.

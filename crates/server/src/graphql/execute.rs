@@ -55,17 +55,52 @@ impl Budget {
     }
 
     fn take(&self, bytes: usize) -> Result<(), Problem> {
-        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Problem::Graphql(
-                Refusal::Answer,
-                format!(
-                    "the answer is larger than {} MiB, which GraphQL would have to build whole; set `limit`, or use the REST `list`, which streams",
-                    MOST_ANSWER_BYTES / 1024 / 1024
-                ),
-            )),
-        }
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        taken.map(|_| ()).map_err(|_| too_large())
     }
+
+    /// Whether so many bytes could still be taken.
+    fn has(&self, bytes: usize) -> Result<(), Problem> {
+        if bytes <= self.0.load(Ordering::Relaxed) { Ok(()) } else { Err(too_large()) }
+    }
+
+    /// What one field takes, to be given back if it fails: fields that grow side by side must not all fail of each other.
+    fn share(&self) -> Share<'_> {
+        Share { budget: self, taken: 0 }
+    }
+}
+
+struct Share<'b> {
+    budget: &'b Budget,
+    taken: usize,
+}
+
+impl Share<'_> {
+    fn take(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.budget.take(bytes)?;
+        self.taken += bytes;
+        Ok(())
+    }
+
+    fn keep(mut self) {
+        self.taken = 0;
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.budget.0.fetch_add(self.taken, Ordering::Relaxed);
+    }
+}
+
+fn too_large() -> Problem {
+    let most = MOST_ANSWER_BYTES / 1024 / 1024;
+    Problem::Graphql(
+        Refusal::Answer,
+        format!(
+            "the answer is larger than {most} MiB, which GraphQL would have to build whole; set `limit`, or use the REST `list`, which streams"
+        ),
+    )
 }
 
 /// Who asks whom, and how much may be answered.
@@ -225,11 +260,16 @@ async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Prob
         Question::Get => (Operation::List, Format::Lines),
         Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
     };
-    let query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
-    let answer = Box::pin(service.reader.run(query, format)).await?;
+    let mut query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
     if question == Question::Paginate {
-        return page(answer, &root.below(document, variables), budget).await;
+        let parts = root.below(document, variables);
+        if !parts.iter().any(|part| part.field().name == "rows") {
+            // Nobody will see what is loaded for the rows.
+            query.root.children.clear();
+        }
+        return page(Box::pin(service.reader.run(query, format)).await?, &parts, budget).await;
     }
+    let answer = Box::pin(service.reader.run(query, format)).await?;
     rows(answer, (&Shape::of(document, root, variables), kind), question, budget).await
 }
 
@@ -262,27 +302,37 @@ pub(super) async fn rows(
         out.push(b'[');
     }
     let mut count = 0;
-    let mut taken = 0;
+    let mut share = budget.share();
     let mut add = |bytes: &[u8], out: &mut Vec<u8>| {
         let text = std::str::from_utf8(bytes).map_err(|_| Problem::Internal)?;
         let mut rows = Rows { buffer: out, count };
         shape.rows(text, kind, &mut rows).ok_or(Problem::Internal)?;
         count = rows.count;
         let size = rows.buffer.len();
-        budget.take(size - taken)?;
-        taken = size;
+        share.take(size - share.taken)?;
         Ok::<(), Problem>(())
     };
     match answer {
         Answer::Nothing => return Ok(b"null".to_vec()),
         Answer::Whole(bytes) => add(&bytes, &mut out)?,
         Answer::Chunks(mut chunks) => {
-            // Every chunk ends where a row ends. Dropping the rest cancels the statement.
+            // A chunk ends anywhere, and a row with its line. Dropping the rest cancels the statement.
+            let mut open = Vec::new();
             while let Some(chunk) = chunks.next().await {
-                add(&chunk?, &mut out)?;
+                let chunk = chunk?;
+                budget.has(open.len() + chunk.len())?;
+                let (ended, begun) = chunk.split_at(chunk.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+                if !ended.is_empty() {
+                    open.extend_from_slice(ended);
+                    add(&open, &mut out)?;
+                    open.clear();
+                }
+                open.extend_from_slice(begun);
             }
+            add(&open, &mut out)?;
         }
     }
+    share.keep();
     if list {
         out.push(b']');
     }
@@ -292,6 +342,7 @@ pub(super) async fn rows(
 /// A page. Its rows are not looked into.
 async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<Vec<u8>, Problem> {
     let wanted = parts.iter().filter(|part| part.field().name == "rows").count();
+    let mut share = budget.share();
     let page = match answer {
         Answer::Nothing => None,
         Answer::Whole(bytes) => Page::of(&bytes),
@@ -300,7 +351,7 @@ async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<V
             while let Some(chunk) = chunks.next().await {
                 let chunk = chunk?;
                 if wanted > 0 {
-                    budget.take(chunk.len())?;
+                    share.take(chunk.len())?;
                 } else if whole.len() > Page::TAIL {
                     whole.drain(..whole.len() - Page::TAIL);
                 }
@@ -314,7 +365,9 @@ async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<V
         }
     };
     let Page { total, count, rows } = page.ok_or(Problem::Internal)?;
-    budget.take(wanted.saturating_mul(rows.len()))?;
+    // What came in pieces is counted once already.
+    share.take(wanted.saturating_mul(rows.len()).saturating_sub(share.taken))?;
+    share.keep();
     let mut out = Vec::with_capacity(wanted * rows.len() + parts.len() * 32);
     out.push(b'{');
     for (index, part) in parts.iter().enumerate() {

@@ -159,6 +159,8 @@ async fn an_answer_past_64_mib_is_refused_with_what_helps() {
             send(&server, "{ a: shopGetPages(query: { limit: 40 }) { text } b: shopGetPages(query: { limit: 40 }) { text } }", Value::Null)
                 .await;
         assert_eq!(errors(&both).len(), 1, "{place:?}");
+        let large = data(&server, "{ shopPaginatePages(query: { limit: 40 }) { rows } }", Value::Null).await;
+        assert_eq!(large["shopPaginatePages"]["rows"].as_array().map(Vec::len), Some(40), "{place:?}");
         let narrow = data(&server, "{ shopGetPages { id } shopPaginatePages { total count } }", Value::Null).await;
         assert_eq!(narrow["shopGetPages"].as_array().map(Vec::len), Some(90), "{place:?}");
         assert_eq!(narrow["shopPaginatePages"], json!({"total": 90, "count": 90}), "{place:?}");

@@ -4,6 +4,7 @@
 mod faults;
 mod flow;
 mod readers;
+mod shared;
 mod snapshot;
 #[path = "../support/mod.rs"]
 mod support;

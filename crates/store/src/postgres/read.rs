@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Frame, Need, Sink, below, need_total};
+use crate::run::{BatchSize, Need, Sink, below, need_total};
 
 use super::{Connection, Lease, Postgres, Prepare, bind, encode};
 
@@ -81,11 +81,11 @@ pub(crate) enum Rest {
 }
 
 /// The first batch of an answer that may have any number of rows.
-pub(crate) async fn start(postgres: &Postgres, query: &Query, frame: &mut Frame) -> Result<Rest, Error> {
-    match first(postgres, query, frame, Statements::Kept).await {
+pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<(Batch, Rest), Error> {
+    match first(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
         Err(Error::Refused(reason)) if ["0A000", "26000", "25P02"].iter().any(|code| reason.starts_with(code)) => {
-            Box::pin(first(postgres, query, frame, Statements::Forgotten)).await
+            Box::pin(first(postgres, query, Statements::Forgotten)).await
         }
         other => other,
     }
@@ -98,30 +98,30 @@ enum Statements {
     Forgotten,
 }
 
-async fn first(postgres: &Postgres, query: &Query, frame: &mut Frame, statements: Statements) -> Result<Rest, Error> {
+async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Batch, Rest), Error> {
     let level = &query.root;
     let mut size = BatchSize::first();
     if level.children.is_empty() {
         let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
         let batch = lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await).await?;
-        frame.rows(&batch);
         if batch.len() < size.rows() {
-            return Ok(Rest::None(total_of(postgres, &mut lease, query, frame.count()).await?));
+            let total = total_of(postgres, &mut lease, query, batch.len()).await?;
+            return Ok((batch, Rest::None(total)));
         }
         size.learn(batch.len(), batch.size());
         // The statement runs on, and is cancelled if nobody comes back to it.
         lease.running = true;
-        return Ok(Rest::Flowing(lease, rows, size));
+        return Ok((batch, Rest::Flowing(lease, rows, size)));
     }
     let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
     match fetched(postgres, &mut lease, level, &size).await {
         Ok(batch) => {
-            frame.rows(&batch);
             if batch.len() < size.rows() {
-                return Ok(Rest::None(closed(postgres, lease, query, frame.count()).await?));
+                let total = closed(postgres, lease, query, batch.len()).await?;
+                return Ok((batch, Rest::None(total)));
             }
             size.learn(batch.len(), batch.size());
-            Ok(Rest::Cursor(lease, size))
+            Ok((batch, Rest::Cursor(lease, size)))
         }
         Err(error) => {
             lease.discard();
@@ -130,27 +130,33 @@ async fn first(postgres: &Postgres, query: &Query, frame: &mut Frame, statements
     }
 }
 
-/// Hands the rest to the sink, batch by batch. A reader that goes away ends it.
-pub(crate) async fn proceed(postgres: &Postgres, query: &Query, rest: Rest, mut sink: Sink) -> Result<(), Error> {
+/// Hands the first batch and the rest to the sink, batch by batch. A reader that goes away ends it.
+pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (Batch, Rest), mut sink: Sink) -> Result<(), Error> {
     let level = &query.root;
     match rest {
-        Rest::None(total) => sink.finish(total).await,
+        Rest::None(total) => {
+            sink.rows(&batch).await?;
+            sink.finish(total).await
+        }
         Rest::Flowing(mut lease, mut rows, mut size) => {
+            sink.rows(&batch).await?;
+            drop(batch);
             loop {
                 let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await)).await?;
-                sink.rows(&batch);
+                // Waiting for the reader happens between batches, where no time limit runs.
+                lease.running = true;
+                sink.rows(&batch).await?;
                 if batch.len() < size.rows() {
+                    lease.running = false;
                     break;
                 }
                 size.learn(batch.len(), batch.size());
-                // Waiting for the reader happens between batches, where no time limit runs.
-                lease.running = true;
                 sink.flush().await?;
             }
             let total = total_of(postgres, &mut lease, query, sink.count()).await?;
             sink.finish(total).await
         }
-        Rest::Cursor(mut lease, size) => match pour(postgres, &mut lease, query, (&mut sink, size)).await {
+        Rest::Cursor(mut lease, size) => match pour((postgres, &mut lease), query, batch, (&mut sink, size)).await {
             Ok(()) => {
                 let total = closed(postgres, lease, query, sink.count()).await?;
                 sink.finish(total).await
@@ -164,10 +170,17 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, rest: Rest, mut 
     }
 }
 
-async fn pour(postgres: &Postgres, lease: &mut Lease, query: &Query, (sink, mut size): (&mut Sink, BatchSize)) -> Result<(), Error> {
+async fn pour(
+    (postgres, lease): (&Postgres, &mut Lease),
+    query: &Query,
+    first: Batch,
+    (sink, mut size): (&mut Sink, BatchSize),
+) -> Result<(), Error> {
+    sink.rows(&first).await?;
+    drop(first);
     loop {
         let batch = sink.while_read(fetched(postgres, lease, &query.root, &size)).await?;
-        sink.rows(&batch);
+        sink.rows(&batch).await?;
         if batch.len() < size.rows() {
             return Ok(());
         }

@@ -10,9 +10,16 @@ use query::plan::Operation;
 use tokio::sync::mpsc;
 
 use crate::Error;
-use crate::assemble::Batch;
+use crate::assemble::{Batch, Rows, Written};
 
 use super::Format;
+
+/// How much is written before it is sent on.
+const PIECE: usize = 256 * 1024;
+/// An answer of more bytes is sent in pieces, however few its rows are.
+const WHOLE_BYTES: u64 = 1024 * 1024;
+/// Room for what stands after the rows.
+const END: usize = 64;
 
 /// A piece of an answer.
 #[derive(Debug)]
@@ -21,13 +28,21 @@ struct Chunk {
     last: bool,
 }
 
-/// What stands around rows: brackets, commas, line ends, and the total at the end, where it is known.
+/// What stands around rows: brackets, commas, line ends, and a page's numbers, before the rows where they are known by then.
 #[derive(Debug)]
 pub(crate) struct Frame {
     operation: Operation,
     format: Format,
     buffer: Vec<u8>,
     rows: usize,
+    end: End,
+}
+
+/// What is still to be told after the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Numbers,
+    Nothing,
 }
 
 /// The writing end.
@@ -63,9 +78,9 @@ pub(crate) fn channel(frame: Frame, patience: Duration) -> (Sink, Outlet) {
 pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 
 impl Outlet {
-    /// The chunks after a first one that is known.
-    pub(crate) fn after(self, first: Bytes) -> Chunks {
-        Chunks { first: Some(first), rest: self.0, done: false }
+    /// The chunks of an answer that can no longer fail before its first byte.
+    pub(crate) fn chunks(self) -> Chunks {
+        Chunks { first: None, rest: self.0, done: false }
     }
 
     /// Waits for the first chunk, so that a fault before the first byte is told as one.
@@ -98,29 +113,51 @@ impl Stream for Chunks {
 }
 
 impl Frame {
+    /// The frame of rows that are not counted yet.
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
-        let buffer = match (operation, format) {
-            (Operation::Paginate, _) => b"{\"rows\":[".to_vec(),
-            (_, Format::Lines) => Vec::new(),
-            _ => b"[".to_vec(),
-        };
-        Frame { operation, format, buffer, rows: 0 }
+        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers }
     }
 
-    /// Adds a batch's rows.
-    pub(crate) fn rows(&mut self, batch: &Batch) {
-        self.buffer.reserve(batch.size() + batch.len() * 8);
-        let lines = self.format == Format::Lines && self.operation != Operation::Paginate;
-        for index in 0..batch.len() {
-            if self.rows > 0 && !lines {
-                self.buffer.push(b',');
+    /// The frame of rows whose number is known, and their total.
+    pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
+        let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
+        Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing }
+    }
+
+    /// Adds rows until there is enough to be sent; says whether these were all.
+    fn add(&mut self, rows: &mut Rows<'_>, enough: usize) -> bool {
+        let lines = self.format == Format::Lines && self.operation == Operation::List;
+        loop {
+            if !rows.is_open() {
+                if !rows.begin() {
+                    return true;
+                }
+                if self.rows > 0 && !lines {
+                    self.buffer.push(b',');
+                }
+                self.rows += 1;
             }
-            batch.write_row(index, &mut self.buffer);
+            if rows.write(&mut self.buffer, enough) == Written::Enough {
+                return false;
+            }
             if lines {
                 self.buffer.push(b'\n');
             }
-            self.rows += 1;
+            if self.buffer.len() >= enough {
+                return false;
+            }
         }
+    }
+
+    /// The whole answer, where it is small enough to be one.
+    pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<Bytes> {
+        let size = batch.written_size();
+        if size > WHOLE_BYTES {
+            return None;
+        }
+        self.buffer.reserve(size as usize + END);
+        self.add(&mut batch.rows(), usize::MAX);
+        Some(self.end(total))
     }
 
     /// How many rows were added.
@@ -136,21 +173,34 @@ impl Frame {
     /// The rest, with the end.
     pub(crate) fn end(mut self, total: i64) -> Bytes {
         match (self.operation, self.format) {
+            (Operation::Paginate, _) if self.end == End::Nothing => self.buffer.extend_from_slice(b"]}"),
             (Operation::Paginate, _) => {
                 let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
                 self.buffer.extend_from_slice(end.as_bytes());
             }
-            (_, Format::Lines) => {}
-            _ => self.buffer.push(b']'),
+            (Operation::Find, _) | (_, Format::Lines) => {}
+            (Operation::List, Format::Json) => self.buffer.push(b']'),
         }
         self.buffer.into()
     }
 }
 
+fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
+    match (operation, format) {
+        (Operation::Paginate, _) => page.to_vec(),
+        (Operation::Find, _) | (_, Format::Lines) => Vec::new(),
+        (Operation::List, Format::Json) => b"[".to_vec(),
+    }
+}
+
 impl Sink {
-    /// Adds a batch's rows to what is sent next.
-    pub(crate) fn rows(&mut self, batch: &Batch) {
-        self.frame.rows(batch);
+    /// Adds a batch's rows to what is sent next, and sends on what is more than a piece.
+    pub(crate) async fn rows(&mut self, batch: &Batch) -> Result<(), Error> {
+        let mut rows = batch.rows();
+        while !self.frame.add(&mut rows, PIECE) {
+            self.flush().await?;
+        }
+        Ok(())
     }
 
     /// How many rows were added.
@@ -208,7 +258,12 @@ impl Alarm {
 
     pub(crate) fn watch(self, outcome: Result<(), Error>) {
         if let Err(error) = outcome {
-            tracing::debug!(%error, "a streamed answer ended early");
+            // Its status was sent long ago: this line is all there is to tell what happened.
+            match error {
+                Error::Gone => tracing::debug!("the client of a streamed answer went away"),
+                Error::Stalled => tracing::warn!(%error, "a streamed answer was cut"),
+                _ => tracing::error!(%error, "a streamed answer was cut"),
+            }
             // A reader whose channel is full learns it from the answer that ends before its last chunk.
             _ = self.0.try_send(Err(error));
         }

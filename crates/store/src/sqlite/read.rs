@@ -97,7 +97,9 @@ impl Pump<'_> {
             batch.pending = keys;
             load(self.connection, level, &mut batch)?;
             size.learn(batch.len(), batch.size());
-            self.sink.rows(&batch);
+            self.runtime.block_on(self.sink.rows(&batch))?;
+            // The reader's time is not the statement's.
+            self.brake.renew(self.timeout);
             if batch.len() < wanted {
                 return Ok(());
             }
@@ -105,7 +107,6 @@ impl Pump<'_> {
                 return Err(Error::Gone);
             }
             self.runtime.block_on(self.sink.flush())?;
-            // The reader's time is not the statement's.
             self.brake.renew(self.timeout);
         }
     }

@@ -1,0 +1,129 @@
+//! Rows that many others share: an answer can be larger than any memory although little was loaded for it.
+
+use serde_json::{Value, json};
+
+use crate::stalled;
+use crate::support::http::Chunk;
+use crate::support::{Database, PLACES, Place, Server, Setup};
+
+const MANIFEST: &str = r#"
+[resource.shop.label.fields]
+id = { type = "int", key = true }
+
+[resource.shop.label.relations]
+items = { many = "shop.item", through = "pairs", on = { id = "label_id" }, to = { item_id = "id" } }
+
+[resource.shop.item.fields]
+id = { type = "int", key = true }
+
+[resource.shop.item.relations]
+labels = { many = "shop.label", through = "pairs", on = { id = "item_id" }, to = { label_id = "id" } }
+"#;
+
+/// Twenty labels and twenty items, each of them with all of the others.
+const SCRIPT: &str = "
+CREATE TABLE labels (id integer PRIMARY KEY);
+CREATE TABLE items (id integer PRIMARY KEY);
+CREATE TABLE pairs (label_id integer, item_id integer);
+INSERT INTO labels WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20) SELECT n FROM numbers;
+INSERT INTO items SELECT id FROM labels;
+INSERT INTO pairs SELECT labels.id, items.id FROM labels, items;
+CREATE INDEX pairs_of_label ON pairs (label_id);
+CREATE INDEX pairs_of_item ON pairs (item_id);
+";
+
+/// Relations so many levels deep. Twenty to the power of ten rows would come of ten.
+fn relations(levels: usize) -> Value {
+    (0..levels).rev().fold(Value::Bool(true), |below, level| {
+        let name = if level % 2 == 0 { "items" } else { "labels" };
+        match below {
+            Value::Bool(_) => json!({ name: true }),
+            below => json!({ name: { "relations": below } }),
+        }
+    })
+}
+
+async fn server(place: Place) -> (Database, Server) {
+    let database = Database::with(place, SCRIPT).await;
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    (database, server)
+}
+
+fn body(levels: usize, rest: &Value) -> String {
+    let mut query = json!({ "relations": relations(levels) });
+    query.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    json!({ "query": query }).to_string()
+}
+
+// contract E4.1, trap 18
+#[tokio::test]
+async fn an_answer_without_end_is_sent_as_it_is_written() {
+    for place in PLACES {
+        let (_database, server) = server(place).await;
+        for (operation, rest) in [
+            ("list", json!({})),
+            ("list", json!({"limit": 1})),
+            ("paginate", json!({"limit": 5})),
+            ("paginate", json!({})),
+            ("find", json!({"where": {"id": {"eq": 3}}})),
+        ] {
+            let (mut wire, _) = stalled(&server, &format!("/api/shop/labels/{operation}"), &body(10, &rest)).await;
+            let mut seen = 0;
+            while seen < 3 * 1024 * 1024 {
+                match wire.chunk().await {
+                    Chunk::Data(bytes) => seen += bytes.len(),
+                    other => panic!("{place:?} {operation} {rest}: {other:?} after {seen} bytes"),
+                }
+            }
+        }
+        // Nobody reads any of them now, and there is room for the next.
+        assert_eq!(server.post("/api/shop/labels/list", body(1, &json!({}))).await.good().as_array().map(Vec::len), Some(20));
+    }
+}
+
+// contract E4.1
+#[tokio::test]
+async fn what_is_sent_in_pieces_is_what_would_be_sent_whole() {
+    for place in PLACES {
+        let (_database, server) = server(place).await;
+        let small = server.post("/api/shop/labels/list", body(2, &json!({"order": [{"field": "id"}]}))).await;
+        assert!(small.header("content-length").is_some(), "{place:?}");
+        let large = server.post("/api/shop/labels/paginate", body(4, &json!({"order": [{"field": "id"}], "limit": 7}))).await;
+        assert!(large.whole && large.chunks > 2, "{place:?} {}", large.chunks);
+        let page = large.good();
+        assert_eq!((&page["total"], &page["count"]), (&json!(20), &json!(7)), "{place:?}");
+        assert_eq!(page["rows"].as_array().map(Vec::len), Some(7));
+        for row in page["rows"].as_array().unwrap() {
+            let items = row["items"].as_array().unwrap();
+            assert_eq!(items.len(), 20);
+            for item in items {
+                assert_eq!(item["labels"].as_array().map(Vec::len), Some(20));
+                assert!(item["labels"].as_array().unwrap().iter().all(|label| label["items"].as_array().unwrap().len() == 20));
+            }
+        }
+    }
+}
+
+// contract G3.4
+#[tokio::test]
+async fn graphql_refuses_what_it_would_have_to_build_whole() {
+    for place in PLACES {
+        let (_database, server) = server(place).await;
+        let query = json!({ "relations": relations(10) });
+        let ask = async |document: &str| {
+            let request = json!({ "query": document, "variables": { "query": query } }).to_string();
+            server.post("/graphql", request).await.json()
+        };
+        for document in [
+            "query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { rows } }",
+            "query ($query: QueryStatementInput) { shopGetLabels(query: $query) { id items { id } } }",
+            "query ($query: QueryStatementInput) { shopFindLabel(query: $query) { id } }",
+        ] {
+            let answer = ask(document).await;
+            assert!(answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("64 MiB")), "{place:?} {document} {answer}");
+        }
+        // Rows that nobody wants are not written.
+        let numbers = ask("query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { total count } }").await;
+        assert_eq!(numbers["data"]["shopPaginateLabels"], json!({"total": 20, "count": 20}), "{place:?} {numbers}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Rows with everything loaded for them, written piece by piece.
+
+use super::Batch;
+
+/// Rows that are being written. A row may be of any size, since what it shares with others is written again for each of them: so
+/// writing can stop anywhere and go on later.
+#[derive(Debug)]
+pub(crate) struct Rows<'b> {
+    batch: &'b Batch,
+    next: usize,
+    /// What is still open, the innermost last.
+    steps: Vec<Step<'b>>,
+}
+
+#[derive(Debug)]
+enum Step<'b> {
+    /// A row, and how many of its relations are written.
+    Row(&'b Batch, usize, usize),
+    /// The rest of a list, and whether something of it is written.
+    List(&'b Batch, &'b [u32], bool),
+}
+
+/// Where writing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// The row is done.
+    Row,
+    /// There is enough for now.
+    Enough,
+}
+
+impl Rows<'_> {
+    /// Begins the next row; says whether there is one.
+    pub(crate) fn begin(&mut self) -> bool {
+        let more = self.next < self.batch.len();
+        if more {
+            self.steps.push(Step::Row(self.batch, self.next, 0));
+            self.next += 1;
+        }
+        more
+    }
+
+    /// Whether a row was begun and is not done.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// Writes on at the row that was begun, until it is done or there are so many bytes.
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
+        while let Some(step) = self.steps.pop() {
+            match step {
+                Step::Row(batch, index, written) => self.row((batch, index, written), out),
+                Step::List(_, [], _) => out.push(b']'),
+                Step::List(batch, [row, rest @ ..], begun) => {
+                    if begun {
+                        out.push(b',');
+                    }
+                    self.steps.push(Step::List(batch, rest, true));
+                    self.row((batch, *row as usize, 0), out);
+                }
+            }
+            if out.len() >= enough && self.is_open() {
+                return Written::Enough;
+            }
+        }
+        Written::Row
+    }
+}
+
+impl<'b> Rows<'b> {
+    pub(super) fn of(batch: &'b Batch) -> Self {
+        Rows { batch, next: 0, steps: Vec::new() }
+    }
+
+    /// Writes a row up to its next list.
+    fn row(&mut self, (batch, index, mut written): (&'b Batch, usize, usize), out: &mut Vec<u8>) {
+        let own = batch.row(index);
+        if written == 0 {
+            out.extend_from_slice(own);
+        }
+        while let Some(loaded) = batch.relations.get(written) {
+            if own.len() > 1 || written > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&loaded.key);
+            written += 1;
+            let members = loaded.members(index);
+            match members.first() {
+                None => out.extend_from_slice(if loaded.many { b"[]" } else { b"null" }),
+                Some(row) => {
+                    self.steps.push(Step::Row(batch, index, written));
+                    if loaded.many {
+                        out.push(b'[');
+                        self.steps.push(Step::List(&loaded.batch, members, false));
+                    } else {
+                        self.steps.push(Step::Row(&loaded.batch, *row as usize, 0));
+                    }
+                    return;
+                }
+            }
+        }
+        out.push(b'}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Keys;
+    use super::*;
+
+    fn batch(rows: &[&str]) -> Batch {
+        let mut batch = Batch::default();
+        for row in rows {
+            batch.buffer().extend_from_slice(row.as_bytes());
+            batch.end_row();
+        }
+        batch
+    }
+
+    #[test]
+    fn children_keep_their_order_and_may_be_shared() {
+        let mut parents = batch(&["{\"id\":1", "{\"id\":2", "{\"id\":3", "{"]);
+        let mut keys = Keys::new(1);
+        for key in [Some(&b"a"[..]), Some(b"b"), None, Some(b"a")] {
+            keys.add([key].into_iter());
+        }
+        let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
+        parents.attach((br#""c":"#[..].into(), true), keys, &[0, 1, 0], children);
+        assert_eq!(
+            written(&parents, usize::MAX),
+            r#"{"id":1,"c":[{"n":1},{"n":3}]} {"id":2,"c":[{"n":2}]} {"id":3,"c":[]} {"c":[{"n":1},{"n":3}]} "#
+        );
+        assert!(parents.written_size() >= written(&parents, usize::MAX).len() as u64);
+    }
+
+    /// All rows, each with a space after it, in pieces of at least so many bytes.
+    fn written(batch: &Batch, piece: usize) -> String {
+        let mut rows = batch.rows();
+        let mut whole = String::new();
+        while rows.begin() {
+            loop {
+                let mut out = Vec::new();
+                let state = rows.write(&mut out, piece);
+                whole.push_str(std::str::from_utf8(&out).expect("text"));
+                if state == Written::Row {
+                    break;
+                }
+            }
+            whole.push(' ');
+        }
+        whole
+    }
+
+    /// Ten levels of two rows each, every row with both rows below it.
+    fn doubling(levels: usize, many: bool) -> Batch {
+        let mut below = batch(&["{\"n\":0", "{"]);
+        for _ in 0..levels {
+            let mut above = batch(&["{\"n\":1", "{"]);
+            let mut keys = Keys::new(1);
+            for key in [b"a", b"b"] {
+                keys.add([Some(&key[..])].into_iter());
+            }
+            let mut again = Keys::new(1);
+            for key in [None, Some(&b"a"[..])] {
+                again.add([key].into_iter());
+            }
+            let owners: &[u32] = if many { &[0, 1] } else { &[0] };
+            above.attach((br#""c":"#[..].into(), many), keys, owners, below);
+            above.attach((br#""d":"#[..].into(), true), again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
+            below = above;
+        }
+        below
+    }
+
+    #[test]
+    fn pieces_of_any_size_make_the_same_rows() {
+        for many in [true, false] {
+            let batch = doubling(4, many);
+            let whole = written(&batch, usize::MAX);
+            for row in whole.split_terminator(' ') {
+                serde_json::from_str::<serde_json::Value>(row).expect(row);
+            }
+            for piece in [1, 2, 7, 30, 64, 1_000] {
+                assert_eq!(written(&batch, piece), whole);
+            }
+            assert!(batch.written_size() >= whole.len() as u64, "{} {}", batch.written_size(), whole.len());
+            assert!(batch.written_size() <= 2 * whole.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_endless_is_written_in_pieces_and_its_size_is_known() {
+        // Every level has two rows, and each of them both rows below.
+        let mut below = batch(&["{\"n\":0", "{\"n\":1"]);
+        for _ in 0..200 {
+            let mut above = batch(&["{\"n\":0", "{\"n\":1"]);
+            let mut keys = Keys::new(1);
+            for _ in 0..2 {
+                keys.add([Some(&b"a"[..])].into_iter());
+            }
+            above.attach((br#""c":"#[..].into(), true), keys, &[0, 0], below);
+            below = above;
+        }
+        assert_eq!(below.written_size(), u64::MAX);
+        let mut rows = below.rows();
+        assert!(rows.begin());
+        for _ in 0..100 {
+            let mut out = Vec::new();
+            assert_eq!(rows.write(&mut out, 1_000), Written::Enough);
+            assert!(out.len() < 2_000);
+        }
+    }
+}
