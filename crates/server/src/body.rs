@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
@@ -11,14 +11,12 @@ use crate::error::Problem;
 
 /// The largest body.
 const MOST_BYTES: usize = 1024 * 1024;
-/// How much of a body that is too large is still read, so that its sender hears why.
-const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a JSON body.
 pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
-    let empty = declared == Some(0) || (declared.is_none() && axum::body::HttpBody::is_end_stream(&body));
+    let empty = declared == Some(0) || (declared.is_none() && body.is_end_stream());
     if empty {
         return Ok(Bytes::new());
     }
@@ -41,21 +39,18 @@ pub(crate) async fn bytes(body: Body) -> Result<Bytes, Problem> {
 }
 
 async fn read(mut body: Body) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > MOST_BYTES as u64 {
+        return Err(Problem::TooLarge);
+    }
     let mut whole = Vec::new();
-    let mut size = 0;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| Problem::BrokenBody)?.into_data() else { continue };
-        size += data.len();
-        if size > DRAINED_BYTES {
-            break;
+        if whole.len() + data.len() > MOST_BYTES {
+            return Err(Problem::TooLarge);
         }
-        if size <= MOST_BYTES {
-            whole.extend_from_slice(&data);
-        } else {
-            whole = Vec::new();
-        }
+        whole.extend_from_slice(&data);
     }
-    if size > MOST_BYTES { Err(Problem::TooLarge) } else { Ok(whole.into()) }
+    Ok(whole.into())
 }
 
 /// Whether the header holds this media type, parameters aside.

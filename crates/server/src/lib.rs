@@ -29,3 +29,4 @@ pub mod satellite;
 mod sender;
 mod tagged;
 pub mod telemetry;
+mod unread;

@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -19,7 +21,7 @@ use tower::{Service, ServiceExt};
 
 use crate::client::Peer;
 
-/// How long a client may take to send a request's head.
+/// How long a client may take to send a request's head, the first one from when it connects.
 const HEAD: Duration = Duration::from_secs(15);
 /// How long requests in flight may take once the end has come.
 const GRACE: Duration = Duration::from_secs(30);
@@ -80,7 +82,10 @@ where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
 {
+    let begun = Arc::new(AtomicBool::new(false));
+    let first = begun.clone();
     let service = service_fn(move |request: Request<Incoming>| {
+        first.store(true, Ordering::Relaxed);
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
         service.clone().oneshot(request)
@@ -88,7 +93,14 @@ where
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
-        if let Err(error) = watched.await {
+        let mut watched = std::pin::pin!(watched);
+        let ended = match tokio::time::timeout(HEAD, &mut watched).await {
+            Ok(ended) => ended,
+            // The library gives a head its time only once it knows the version, and waits for ever to learn it.
+            Err(_) if !begun.load(Ordering::Relaxed) => return,
+            Err(_) => watched.await,
+        };
+        if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended");
         }
     });

@@ -22,7 +22,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite};
+use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -94,7 +94,7 @@ where
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
     let is_page = PAGES.contains(&request.uri().path());
-    let mut response = served.oneshot(request).instrument(span.clone()).await?.map(Body::new);
+    let mut response = served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new);
     if is_page {
         unread(response.headers_mut());
     }

@@ -42,7 +42,8 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Error::Timeout,
             "23505" => Error::Exists,
             "23503" => Error::Missing,
-            "57P01" | "57P02" | "57P03" | "57P05" => Error::Unavailable(chain(&error)),
+            // Ended by somebody, or not to be had just now: a lock that is waited for too long, a materialized view that is not filled.
+            "57P01" | "57P02" | "57P03" | "57P05" | "55P03" | "55000" => Error::Unavailable(chain(&error)),
             _ if code.starts_with("08") => Error::Unavailable(chain(&error)),
             _ if code.starts_with("53") => Error::Unavailable(chain(&error)),
             _ => Error::Refused(format!("{code}: {}", refusal.message())),

@@ -1,28 +1,29 @@
 //! Embedded SQLite: connections that only read, each on a thread of its own while it works.
 
+mod brake;
 mod encode;
 pub(crate) mod fill;
 mod functions;
 mod ilike;
 mod read;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 use crate::run::DatabaseSettings;
 use crate::schema::{self, Schema};
 
+use brake::{Brake, Waiter};
 pub(crate) use read::{analyze, page, stream};
 
 const STATEMENTS: usize = 256;
 const WAIT: Duration = Duration::from_secs(5);
-/// How many steps of the virtual machine pass between two looks at the clock.
-const STEPS: i32 = 20_000;
+/// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
+const STEPS: i32 = 1_000;
 
 /// A SQLite database.
 #[derive(Clone, Debug)]
@@ -39,43 +40,14 @@ struct Shared {
     permits: Arc<Semaphore>,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
+    /// How long a lock of somebody else is waited for.
+    wait: Duration,
 }
 
 #[derive(Clone, Debug)]
 enum Place {
     File(String),
     Memory(String),
-}
-
-/// What ends a running statement: its deadline, or nobody waiting for it any more.
-#[derive(Debug)]
-pub(crate) struct Brake {
-    deadline: Mutex<Instant>,
-    gone: AtomicBool,
-}
-
-impl Brake {
-    fn new(timeout: Duration) -> Arc<Self> {
-        Arc::new(Brake { deadline: Mutex::new(Instant::now() + timeout), gone: AtomicBool::new(false) })
-    }
-
-    /// Gives the next statement its own time.
-    fn renew(&self, timeout: Duration) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + timeout;
-    }
-
-    fn is_pulled(&self) -> bool {
-        self.gone.load(Ordering::Relaxed) || Instant::now() >= *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Pulls the brake when the one who waits is dropped.
-struct Waiter(Arc<Brake>);
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        self.0.gone.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Sqlite {
@@ -86,19 +58,25 @@ impl Sqlite {
             ":memory:" => Place::Memory(format!("file:/peristyle-{:p}?vfs=memdb", Arc::new(()))),
             path => Place::File(path.to_owned()),
         };
-        let keeper = connect(&place)?;
-        let shared =
-            Shared { place, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(settings.pool)), _keeper: Mutex::new(keeper) };
+        let wait = WAIT.min(settings.timeout);
+        let keeper = connect(&place, wait)?;
+        if let Err(error) = keeper.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+            && error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
+        {
+            return Err(Error::Setting(format!("the file {path:?} is no SQLite database")));
+        }
+        let permits = Arc::new(Semaphore::new(settings.pool));
+        let shared = Shared { place, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
         Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience })
     }
 
     /// One more connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
-        connect(&self.shared.place)
+        connect(&self.shared.place, self.shared.wait)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        match tokio::time::timeout(WAIT.min(self.timeout), self.shared.permits.clone().acquire_owned()).await {
+        match tokio::time::timeout(self.shared.wait, self.shared.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Error::Overloaded),
         }
@@ -115,10 +93,10 @@ impl Sqlite {
         let waiter = Waiter(brake.clone());
         let result = tokio::task::spawn_blocking(move || {
             let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut connection = idle.map_or_else(|| connect(&shared.place), Ok)?;
+            let mut connection = idle.map_or_else(|| connect(&shared.place, shared.wait), Ok)?;
             let watched = brake.clone();
             connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
-            let result = work(&connection, &brake);
+            let result = brake.over(|| work(&connection, &brake));
             connection.progress_handler(0, None::<fn() -> bool>)?;
             shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             drop(permit);
@@ -148,7 +126,7 @@ impl Sqlite {
     }
 }
 
-fn connect(place: &Place) -> Result<Connection, Error> {
+fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
     let connection = match place {
         Place::Memory(name) => Connection::open_with_flags(
             name,
@@ -162,7 +140,7 @@ fn connect(place: &Place) -> Result<Connection, Error> {
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
     };
-    connection.busy_timeout(WAIT)?;
+    connection.busy_timeout(wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection
         .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;

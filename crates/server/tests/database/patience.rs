@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::support::http::Wire;
 use crate::support::{Database, PLACES, Place, Server, Setup, post, until};
 
@@ -16,6 +18,35 @@ label = "text"
 [resource.shop.row.relations]
 naps = { many = "shop.nap", on = { id = "id" } }
 "#;
+
+const LONG: &str = "[resource.shop.text.fields]\nid = { type = \"int\", key = true }\nbody = \"text\"\nwords = \"text[]\"\n";
+
+// contract E2.7, trap 20, trap 11
+#[tokio::test]
+async fn one_row_that_takes_too_long_is_cancelled_too() {
+    for place in PLACES {
+        let (body, words) = match place {
+            Place::Postgres => ("repeat('a', 100000)", "text[]"),
+            Place::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text"),
+        };
+        let script = format!(
+            "CREATE TABLE texts (id integer PRIMARY KEY, body text, words {words}); INSERT INTO texts (id, body) VALUES (1, {body}), (2, {body});"
+        );
+        let database = Database::with(place, &script).await;
+        let mut setup = Setup::new(LONG).pool(1);
+        setup.database.timeout = Duration::from_millis(200);
+        let server = setup.serve(&database).await;
+        // Every place of the text is compared with nearly all of the pattern.
+        let pattern = format!("%{}b", "a".repeat(50_000));
+        let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); 12]}}}).to_string();
+        let started = Instant::now();
+        server.post("/api/shop/texts/list", asked).await.problem(504);
+        assert!(started.elapsed() < Duration::from_secs(15), "{place:?} {:?}", started.elapsed());
+        // The connection, the only one, is free again.
+        let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
+        until("the connection is free", async || server.post("/api/shop/texts/list", first).await.status() == 200).await;
+    }
+}
 
 /// A view that takes minutes to read, and a table of thirty megabytes.
 async fn database(place: Place) -> Database {

@@ -55,6 +55,17 @@ fn sqlite_without_a_path_is_malformed() {
 
 // contract B1.1
 #[test]
+fn a_file_that_is_no_database_is_refused_by_name() {
+    let folder = Folder::shop();
+    folder.write("notes.db", "these are notes, and long enough to have a header of their own in a file");
+    for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
+        let message = folder.run(command, &[("DATABASE_URL", "sqlite://notes.db")]).refused();
+        assert!(message.starts_with("DATABASE_URL: ") && message.contains("\"notes.db\" is no SQLite database"), "{command:?}: {message}");
+    }
+}
+
+// contract B1.1
+#[test]
 fn a_variable_that_is_no_utf8_is_named() {
     use std::os::unix::ffi::OsStrExt;
     let folder = Folder::shop();

@@ -79,6 +79,37 @@ async fn a_body_of_one_mebibyte_passes_and_one_byte_more_is_413() {
     }
 }
 
+// contract E2.4
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let kind = ("content-type", "application/json");
+    for (path, (name, value), size, status) in [
+        ("/api/shop/nowhere/list", kind, 900_000, 404),
+        ("/nowhere", kind, 900_000, 404),
+        (LIST, ("content-type", "text/plain"), 900_000, 415),
+        ("/graphql", ("content-type", "text/plain"), 900_000, 415),
+        (LIST, kind, 10_000_000, 413),
+    ] {
+        let mut wire = Wire::open(server.address).await;
+        wire.send(format!("POST {path} HTTP/1.1\r\nhost: test\r\n{name}: {value}\r\ncontent-length: {size}\r\n\r\n").as_bytes()).await;
+        for _ in 0..10 {
+            wire.send(&vec![b' '; size / 10]).await;
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert_eq!(wire.response("POST").await.status(), status, "{path}");
+        // The connection is as good as before.
+        wire.request(&post(LIST, "{}")).await;
+        wire.response("POST").await.good();
+    }
+    // Who asks before sending is told at once, and sends nothing.
+    let mut wire = Wire::open(server.address).await;
+    let head =
+        format!("POST {LIST} HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\n{}: {}\r\ncontent-length: 2000000\r\n\r\n", kind.0, kind.1);
+    wire.send(head.as_bytes()).await;
+    wire.response("POST").await.problem(413);
+}
+
 // contract E1.5
 #[tokio::test]
 async fn an_unknown_body_key_is_refused() {

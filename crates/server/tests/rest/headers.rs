@@ -4,6 +4,7 @@ use std::io::Read;
 
 use flate2::read::GzDecoder;
 
+use crate::support::http::Wire;
 use crate::support::{PLACES, Place, Request, Setup, get, post, shop};
 
 const LIST: &str = "/api/shop/customers/list";
@@ -143,5 +144,20 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
     for origin in ["https://evil.example", "https://app.example.evil.example", "http://app.example", "null", "https://app.example:8443"] {
         let answer = server.send(&post(LIST, "").header("origin", origin)).await;
         assert_eq!(answer.header("access-control-allow-origin"), None, "{origin}");
+    }
+}
+
+// trap 20
+#[tokio::test]
+async fn a_connection_that_asks_nothing_is_closed() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let mut wires = Vec::new();
+    for begun in ["", "P", "PRI * HTTP/2.0\r\n\r\nSM\r\n", "GET /health HTTP/1.1\r\nhost: t"] {
+        let mut wire = Wire::open(server.address).await;
+        wire.send(begun.as_bytes()).await;
+        wires.push((begun, wire));
+    }
+    for (begun, wire) in &mut wires {
+        assert!(wire.head().await.is_none_or(|head| head.status == 408), "{begun:?}");
     }
 }

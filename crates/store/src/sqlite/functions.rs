@@ -4,6 +4,7 @@
 //! not fit never fails a query.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use query::json::{self, Json};
@@ -182,19 +183,26 @@ fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     }
 }
 
+/// What is asked for, each once.
+struct Wanted {
+    elements: HashSet<String>,
+    /// Something that equals nothing.
+    impossible: bool,
+}
+
 fn compared(context: &Context<'_>, items: &[Json], canonical: impl Fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
     // The list is the same for every row of a statement; it is read once.
-    let wanted: Arc<Vec<Option<String>>> = context.get_or_create_aux(1, |value| -> std::result::Result<_, rusqlite::Error> {
-        Ok(match text_of(value).and_then(|text| json::data(text.as_bytes())) {
+    let wanted: Arc<Wanted> = context.get_or_create_aux(1, |value| -> std::result::Result<_, rusqlite::Error> {
+        let elements: Vec<Option<String>> = match text_of(value).and_then(|text| json::data(text.as_bytes())) {
             Some(Json::Array(items)) => items.iter().map(&canonical).collect(),
             _ => Vec::new(),
-        })
+        };
+        Ok(Wanted { impossible: elements.iter().any(Option::is_none), elements: elements.into_iter().flatten().collect() })
     })?;
-    let held: Vec<String> = items.iter().filter_map(&canonical).collect();
-    let has = |element: &Option<String>| element.as_ref().is_some_and(|element| held.contains(element));
+    let mut held = items.iter().filter_map(&canonical).filter(|item| wanted.elements.contains(item));
     Ok(Some(match asked {
-        Asked::All => wanted.iter().all(has),
-        Asked::Any => wanted.iter().any(has),
+        Asked::All => !wanted.impossible && held.collect::<HashSet<_>>().len() == wanted.elements.len(),
+        Asked::Any => held.next().is_some(),
     }))
 }
 

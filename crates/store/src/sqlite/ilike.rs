@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rusqlite::Result;
 use rusqlite::functions::Context;
 
+use super::brake::Effort;
 use super::functions::text_of;
 
 /// `peristyle_ilike(text, pattern)`
@@ -14,7 +15,7 @@ pub(super) fn ilike(context: &Context<'_>) -> Result<Option<bool>> {
     let pattern: Arc<Vec<Token>> = context.get_or_create_aux(1, |value| -> std::result::Result<Vec<Token>, rusqlite::Error> {
         Ok(tokens(text_of(value).unwrap_or_default()))
     })?;
-    Ok(Some(matches(&pattern, text)))
+    matches(&pattern, text).map(Some)
 }
 
 #[derive(Debug, PartialEq)]
@@ -55,15 +56,17 @@ fn fold(character: char) -> char {
 }
 
 /// Linear but for the last run: on a mismatch only the latest `%` can take one more.
-fn matches(pattern: &[Token], text: &str) -> bool {
+fn matches(pattern: &[Token], text: &str) -> Result<bool> {
     let (mut at, mut rest) = (0, text.chars());
     let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
+    let mut effort = Effort::default();
     loop {
+        effort.spend()?;
         let mut after = rest.clone();
         let Some(character) = after.next() else { break };
         match pattern.get(at) {
             // Nothing can be wrong with what a run at the end takes.
-            Some(Token::Run) if at + 1 == pattern.len() => return true,
+            Some(Token::Run) if at + 1 == pattern.len() => return Ok(true),
             Some(Token::Run) => {
                 at += 1;
                 retry = Some((at, rest.clone()));
@@ -75,11 +78,11 @@ fn matches(pattern: &[Token], text: &str) -> bool {
                     _ = skipped.next();
                     (at, rest) = (*start, skipped.clone());
                 }
-                None => return false,
+                None => return Ok(false),
             },
         }
     }
-    pattern[at..].iter().all(|token| *token == Token::Run)
+    Ok(pattern[at..].iter().all(|token| *token == Token::Run))
 }
 
 #[cfg(test)]
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     fn like(pattern: &str, text: &str) -> bool {
-        matches(&tokens(pattern), text)
+        matches(&tokens(pattern), text).unwrap()
     }
 
     #[test]
