@@ -17,6 +17,7 @@ use crate::chance;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
+use crate::reader::Reader;
 use crate::refusal::BootError;
 use crate::satellite::Satellite;
 
@@ -33,28 +34,6 @@ pub struct Service {
     pub graphql: Arc<Engine>,
     /// The app that is served beside them.
     pub app: Option<AppFiles>,
-}
-
-/// The database that reads use: a replica while it answers, the primary otherwise.
-#[derive(Clone, Debug)]
-pub struct Reader {
-    /// The database itself.
-    pub primary: Database,
-    /// A replica.
-    pub replica: Option<Database>,
-}
-
-impl Reader {
-    /// Runs a statement.
-    pub async fn run(&self, query: query::sql::Query, format: store::run::Format) -> Result<store::Answer, store::Error> {
-        if let Some(replica) = &self.replica {
-            match Box::pin(replica.run(query.clone(), format)).await {
-                Err(store::Error::Unavailable(reason)) => tracing::warn!(%reason, "the replica is out of reach; asking the primary"),
-                other => return other,
-            }
-        }
-        self.primary.run(query, format).await
-    }
 }
 
 /// Boots a process that serves.
@@ -77,7 +56,7 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader { primary, replica }, gate, graphql, app })
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader::new(primary, replica), gate, graphql, app })
 }
 
 /// Who says who somebody is.
@@ -162,7 +141,7 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
-            tracing::warn!("no manifest at {name}: no resource is declared, so nothing can be asked; `peristyle introspect` writes one");
+            tracing::warn!("no manifest at {name}: no resource of yours is declared; `peristyle introspect` writes one");
             return Ok(Manifest::default());
         }
         Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}"))),

@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod openapi;
 mod operations;
 mod pages;
+pub mod reader;
 pub mod refusal;
 pub mod rest;
 pub mod router;

@@ -40,7 +40,6 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
     let listener =
         listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
     let address = listener.local_addr()?;
-    tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
         let listener =
@@ -49,6 +48,8 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
         tracing::info!(%address, "serving metrics");
         tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
     }
+    // Whoever waits for this line may ask from now on, and nothing that can fail comes after it.
+    tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
     let gate = service.gate.clone();
     let stop = async move {
         stop.await;

@@ -35,6 +35,28 @@ async fn reads_use_the_replica_and_fall_back_to_the_primary() {
     assert_eq!(server.get("/ready").await.status(), 200, "the primary answers");
     cable.set(Cable::Whole);
     assert_eq!(labels().await, ["from the replica"; 4]);
+    // One that is behind and lacks a table is no reason to fail.
+    replica.execute("DROP TABLE parts; DROP TABLE items").await;
+    assert_eq!(labels().await, ["item 1"; 4]);
+}
+
+// contract B1.2
+#[tokio::test]
+async fn a_replica_that_swallows_requests_is_left_alone_for_a_while() {
+    let (primary, replica) = (database().await, database().await);
+    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let mut setup = Setup::new(MANIFEST);
+    setup.read_url = Some(format!("postgres://postgres@{}/{}?connect_timeout=1", cable.address, replica.name()));
+    let server = setup.serve(&primary).await;
+    cable.set(Cable::Frozen);
+    let ask = async || server.post("/api/shop/items/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
+    ask().await;
+    let started = std::time::Instant::now();
+    for _ in 0..5 {
+        ask().await;
+    }
+    // Each of them would have waited a second.
+    assert!(started.elapsed() < std::time::Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 // contract B1.1, contract B1.2
