@@ -8,6 +8,7 @@ mod known;
 mod model;
 mod naming;
 mod relation;
+mod sample;
 mod through;
 mod update;
 mod write;
@@ -17,6 +18,7 @@ use query::sql::Dialect;
 use crate::schema::Schema;
 
 pub(crate) use kind::kind_of;
+pub use sample::sample;
 pub use update::{Update, UpdateError, update};
 
 const HEADER: &str = "\

@@ -112,7 +112,7 @@ impl Database {
         }
     }
 
-    /// What tables there are, with types of columns that only rows can tell.
+    /// What tables there are, with what only rows can tell of their columns.
     pub async fn sampled_schema(&self) -> Result<Schema, Error> {
         match self {
             Database::Postgres(handle) => handle.0.schema().await,

@@ -3,11 +3,12 @@
 mod postgres;
 mod sqlite;
 
-use query::catalog::{Identifier, TableName};
+use query::catalog::{Identifier, Stored, TableName};
 use query::sql::Dialect;
+use query::types::Scalar;
 
 pub use postgres::read_postgres;
-pub use sqlite::{read_sqlite, sample_sqlite};
+pub use sqlite::read_sqlite;
 
 /// The tables and views of a database.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +94,8 @@ pub struct Column {
     pub collation: Option<Collation>,
     /// Whether nothing tells its type: SQLite knows none for what a view computes.
     pub untold: bool,
+    /// What all values that were looked at can be read as, on SQLite, where a declared type binds nobody.
+    pub seen: Option<(Scalar, Stored)>,
 }
 
 /// A collation of PostgreSQL that a column was given.

@@ -13,11 +13,12 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::Error;
 use crate::run::DatabaseSettings;
 use crate::schema::{self, Schema};
+use crate::{Error, introspect};
 
 use brake::{Brake, Waiter};
+pub(crate) use encode::readable;
 pub(crate) use read::{analyze, page, stream};
 
 const STATEMENTS: usize = 256;
@@ -111,11 +112,11 @@ impl Sqlite {
         self.work(|connection, _| Ok(schema::read_sqlite(connection)?)).await
     }
 
-    /// The schema, with the types of what views compute.
+    /// The schema, with what the columns are seen to hold.
     pub(crate) async fn sampled_schema(&self) -> Result<Schema, Error> {
         let sampled = |connection: &Connection, _: &Brake| {
             let mut schema = schema::read_sqlite(connection)?;
-            schema::sample_sqlite(connection, &mut schema);
+            introspect::sample(connection, &mut schema);
             Ok(schema)
         };
         self.work(sampled).await

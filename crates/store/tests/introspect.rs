@@ -9,6 +9,8 @@ mod deletions;
 mod postgres;
 #[path = "introspect/update.rs"]
 mod updates;
+#[path = "introspect/values.rs"]
+mod values;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,7 +20,7 @@ use query::sql::Dialect;
 use rusqlite::Connection;
 use store::check::{Severity, check};
 use store::introspect::manifest;
-use store::schema::{Schema, read_sqlite, sample_sqlite};
+use store::schema::{Schema, read_sqlite};
 use tokio_postgres::{Client, Config, NoTls};
 
 fn catalog(text: &str) -> Catalog {
@@ -51,7 +53,7 @@ fn sqlite(sql: &str) -> Schema {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     let mut schema = read_sqlite(&connection).unwrap();
-    sample_sqlite(&connection, &mut schema);
+    store::introspect::sample(&connection, &mut schema);
     schema
 }
 

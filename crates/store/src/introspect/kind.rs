@@ -1,5 +1,6 @@
 //! A column's type as a manifest says it.
 
+use query::catalog::Stored;
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
@@ -10,9 +11,10 @@ pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
     if column.nested || column.untold {
         return None;
     }
-    let scalar = match dialect {
-        Dialect::Postgres => postgres(column)?,
-        Dialect::Sqlite => sqlite(&column.native)?,
+    let scalar = match (dialect, &column.seen) {
+        (Dialect::Postgres, _) => postgres(column)?,
+        (Dialect::Sqlite, Some((scalar, _))) => scalar.clone(),
+        (Dialect::Sqlite, None) => sqlite(&column.native)?,
     };
     Some(if column.array { Type::Array(scalar) } else { Type::One(scalar) })
 }
@@ -40,7 +42,7 @@ fn postgres(column: &Column) -> Option<Scalar> {
 }
 
 /// SQLite keeps the declared type as it was written; what it means is a matter of custom.
-fn sqlite(declared: &str) -> Option<Scalar> {
+pub(super) fn sqlite(declared: &str) -> Option<Scalar> {
     let declared: String = declared.to_ascii_uppercase().split_whitespace().collect::<Vec<_>>().join(" ");
     if declared.replace(' ', "").starts_with("TINYINT(1)") {
         return Some(Scalar::Bool);
@@ -64,9 +66,13 @@ fn sqlite(declared: &str) -> Option<Scalar> {
     })
 }
 
-/// Whether a SQLite timestamp is kept as `datetime()` writes it.
-pub(super) fn is_datetime(column: &Column) -> bool {
-    column.native.trim_start().to_ascii_uppercase().starts_with("DATETIME")
+/// How a SQLite timestamp is kept.
+pub(super) fn stored(column: &Column) -> Stored {
+    match column.seen {
+        Some((_, stored)) => stored,
+        None if column.native.trim_start().to_ascii_uppercase().starts_with("DATETIME") => Stored::Datetime,
+        None => Stored::Standard,
+    }
 }
 
 /// Types that can equal one another in a relation; nothing for those by which rows cannot be connected.

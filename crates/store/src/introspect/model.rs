@@ -8,7 +8,7 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Column, Schema, Table, same};
 
-use super::kind::{family, is_datetime, kind_of};
+use super::kind::{family, kind_of, stored};
 use super::known::Known;
 use super::naming::{camel, capital, context, free, singular};
 use super::through;
@@ -261,8 +261,8 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
         };
         let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
         let name = free(&[wished], |name| draft.is_taken(name));
-        let is_datetime = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp) && is_datetime(column);
-        let stored = if is_datetime { Stored::Datetime } else { Stored::Standard };
+        let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
+        let stored = if is_timestamp { stored(column) } else { Stored::Standard };
         let key = key_is_whole && is_key_column(column);
         draft.fields.push(DraftField {
             name,

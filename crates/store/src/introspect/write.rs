@@ -53,8 +53,10 @@ pub(super) fn field_value(field: &DraftField) -> String {
     if !column_is_implied(field) {
         let _ = write!(rest, ", column = {}", quoted(&field.column));
     }
-    if field.stored == Stored::Datetime {
-        rest.push_str(", stored = \"datetime\"");
+    match field.stored {
+        Stored::Standard => {}
+        Stored::Datetime => rest.push_str(", stored = \"datetime\""),
+        Stored::Unix => rest.push_str(", stored = \"unix\""),
     }
     if field.key {
         rest.push_str(", key = true");

@@ -7,9 +7,6 @@ use rusqlite::{Connection, Result};
 
 use super::{Column, ForeignKey, Schema, Table};
 
-/// How many values tell what a view computes.
-const SAMPLE: u32 = 1000;
-
 /// What `table_list` says beyond the schema table.
 struct Kind {
     name: String,
@@ -88,35 +85,6 @@ fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<T
     not_null_keys(&mut table, kind, key_has_index);
     foreign_keys(connection, &mut table)?;
     Ok(Some(table))
-}
-
-/// Looks at rows for the types of columns that views compute: no declaration tells them. Only `introspect` has the time.
-pub fn sample_sqlite(connection: &Connection, schema: &mut Schema) {
-    for Table { name, columns, .. } in &mut schema.tables {
-        for column in columns.iter_mut().filter(|column| column.untold) {
-            // A view that fails, or takes too long, tells nothing either.
-            if let Ok(Some(native)) = sample(connection, name, &column.name) {
-                native.clone_into(&mut column.native);
-                column.untold = false;
-            }
-        }
-    }
-}
-
-/// The type of the values, when they are all of one.
-fn sample(connection: &Connection, view: &str, column: &str) -> Result<Option<&'static str>> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let (view, column) = (quoted(view), quoted(column));
-    let mut statement = connection.prepare(&format!(
-        "SELECT DISTINCT typeof({column}) FROM (SELECT {column} FROM main.{view} WHERE {column} IS NOT NULL LIMIT {SAMPLE})"
-    ))?;
-    let kinds = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
-    Ok(match kinds.as_slice() {
-        [kind] if kind == "integer" => Some("INTEGER"),
-        [kind] if kind == "real" => Some("REAL"),
-        [kind] if kind == "text" => Some("TEXT"),
-        _ => None,
-    })
 }
 
 /// Reads the indexes and tells whether the primary key has one of its own.

@@ -56,6 +56,11 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
     Some(())
 }
 
+/// Whether a stored value can be read as this.
+pub(crate) fn readable(form: Form, kept: Stored, cell: ValueRef<'_>) -> bool {
+    value(&mut Vec::new(), form, kept, cell, Show::Plain).is_some()
+}
+
 fn real(cell: ValueRef<'_>) -> Option<f64> {
     match cell {
         ValueRef::Real(number) => Some(number),

@@ -1,0 +1,48 @@
+//! What columns of SQLite hold, whatever was declared.
+
+use query::sql::Dialect;
+
+use crate::{has, passes, sqlite};
+
+// contract P4.3
+#[test]
+fn types_follow_the_values_where_those_cannot_be_read_as_declared() {
+    let schema = sqlite(
+        "CREATE TABLE odds (
+             id INTEGER PRIMARY KEY, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP, changed TIMESTAMPTZ, standard TIMESTAMP, seconds DATETIME,
+             day DATE, anything, mixed, bits BIT, size NUMBER, ratio FLOATING POINT, length INTERVAL, flag BOOLEAN, code UUID, note JSON,
+             amount DECIMAL(10, 2), plain TEXT, lost BLOB);
+         INSERT INTO odds (changed, standard, seconds, day, anything, mixed, bits, size, ratio, length, flag, code, note, amount, plain, lost)
+         VALUES ('2024-01-01 10:00:00.5', '2024-01-01T10:00:00.000000Z', 1700000000, '2024-01-01 00:00:00', 5, 'x', 1, 2.5, 1.5, '1 day', 'true',
+                 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'no json', 1.25, '2024-01-01', x'00'),
+                (NULL, NULL, NULL, NULL, NULL, 7, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+         CREATE VIEW glances AS SELECT id, anything, mixed FROM odds;
+         CREATE TABLE empties (id INTEGER PRIMARY KEY, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP, kept TIMESTAMP, other DATETIME, free);",
+    );
+    let text = store::introspect::manifest(&schema, Dialect::Sqlite);
+    passes(&text, &schema, Dialect::Sqlite);
+    for line in [
+        r#"made = { type = "timestamp", stored = "datetime" }"#,
+        r#"changed = { type = "timestamp", stored = "datetime" }"#,
+        r#"standard = "timestamp""#,
+        r#"seconds = { type = "timestamp", stored = "unix" }"#,
+        r#"day = { type = "timestamp", stored = "datetime" }"#,
+        r#"anything = "bigint""#,
+        r#"bits = "bigint""#,
+        r#"size = "float""#,
+        r#"ratio = "float""#,
+        r#"length = "text""#,
+        r#"flag = "text""#,
+        r#"code = "text""#,
+        r#"note = "text""#,
+        r#"amount = "decimal""#,
+        r#"plain = "text""#,
+        r#"kept = "timestamp""#,
+        r#"other = { type = "timestamp", stored = "datetime" }"#,
+        r#"free = "text""#,
+    ] {
+        has(&text, line);
+    }
+    assert!(text.contains("column \"lost\" (BLOB) is left out"), "{text}");
+    assert!(text.contains("column \"mixed\""), "{text}");
+}
