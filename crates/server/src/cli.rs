@@ -22,6 +22,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use query::catalog::{Catalog, ResourceId};
 
 use crate::config::Config;
 
@@ -208,6 +209,17 @@ impl Output {
     fn of(json: bool) -> Self {
         if json { Output::Json } else { Output::Text }
     }
+}
+
+/// A resource by its name.
+fn resource(catalog: &Catalog, name: &str) -> Result<ResourceId, Failure> {
+    catalog.by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
+        Failure(match known.as_slice() {
+            [] => format!("no resource {name:?}; the manifest declares none, and `peristyle introspect` writes one"),
+            known => format!("no resource {name:?}; declared are {}", known.join(", ")),
+        })
+    })
 }
 
 /// Prints to standard output; a reader that closed it early is no fault.

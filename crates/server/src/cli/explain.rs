@@ -33,10 +33,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     boot::bind(&mut catalog, &database).await?;
-    let Some(resource) = catalog.by_name(&arguments.resource) else {
-        let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
-        return Err(Failure(format!("no resource {:?}; declared are {}", arguments.resource, known.join(", "))));
-    };
+    let resource = super::resource(&catalog, &arguments.resource)?;
     let name = arguments.statement.display();
     let bytes = if arguments.statement.as_os_str() == "-" {
         let mut bytes = Vec::new();

@@ -69,11 +69,7 @@ fn of_all(catalog: &Catalog) -> Json {
 }
 
 fn of_resource(catalog: &Catalog, name: &str) -> Result<Json, Failure> {
-    let id = catalog.by_name(name).ok_or_else(|| {
-        let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
-        Failure(format!("no resource {name:?}; declared are {}", known.join(", ")))
-    })?;
-    Ok(json_schema::of_resource(catalog, id))
+    Ok(json_schema::of_resource(catalog, super::resource(catalog, name)?))
 }
 
 fn document(document: &Json, output: Output) {

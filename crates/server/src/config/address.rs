@@ -6,6 +6,9 @@ use super::{ConfigError, Variable, wrong};
 pub(super) fn database_url(variable: &Variable<'_>, default: &str) -> Result<String, ConfigError> {
     let url = variable.value.unwrap_or(default);
     let is_known = is_postgres(url) || names(url, "sqlite://") || url == "sqlite::memory:";
+    if url.starts_with("sqlite://") && url.contains('?') {
+        return Err(wrong(variable.variable, url, "sqlite://PATH, without parameters after a `?`"));
+    }
     if is_known {
         Ok(url.to_owned())
     } else {

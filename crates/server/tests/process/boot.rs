@@ -11,6 +11,7 @@ fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
         ("OAUTH_STRATEGY", "hub", "none, local-provider, platform-hub"),
         ("LISTEN", "localhost", "127.0.0.1:4000"),
         ("LISTEN", "127.0.0.1:70000", "127.0.0.1:4000"),
+        ("DATABASE_URL", "sqlite://shop.db?mode=ro", "without parameters"),
         ("DATABASE_URL", "mysql://root:sesame@h/d", "sqlite://PATH"),
         ("DATABASE_URL", "postgres://u:sesame@h:port/d", "PostgreSQL"),
         ("DATABASE_READ_URL", "sqlite://x.db", "postgres://"),
