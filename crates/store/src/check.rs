@@ -6,6 +6,7 @@ mod field;
 mod native;
 mod near;
 mod relation;
+pub(crate) mod values;
 
 use std::fmt;
 

@@ -9,12 +9,14 @@ mod sink;
 use std::time::Duration;
 
 use bytes::Bytes;
+use query::catalog::Catalog;
 use query::plan::Operation;
 use query::sql::{Dialect, Query, Total};
 use tracing::Instrument;
 
 use crate::Error;
 use crate::assemble::Batch;
+use crate::check::Finding;
 use crate::postgres::{self, Postgres};
 use crate::schema::Schema;
 use crate::sqlite::{self, Sqlite};
@@ -117,6 +119,14 @@ impl Database {
         match self {
             Database::Postgres(handle) => handle.0.schema().await,
             Database::Sqlite(handle) => handle.0.sampled_schema().await,
+        }
+    }
+
+    /// What rows hold that does not fit the manifest; PostgreSQL keeps them from that.
+    pub async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
+        match self {
+            Database::Postgres(_) => Ok(Vec::new()),
+            Database::Sqlite(handle) => handle.0.misfits(catalog).await,
         }
     }
 

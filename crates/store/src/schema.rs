@@ -94,6 +94,8 @@ pub struct Column {
     pub collation: Option<Collation>,
     /// Whether nothing tells its type: SQLite knows none for what a view computes.
     pub untold: bool,
+    /// SQLite: what it is given where nothing is said, as it was written.
+    pub default: String,
     /// What all values that were looked at can be read as, on SQLite, where a declared type binds nobody.
     pub seen: Option<(Scalar, Stored)>,
 }

@@ -4,21 +4,25 @@ mod brake;
 mod encode;
 pub(crate) mod fill;
 mod functions;
+mod glance;
 mod ilike;
 mod read;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use query::catalog::Catalog;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::check::{Finding, values};
 use crate::run::DatabaseSettings;
 use crate::schema::{self, Schema};
 use crate::{Error, introspect};
 
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
+pub(crate) use glance::glance;
 pub(crate) use read::{analyze, page, stream};
 
 const STATEMENTS: usize = 256;
@@ -120,6 +124,12 @@ impl Sqlite {
             Ok(schema)
         };
         self.work(sampled).await
+    }
+
+    /// What rows hold that does not fit the manifest.
+    pub(crate) async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
+        let asked = values::asked(catalog);
+        self.work(move |connection, _| Ok(values::misfits(connection, &asked))).await
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {

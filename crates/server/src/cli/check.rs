@@ -28,7 +28,9 @@ async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(config)?;
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
-    let report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
+    let mut report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
+    report.findings.extend(database.misfits(&catalog).await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?);
+    report.findings.sort_by_key(|finding| finding.line);
     let unmade = unmade(config, &database).await?;
     let file = config.manifest.path().display().to_string();
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();

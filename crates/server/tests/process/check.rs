@@ -86,3 +86,23 @@ fn check_needs_a_manifest() {
     let message = folder.run(&["check"], &[]).refused();
     assert!(message.contains("peristyle.toml"), "{message}");
 }
+
+// contract P4.1
+#[test]
+fn values_that_read_as_null_are_told() {
+    let folder = Folder::shop();
+    let script = "CREATE TABLE notes (id INTEGER PRIMARY KEY, made TEXT, words TEXT, size INTEGER);
+        INSERT INTO notes (made, words, size) VALUES ('2024-01-01 10:00:00', '[1]', 7), ('2024-01-01T10:00:00.000000Z', 'no list', 'large')";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("a table");
+    let fields = "id = { type = \"int\", key = true }\nmade = \"timestamp\"\nwords = \"int[]\"\nsize = \"int\"\n";
+    folder.write("peristyle.toml", &format!("[resource.shop.note.fields]\n{fields}"));
+    let told = folder.run(&["check"], &[]).good();
+    for part in [
+        "peristyle.toml:3: `shop.note.made`: of the first 2 row(s), 1 hold what is no timestamp",
+        "peristyle.toml:4: `shop.note.words`: of the first 2 row(s), 1 hold what is no int[]",
+        "peristyle.toml:5: `shop.note.size`: of the first 2 row(s), 1 hold what is no int",
+        "0 error(s), 3 warning(s)",
+    ] {
+        assert!(told.contains(part), "{part:?} in {told}");
+    }
+}

@@ -1,18 +1,13 @@
 //! Looks at rows of a SQLite database for what its columns hold: a declared type binds nobody there, and many columns have none.
 
 use query::catalog::Stored;
-use query::sql::Form;
-use query::types::Scalar;
-use rusqlite::types::ValueRef;
+use query::types::{Scalar, Type};
 use rusqlite::{Connection, Result};
 
 use crate::schema::{Column, Schema, Table};
-use crate::sqlite::readable;
+use crate::sqlite::{glance, readable};
 
 use super::kind;
-
-/// How many rows of a table are looked at.
-const ROWS: u32 = 1_000;
 
 /// A way to read a column.
 type Reading = (Scalar, Stored);
@@ -32,26 +27,14 @@ pub fn sample(connection: &Connection, schema: &mut Schema) {
 
 /// For each column what all its values can be read as.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let columns: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
-    let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {ROWS}", columns.join(", "), quoted(&table.name)))?;
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table.is_view)).collect();
-    let mut any = vec![false; columns.len()];
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        for (index, possible) in possible.iter_mut().enumerate() {
-            let cell = row.get_ref(index)?;
-            if cell != ValueRef::Null {
-                any[index] = true;
-                possible.retain(|(scalar, stored)| readable(Form::from(scalar), *stored, cell));
-            }
-        }
-    }
-    let defaults = defaults(connection, table)?;
-    let columns = table.columns.iter().zip(&defaults).zip(possible).zip(any);
-    Ok(columns
-        .map(|(((column, default), possible), any)| if any { possible.into_iter().next() } else { unfilled(column, default) })
-        .collect())
+    let mut any = vec![false; table.columns.len()];
+    glance(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
+        any[index] = true;
+        possible[index].retain(|(scalar, stored)| readable(&Type::One(scalar.clone()), *stored, cell));
+    })?;
+    let columns = table.columns.iter().zip(possible).zip(any);
+    Ok(columns.map(|((column, possible), any)| if any { possible.into_iter().next() } else { unfilled(column) }).collect())
 }
 
 /// What a column may be, the likeliest first: what was declared, in each way to keep it, and then what values can be at all.
@@ -77,15 +60,9 @@ fn timestamps() -> Vec<Reading> {
 }
 
 /// How a column without values will be filled, as far as its default tells.
-fn unfilled(column: &Column, default: &str) -> Option<Reading> {
-    let default = default.to_ascii_uppercase();
+fn unfilled(column: &Column) -> Option<Reading> {
+    let default = column.default.to_ascii_uppercase();
     let is_timestamp = kind::sqlite(&column.native) == Some(Scalar::Timestamp);
     let by_sqlite = default.contains("CURRENT_TIMESTAMP") || default.contains("DATETIME(");
     (is_timestamp && by_sqlite).then_some((Scalar::Timestamp, Stored::Datetime))
-}
-
-fn defaults(connection: &Connection, table: &Table) -> Result<Vec<String>> {
-    let mut statement = connection.prepare("SELECT dflt_value FROM pragma_table_xinfo(?1, 'main') WHERE name = ?2")?;
-    let default = |column: &Column| statement.query_row([&table.name, &column.name], |row| row.get::<_, Option<String>>(0));
-    table.columns.iter().map(default).map(|default| Ok(default?.unwrap_or_default())).collect()
 }

@@ -54,7 +54,7 @@ fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<T
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
     let Ok(mut statement) =
-        connection.prepare("SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
+        connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
     else {
         return Ok(None);
     };
@@ -65,6 +65,7 @@ fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<T
             untold: is_view && native.is_empty(),
             native,
             nullable: !row.get::<_, bool>(2)?,
+            default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
             ..Column::default()
         };
         Ok((column, row.get::<_, i64>(3)?, row.get::<_, i64>(4)?))

@@ -4,6 +4,7 @@ use query::catalog::Stored;
 use query::json::{self, Json};
 use query::plan::Show;
 use query::sql::{Decode, Form, Output, SCALE};
+use query::types::Type;
 use query::value::{self, stored};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -57,8 +58,13 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
 }
 
 /// Whether a stored value can be read as this.
-pub(crate) fn readable(form: Form, kept: Stored, cell: ValueRef<'_>) -> bool {
-    value(&mut Vec::new(), form, kept, cell, Show::Plain).is_some()
+pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
+    let mut out = Vec::new();
+    let read = match kind {
+        Type::One(scalar) => value(&mut out, scalar.into(), kept, cell, Show::Plain),
+        Type::Array(scalar) => text(cell).and_then(|text| array(&mut out, scalar.into(), text)),
+    };
+    read.is_some()
 }
 
 fn real(cell: ValueRef<'_>) -> Option<f64> {

@@ -1,0 +1,75 @@
+//! What rows of a SQLite database hold, against what the manifest says: a declared type binds nobody there, and a value that does not fit
+//! reads as null without a word.
+
+use query::catalog::{Catalog, Stored};
+use query::types::Type;
+use rusqlite::{Connection, Result};
+
+use crate::sqlite::{glance, readable};
+
+use super::{Finding, Severity};
+
+/// A table of the manifest and the fields that are read from it.
+pub(crate) struct Asked {
+    table: String,
+    fields: Vec<AskedField>,
+}
+
+struct AskedField {
+    name: String,
+    line: usize,
+    column: String,
+    kind: Type,
+    stored: Stored,
+}
+
+/// What is to be looked at. The server's own tables are its own affair.
+pub(crate) fn asked(catalog: &Catalog) -> Vec<Asked> {
+    let declared = catalog.resources().iter().filter(|resource| !resource.is_own());
+    let asked = declared.map(|resource| {
+        let fields = resource.fields.iter().map(|field| AskedField {
+            name: format!("{}.{}", resource.full_name, field.name),
+            line: field.line,
+            column: field.column.plain().to_owned(),
+            kind: field.kind.clone(),
+            stored: field.stored,
+        });
+        Asked { table: resource.table.name.plain().to_owned(), fields: fields.collect() }
+    });
+    asked.collect()
+}
+
+/// A warning for each field with values that do not fit.
+pub(crate) fn misfits(connection: &Connection, asked: &[Asked]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for table in asked {
+        // What cannot be read at all was found before.
+        let Ok((rows, counts)) = count(connection, table) else { continue };
+        for (field, count) in table.fields.iter().zip(counts).filter(|(_, count)| *count > 0) {
+            let kind = field.kind.name();
+            let form = match field.stored {
+                _ if kind != "timestamp" => "",
+                Stored::Standard => " as YYYY-MM-DDTHH:MM:SS.ffffffZ; `stored` says otherwise",
+                Stored::Datetime => " as datetime() writes it",
+                Stored::Unix => " in seconds since 1970",
+            };
+            let message = format!(
+                "`{}`: of the first {rows} row(s), {count} hold what is no {kind}{form}, and read as null; another type may fit",
+                field.name
+            );
+            findings.push(Finding { severity: Severity::Warning, line: field.line, message });
+        }
+    }
+    findings
+}
+
+/// How many rows were looked at, and of each field how many values do not fit.
+fn count(connection: &Connection, asked: &Asked) -> Result<(u32, Vec<u32>)> {
+    let mut counts = vec![0; asked.fields.len()];
+    let columns = asked.fields.iter().map(|field| field.column.as_str());
+    let rows = glance(connection, &asked.table, columns, |index, cell| {
+        let field = &asked.fields[index];
+        counts[index] += u32::from(!readable(&field.kind, field.stored, cell));
+    })?;
+    Ok((rows, counts))
+}

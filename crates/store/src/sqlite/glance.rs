@@ -1,0 +1,31 @@
+//! A look at the first rows of a table, for what no declaration tells.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Result};
+
+/// How many rows are looked at.
+const ROWS: u32 = 1_000;
+
+/// Shows each value with the number of its column, NULL aside; says how many rows there were.
+pub(crate) fn glance<'n>(
+    connection: &Connection,
+    table: &str,
+    columns: impl Iterator<Item = &'n str>,
+    mut see: impl FnMut(usize, ValueRef<'_>),
+) -> Result<u32> {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let columns: Vec<String> = columns.map(quoted).collect();
+    let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {ROWS}", columns.join(", "), quoted(table)))?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        for index in 0..columns.len() {
+            let cell = row.get_ref(index)?;
+            if cell != ValueRef::Null {
+                see(index, cell);
+            }
+        }
+    }
+    Ok(count)
+}
