@@ -1,13 +1,13 @@
-//! How fast passwords may be guessed. Only failures count; they delay for longer and longer and never lock for good. A name that no
-//! account has is counted like an account.
+//! How fast passwords may be guessed. Only failures count; they delay for longer and longer and never lock for good.
+//!
+//! They are counted by the name that was typed, whether an account has it or not: were the two names of an account one counter, its delays
+//! would tell that they belong together, and that there is an account at all. The price is that two names are twice the guesses.
 //!
 //! Three counters stand behind each attempt: of this account from this address, of this address, and of this account from anywhere. The
 //! last has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can
 //! shut another out from afar.
 //!
 //! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
-
-use uuid::Uuid;
 
 use crate::account::login_name;
 use crate::moment::Moment;
@@ -34,33 +34,16 @@ pub const CLIENT: Allowance = Allowance { first_delay: 500, longest_seconds: 900
 /// After so long without a failure a counter begins anew.
 pub const FORGOTTEN_SECONDS: i64 = 3_600;
 
-/// Whom somebody wants to sign in as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom<'a> {
-    /// An account, by whichever of its names: were each counted by itself, two names would be twice the guesses.
-    Account(Uuid),
-    /// A name that no account has.
-    Nobody(&'a str),
-}
-
-impl Whom<'_> {
-    fn spelled(self) -> String {
-        match self {
-            Whom::Account(id) => format!("account {id}"),
-            Whom::Nobody(name) => format!("nobody {}", login_name(name)),
-        }
-    }
-}
-
 /// What a counter is about. The name it is kept under is a digest: people type passwords into the wrong field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter<'a> {
-    /// Somebody from an address; of IPv6 a caller gives the network, since one line has as many addresses as it likes.
-    Pair(Whom<'a>, &'a str),
+    /// A name that was typed, and the address it came from; of IPv6 a caller gives the network, since one line has as many addresses as
+    /// it likes.
+    Pair(&'a str, &'a str),
     /// An address.
     Address(&'a str),
-    /// Somebody from anywhere.
-    Account(Whom<'a>),
+    /// A name from anywhere.
+    Account(&'a str),
     /// A client's id from an address, judged by [`judge_client`].
     Client(&'a str, &'a str),
 }
@@ -70,13 +53,13 @@ impl Counter<'_> {
     pub fn key(self) -> [u8; 32] {
         // Lengths go first, so that no two counters can be spelled alike.
         let spelled = match self {
-            Counter::Pair(whom, address) => {
-                let whom = whom.spelled();
-                format!("pair {} {whom} {address}", whom.len())
+            Counter::Pair(name, address) => {
+                let name = login_name(name);
+                format!("pair {} {name} {address}", name.len())
             }
             Counter::Client(id, address) => format!("client {} {id} {address}", id.len()),
             Counter::Address(address) => format!("address {address}"),
-            Counter::Account(whom) => format!("everywhere {}", whom.spelled()),
+            Counter::Account(name) => format!("everywhere {}", login_name(name)),
         };
         sha256(spelled.as_bytes())
     }

@@ -2,7 +2,7 @@
 //! as a thousand.
 
 use identity::moment::Moment;
-use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, Whom, judge, judge_client};
+use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge, judge_client};
 use uuid::Uuid;
 
 use crate::Error;
@@ -34,11 +34,10 @@ struct Visitor {
 impl Watch {
     /// Somebody signs in by a name from an address; the account is the one that has the name, if any has.
     pub fn sign_in(name: &str, address: &str, known: Option<&Known>) -> Self {
-        let whom = known.map_or(Whom::Nobody(name), |known| Whom::Account(known.account.id));
         let visitor = |known: &Known| Visitor { account: known.account.id, address: address.to_owned(), last_here: known.last_here };
         Watch {
-            pair: Counter::Pair(whom, address).key(),
-            account: Some(Counter::Account(whom).key()),
+            pair: Counter::Pair(name, address).key(),
+            account: Some(Counter::Account(name).key()),
             address: Some(Counter::Address(address).key()),
             visitor: known.map(visitor),
         }

@@ -44,7 +44,7 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     let here = Watch::sign_in("Ana", "203.0.113.7", Some(&ana));
     assert_eq!(failures::evidence(&world.records, &here).await.expect("a read").address_is, Familiarity::Familiar);
     let mine = failures::attempt(&world.records, &here, later.plus(1)).await.expect("an answer").expect("no delay");
-    let elsewhere = Watch::sign_in("ana@example.com", "203.0.113.8", Some(&known(&world, "203.0.113.8").await));
+    let elsewhere = Watch::sign_in("ana", "203.0.113.8", Some(&known(&world, "203.0.113.8").await));
     failures::attempt(&world.records, &elsewhere, later.plus(2)).await.expect("an answer").expect("no delay");
     failures::forgive(&world.records, &here, mine, later.plus(3)).await.expect("forgiven");
     let evidence = failures::evidence(&world.records, &here).await.expect("a read");
