@@ -88,10 +88,37 @@ async fn nobody_lets_others_into_a_tenant_that_is_closed_to_themselves() {
         ] {
             assert_eq!(desk.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path}");
         }
-        // Making a tenant on the way takes the permission for that.
+        // Making a tenant on the way takes the permission for that beside the one to give it.
+        let (_, warden) = desk.somebody("warden", &["iam.account.get", "iam.account.create", "iam.tenant.update"]).await;
         let fresh = json!({"username": "x", "tenants": [Uuid::new_v4().to_string()]});
-        let problem = desk.by(&token, "iam/accounts/create", &fresh).await.problem(403);
+        let problem = desk.by(&warden, "iam/accounts/create", &fresh).await.problem(403);
         assert!(problem["code"] == "FORBIDDEN" && text(&problem["detail"]).contains("iam.tenant.create"), "{problem}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_the_hub_does_not_know_is_as_closed_as_any() {
+    // contract I27.1
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let maker: Vec<&str> = KEEPER.into_iter().chain(["iam.tenant.create", "iam.tenant.delete"]).collect();
+        let (id, token) = desk.somebody("maker", &maker).await;
+        // A satellite may keep rows of it all the same.
+        let unknown = Uuid::new_v4().to_string();
+        let removed = desk.made("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
+        desk.by(&token, &format!("iam/tenants/delete/{}", text(&removed)), &json!({})).await.good();
+        for tenant in [json!(unknown), removed] {
+            for (path, input) in [
+                (format!("iam/accounts/update/{id}"), json!({"tenants": [tenant]})),
+                ("iam/accounts/create".to_owned(), json!({"username": "x", "tenants": [tenant]})),
+            ] {
+                assert_eq!(desk.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path} {input}");
+            }
+        }
+        // Whoever looks after tenants may give every one, also one that is made on the way.
+        let (_, warden) = desk.somebody("warden", &[&maker[..], &["iam.tenant.update"]].concat()).await;
+        let made = desk.by(&warden, "iam/accounts/create", &json!({"username": "x", "tenants": [unknown]})).await;
+        assert_eq!((made.status(), &made.json()["dTenants"]), (201, &json!([unknown])), "{}", made.text());
     }
 }
 
