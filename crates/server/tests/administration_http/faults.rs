@@ -75,6 +75,8 @@ fn cases() -> Vec<Case> {
             json!({"permissions": ["shop.note.get", "everything", null]}),
             &[("IN105", "/permissions/1"), ("IN103", "/permissions/2"), ("IN104", "/name")],
         ),
+        ("iam/accounts/create", json!({"username": "bo", "roles": ["a\u{0}"]}), &[("IN105", "/roles/0")]),
+        ("iam/roles/create", json!({"name": "a\u{0}", "description": "\u{0}"}), &[("IN105", "/description"), ("IN105", "/name")]),
         ("iam/roles/create", json!({"name": null}), &[("IN104", "/name")]),
         ("iam/roles/create", json!({"name": 3}), &[("IN103", "/name")]),
         ("iam/tenants/create", json!({"name": "x", "id": "y"}), &[("IN105", "/id")]),
