@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::clients::{self, client_columns};
+use crate::links;
 use crate::records::{Bind, Row, Run, Transaction, unexpected};
 
 /// The columns of an account `a`, in the order [`read`] expects them.
@@ -219,11 +220,12 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Res
     Ok(())
 }
 
-/// Sets the password.
-pub async fn set_credential(on: impl Run, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
+/// Sets the password. Links that would set another are dead.
+pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
-    on.rows(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await.map(drop)
+    transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await?;
+    links::end(transaction, &[account]).await
 }
 
 /// Keeps the same password under today's parameters, unless it was changed in the meantime.
