@@ -35,7 +35,7 @@ use axum::body::Body;
 use axum::http::{Extensions, HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
-use identity::grant::standing;
+use identity::grant::{Family, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
@@ -143,9 +143,13 @@ impl Hub {
 
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        let claims = token.claims();
-        let Some((family, account)) = store::families::standing(self.records(), claims.family).await? else { return Ok(None) };
-        Ok(standing::account(token, Some(&family), Some(&account)).ok().cloned())
+        Ok(self.standing_of(token).await?.map(|(_, account)| account))
+    }
+
+    /// The same with the family that the token is of.
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<(Family, Account)>, store::Error> {
+        let found = store::families::standing(self.records(), token.claims().family).await?;
+        Ok(found.filter(|(family, account)| standing::account(token, Some(family), Some(account)).is_ok()))
     }
 
     /// Who shows a Bearer token; nobody without one.
