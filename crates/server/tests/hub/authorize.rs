@@ -154,9 +154,8 @@ async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
         assert!(page.starts_with("/sign-in?"), "{page}");
         // Whoever else signs in then is asked again; whom the hint names gets the code.
         let again = parameter(&page, "continue");
-        let location = async |cookie: &str| {
-            stage.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned()
-        };
+        let location =
+            async |cookie: &str| stage.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned();
         assert!(location(&eve).await.starts_with("/sign-in?"));
         assert!(!parameter(&location(&ada).await, "code").is_empty());
         for unreadable in ["x", "a.b.c", tokens["access_token"].as_str().unwrap()] {
