@@ -42,15 +42,18 @@ pub(super) fn fresh(account: Uuid) -> Session {
 }
 
 /// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
-/// the same account lives on, since clients still hold what it gave.
+/// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it.
 pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session) -> Result<HeaderValue, Fault> {
-    let account = session.account;
-    let before = live(hub, sender).await?;
-    if let Some((before, _)) = before.filter(|(_, whose)| whose.id != account) {
-        store::endings::end(hub.records(), &Ending::Logout(before.id()), None, sender.occasion()).await?;
+    let before = live(hub, sender).await?.map(|(before, _)| before);
+    let is_own = |before: &LiveSession| before.account() == session.account;
+    if let Some(other) = before.filter(|before| !is_own(before)) {
+        store::endings::end(hub.records(), &Ending::Logout(other.id()), None, sender.occasion()).await?;
     }
     if !store::sessions::insert(hub.records(), &session, sender.device().as_deref(), sender.occasion()).await? {
         return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
+    }
+    if let Some(own) = before.filter(is_own) {
+        store::sessions::take_over(hub.records(), own.id(), &session, sender.occasion()).await?;
     }
     cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
 }

@@ -112,6 +112,29 @@ async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_signs_in_again_goes_on_with_what_the_session_before_gave() {
+    // contract I9.8
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (before, tokens) = opened(&stage).await;
+        let asked = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
+        let code = crate::stage::parameter(asked.header("location").unwrap(), "code");
+        let form = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
+        let after = cookie(&stage.send(&form.header("cookie", &before)).await);
+        assert!(after != before && lives(&stage, &after).await && !lives(&stage, &before).await);
+        stage.redeem(&code, &verifier()).await.good();
+        let next = stage.token(&refresh(&tokens)).await.good();
+        // A client that signs out ends what the browser has now, though its own sign-in was the one before.
+        let end = [("token", next["refresh_token"].as_str().unwrap()), ("end_session", "true")];
+        let revoke = posted("/revoke", &end).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&revoke).await.status(), 200);
+        assert!(!lives(&stage, &after).await);
+        let again = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &after)).await;
+        assert!(again.header("location").unwrap().starts_with("/sign-in?"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_logout_goes_by_the_hint_of_this_very_session() {
     // contract I22.5
     for place in PLACES {
