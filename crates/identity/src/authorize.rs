@@ -152,7 +152,8 @@ fn check_prompt(parameters: &Parameters) -> Result<Prompt, Error> {
 
 fn check_max_age(parameters: &Parameters) -> Result<Option<i64>, Error> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let read = |text: &str| text.parse::<u32>().ok().filter(|_| digits(text)).map(i64::from);
+    // More seconds than can be counted are more than any session has.
+    let read = |text: &str| digits(text).then(|| text.parse::<i64>().unwrap_or(i64::MAX));
     parameters.get("max_age").map(|text| read(text).ok_or(Error::request("max_age is no whole number of seconds"))).transpose()
 }
 

@@ -198,6 +198,9 @@ fn a_session_older_than_max_age_is_asked_again() {
     let just_now = Some(session_begun(NOW));
     assert!(matches!(decided(&with(&GOOD, "max_age", "0"), just_now), Outcome::AskAgain(_)), "also within the second of the sign-in");
     assert!(matches!(decided(&with(&GOOD, "max_age", "1"), just_now), Outcome::Grant(_)));
+    for most in ["99999999999", "99999999999999999999999999"] {
+        assert!(matches!(decided(&with(&GOOD, "max_age", most), old), Outcome::Grant(_)), "{most}");
+    }
 }
 
 #[test]
