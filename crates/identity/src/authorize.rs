@@ -24,8 +24,18 @@ pub const PATH: &str = "/authorize";
 const LONGEST_STATE: usize = 2_000;
 const LONGEST_NONCE: usize = 500;
 /// What the request after a sign-in repeats of the one before it: all that counts, but for `prompt` and `max_age`.
-const CONTINUED: [&str; 9] =
-    ["client_id", "redirect_uri", "response_type", "response_mode", "state", "scope", "nonce", "code_challenge", "code_challenge_method"];
+const CONTINUED: [&str; 10] = [
+    "client_id",
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "state",
+    "scope",
+    "nonce",
+    "code_challenge",
+    "code_challenge_method",
+    "id_token_hint",
+];
 
 /// What `prompt` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +59,8 @@ pub struct Request {
     nonce: Option<String>,
     prompt: Prompt,
     max_age: Option<i64>,
+    /// Whom the client's `id_token_hint` names.
+    hinted: Option<Uuid>,
     /// The same request, to be continued after a sign-in. It asks for no further one: who has just signed in would be sent round in
     /// circles, and a client that needs to know reads `auth_time`.
     again: Continuation,
@@ -72,6 +84,7 @@ pub fn check(parameters: &Parameters, client: Option<&Client>) -> Result<Request
         nonce: check_nonce(parameters)?,
         prompt: check_prompt(parameters)?,
         max_age: check_max_age(parameters)?,
+        hinted: None,
         again: continuation(parameters),
         client: client.id.clone(),
         redirect: client.redirect.clone(),
@@ -139,7 +152,8 @@ fn check_prompt(parameters: &Parameters) -> Result<Prompt, Error> {
 
 fn check_max_age(parameters: &Parameters) -> Result<Option<i64>, Error> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let read = |text: &str| text.parse::<u32>().ok().filter(|_| digits(text)).map(i64::from);
+    // More seconds than can be counted are more than any session has.
+    let read = |text: &str| digits(text).then(|| text.parse::<i64>().unwrap_or(i64::MAX));
     parameters.get("max_age").map(|text| read(text).ok_or(Error::request("max_age is no whole number of seconds"))).transpose()
 }
 
@@ -171,6 +185,12 @@ impl Request {
         &self.client
     }
 
+    /// The request for the account that its `id_token_hint` names and for no other. The caller has read the hint.
+    #[must_use]
+    pub fn hinted(self, account: Option<Uuid>) -> Self {
+        Request { hinted: account, ..self }
+    }
+
     /// Decides, given the session that counts now (its account may sign in) and our own issuer.
     pub fn decide(self, session: Option<LiveSession>, issuer: &str, now: Moment) -> Outcome {
         let Some(session) = session else {
@@ -179,12 +199,15 @@ impl Request {
                 Prompt::Absent | Prompt::Login => Outcome::SignIn(self.again),
             };
         };
+        // Whoever the hint names must sign in; somebody else who does is asked again.
+        let other = self.hinted.is_some_and(|hinted| hinted != session.account());
         // Nobody can have signed in less than no time ago, though it may be the same second.
-        let stale = self.max_age.is_some_and(|most| most == 0 || now.since(session.authenticated_at()) > most);
+        let old = self.max_age.is_some_and(|most| most == 0 || now.since(session.authenticated_at()) > most);
+        let unfit = other || old;
         match self.prompt {
             Prompt::Login => Outcome::AskAgain(self.again),
-            Prompt::None if stale => Outcome::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
-            Prompt::Absent if stale => Outcome::AskAgain(self.again),
+            Prompt::None if unfit => Outcome::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
+            Prompt::Absent if unfit => Outcome::AskAgain(self.again),
             Prompt::None | Prompt::Absent => Outcome::Grant(Box::new(Granted { request: self, session, issuer: issuer.to_owned() })),
         }
     }

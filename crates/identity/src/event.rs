@@ -130,6 +130,15 @@ pub enum Event {
         /// What was revoked.
         family: Uuid,
     },
+    /// A refresh token came again within moments, as a retry does, and got the same successor.
+    RefreshRepeated {
+        /// To whom.
+        account: Uuid,
+        /// Through which client.
+        client: ClientId,
+        /// The family.
+        family: Uuid,
+    },
     /// A used refresh token came again, and its family was revoked.
     RefreshReused {
         /// Whose.
@@ -179,6 +188,7 @@ impl Event {
             Event::Granted { grant: GrantType::RefreshToken, .. } => "grant.refreshed",
             Event::Granted { .. } => "grant.issued",
             Event::CodeReplayed { .. } => "code.replayed",
+            Event::RefreshRepeated { .. } => "refresh.repeated",
             Event::RefreshReused { .. } => "refresh.reused",
             Event::Revoked { .. } => "grant.revoked",
             Event::SessionEnded { .. } => "session.ended",
@@ -201,6 +211,9 @@ impl Event {
             Event::CodeIssued { account, client } => data.text("account", account).text("client", client),
             Event::Granted { account, client, grant, family } => {
                 data.text("account", account).text("client", client).text("grant", grant.as_str()).text("family", family)
+            }
+            Event::RefreshRepeated { account, client, family } => {
+                data.text("account", account).text("client", client).text("family", family)
             }
             Event::CodeReplayed { client, family } | Event::RefreshReused { client, family } => {
                 data.text("client", client).text("family", family)

@@ -46,6 +46,7 @@
 //! ```
 
 pub mod account;
+pub mod app_path;
 pub mod authorize;
 mod base64url;
 pub mod bearer;

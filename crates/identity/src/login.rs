@@ -5,8 +5,8 @@ use std::fmt;
 use serde_json::json as object;
 use zeroize::Zeroizing;
 
+use crate::app_path::AppPath;
 use crate::client::{ClientId, Redirect};
-use crate::continuation::Continuation;
 use crate::form;
 use crate::moment::Moment;
 use crate::opaque::{Digest, LoginBinding, LoginState, purpose};
@@ -55,7 +55,7 @@ pub struct LoginRecord {
     /// The SHA-256 of the login cookie's value.
     pub binding: Digest<purpose::Binding>,
     /// Where in the app to go on.
-    pub return_to: Continuation,
+    pub return_to: AppPath,
     /// When it is over.
     pub expires_at: Moment,
 }
@@ -88,7 +88,7 @@ impl LoginRecord {
             state: state.digest(),
             verifier: Verifier::parse(json::text(&members, "verifier")?)?,
             binding: Digest::from_bytes(base64url::decode_32(json::text(&members, "binding")?)?),
-            return_to: Continuation::read(json::text(&members, "return_to")),
+            return_to: AppPath::read(json::text(&members, "return_to")),
             expires_at: Moment::from_unix(members.get("expires_at")?.as_i64()?),
         })
     }
@@ -111,7 +111,7 @@ pub fn begin(at: &Registration, fresh: &Fresh, return_to: Option<&str>, now: Mom
         state: fresh.state.digest(),
         verifier: fresh.verifier.clone(),
         binding: fresh.binding.digest(),
-        return_to: Continuation::read(return_to),
+        return_to: AppPath::read(return_to),
         expires_at: now.plus(LOGIN_SECONDS),
     };
     (record, address)

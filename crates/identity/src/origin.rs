@@ -69,7 +69,7 @@ pub fn provenance(origin: &[&str], fetch_site: &[&str], own: &str) -> Provenance
 }
 
 /// An origin as browsers spell it: in lower case, and without the port that its scheme has anyway. Operators need not.
-fn spelled(origin: &str) -> String {
+pub fn spelled(origin: &str) -> String {
     let lower = origin.to_ascii_lowercase();
     let usual = if lower.starts_with("https://") { ":443" } else { ":80" };
     lower.strip_suffix(usual).map(str::to_owned).unwrap_or(lower)

@@ -33,6 +33,12 @@ impl Session {
     pub fn begin(id: Uuid, account: Uuid, now: Moment) -> Self {
         Session { id, account, authenticated_at: now, expires_at: now.plus(SESSION_SECONDS), ended_at: None }
     }
+
+    /// The same for an account that proved earlier who it is.
+    #[must_use]
+    pub fn proven_at(self, moment: Moment) -> Self {
+        Session { authenticated_at: moment, ..self }
+    }
 }
 
 /// A session that counted a moment ago: its cookie was verified, its row not ended, its account may sign in. Only [`LiveSession::of`]

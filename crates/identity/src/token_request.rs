@@ -61,6 +61,11 @@ impl Credentials {
     pub fn read(authorization: &[&str], query: Option<&str>, body: &Parameters) -> Result<Self, Error> {
         refuse_in_address(query)?;
         let in_body = (body.get("client_id"), body.get("client_secret"));
+        // A token in the header is no client: it is passed over where the client proves itself in the body.
+        let authorization = match (authorization, in_body) {
+            ([header], (Some(_), Some(_))) if !is_basic(header) => &[],
+            _ => authorization,
+        };
         match (authorization, in_body) {
             ([], (Some(id), Some(secret))) => Ok(Credentials { id: id.to_owned(), secret: Zeroizing::new(secret.to_owned()) }),
             ([], _) => Err(Error::client("client authentication is missing: HTTP Basic, or client_id and client_secret in the body")),
@@ -77,12 +82,13 @@ impl Credentials {
     }
 }
 
+fn is_basic(header: &str) -> bool {
+    header.split(' ').next().is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic"))
+}
+
 /// RFC 6749, 2.3.1: id and secret are form-encoded, joined by a colon, then in base64.
 fn basic(header: &str) -> Option<Credentials> {
-    let (scheme, text) = header.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
+    let (_, text) = header.split_once(' ').filter(|_| is_basic(header))?;
     let decoded = Zeroizing::new(String::from_utf8(STANDARD.decode(text.trim_matches(' ')).ok()?).ok()?);
     let (id, secret) = decoded.split_once(':')?;
     Some(Credentials { id: form::decode(id)?, secret: Zeroizing::new(form::decode(secret)?) })

@@ -95,6 +95,9 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
     let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
+    if let Some(path) = config.database_url.strip_prefix("sqlite://").filter(|path| hub::others_can_read(path.as_ref())) {
+        tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
+    }
     let records = Records::of(database).map_err(failed)?;
     for step in records.migrate().await.map_err(failed)? {
         tracing::info!(step, "the tables of the hub were brought up to date");
@@ -157,10 +160,20 @@ pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog:
             return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
         }
         if missing {
-            std::fs::write(path, []).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be made: {error}")))?;
+            make_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be made: {error}")))?;
         }
     }
     Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))
+}
+
+/// An empty file that nobody else can read: hashes of passwords may come into it. SQLite's files beside it are as private as it is.
+fn make_private(path: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
 }
 
 /// The records of a hub, brought to their newest shape.

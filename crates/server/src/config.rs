@@ -12,7 +12,7 @@ use identity::strategy::{STRATEGIES, Strategy};
 use store::run::{DatabaseSettings, Prepare};
 use tracing_subscriber::filter::LevelFilter;
 
-use address::{database_url, origin, read_url, redis_url};
+use address::{cors_origin, database_url, origin, read_url, redis_url};
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
@@ -190,7 +190,7 @@ impl Config {
                 Some(url) => origin("APP_URL", url)?,
             },
             app_files: read("APP_FILES").value.map(PathBuf::from),
-            cors_origins: read("APP_CORS_ORIGIN").list().map(|item| origin("APP_CORS_ORIGIN", item)).collect::<Result<_, _>>()?,
+            cors_origins: read("APP_CORS_ORIGIN").list().map(cors_origin).collect::<Result<_, _>>()?,
             trusted_proxies: read("TRUSTED_PROXIES")
                 .list()
                 .map(|item| item.parse().map_err(|_| wrong("TRUSTED_PROXIES", item, "a comma list of IP addresses such as 10.0.0.1")))
@@ -404,6 +404,12 @@ mod tests {
     fn an_origin_loses_one_trailing_slash() {
         assert_eq!(config(&[("APP_URL", "https://a.example:8443/")]).map(|config| config.app_url), Ok("https://a.example:8443".to_owned()));
         assert!(config(&[("APP_URL", "https://a.example//")]).is_err());
+        // contract E5.2: what browsers send is compared with it
+        let spelled = config(&[("APP_CORS_ORIGIN", "https://App.Example:443/,http://a.example:80,http://a.example:443")]);
+        assert_eq!(
+            spelled.map(|config| config.cors_origins),
+            Ok(["https://app.example", "http://a.example", "http://a.example:443"].map(str::to_owned).to_vec())
+        );
     }
 
     #[test]

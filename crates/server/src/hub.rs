@@ -35,8 +35,8 @@ use axum::body::Body;
 use axum::http::{Extensions, HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
-use identity::grant::standing;
-use identity::token::{AccessClaims, Claims, End, Expectation, TokenFault, Unverified, Verified};
+use identity::grant::{Family, standing};
+use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
 use store::records::Records;
@@ -53,7 +53,7 @@ use crate::sender;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
-pub(crate) use keys::KeyFiles;
+pub(crate) use keys::{KeyFiles, others_can_read};
 pub(crate) use resources::manifest;
 pub(crate) use upkeep::keep;
 
@@ -133,11 +133,23 @@ impl Hub {
         token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: chance::now(), end: End::Own })
     }
 
+    /// An id_token of ours, whoever it was for and however old.
+    fn hint(&self, text: &str) -> Option<IdClaims> {
+        let token = Unverified::read(text).ok()?;
+        let keys = self.keys().current();
+        let key = keys.set().find(token.key_id())?;
+        IdClaims::read_hint(&token, key, self.issuer(), chance::now()).ok().map(Verified::into_claims)
+    }
+
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        let claims = token.claims();
-        let Some((family, account)) = store::families::standing(self.records(), claims.family).await? else { return Ok(None) };
-        Ok(standing::account(token, Some(&family), Some(&account)).ok().cloned())
+        Ok(self.standing_of(token).await?.map(|(_, account)| account))
+    }
+
+    /// The same with the family that the token is of.
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<(Family, Account)>, store::Error> {
+        let found = store::families::standing(self.records(), token.claims().family).await?;
+        Ok(found.filter(|(family, account)| standing::account(token, Some(family), Some(account)).is_ok()))
     }
 
     /// Who shows a Bearer token; nobody without one.

@@ -107,7 +107,7 @@ where
 
 /// Pages that a browser is led to and never fetches: an answer that a script of another origin could read would be a code that it could
 /// read.
-const PAGES: [&str; 4] = ["/authorize", "/api/o-auth/authorize", "/sign-in", "/password"];
+const PAGES: [&str; 7] = ["/", "/authorize", "/api/o-auth/authorize", "/logout", "/api/o-auth/logout", "/sign-in", "/password"];
 
 fn unread(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::clients::{self, client_columns};
+use crate::links;
 use crate::records::{Bind, Row, Run, Transaction, unexpected};
 
 /// The columns of an account `a`, in the order [`read`] expects them.
@@ -79,6 +80,11 @@ macro_rules! named {
     };
 }
 
+/// The key that a name is looked up by. PostgreSQL takes no U+0000 into a text: such a name is nobody's, and nobody's is the empty key.
+fn key_of(name: &str) -> String {
+    if name.contains('\0') { String::new() } else { login_name(name) }
+}
+
 fn read_known(row: &Row) -> Result<Known, Error> {
     Ok(Known { account: read(row, 0)?, hash: credential(row, WIDTH)?, last_here: row.maybe_moment(WIDTH + 1)? })
 }
@@ -91,7 +97,7 @@ pub async fn known(on: impl Run, name: &str, address: &str) -> Result<Option<Kno
         " FROM peristyle.account a LEFT JOIN peristyle.credential k ON k.account_id = a.id WHERE ",
         named!()
     );
-    on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address)]).await?.as_ref().map(read_known).transpose()
+    on.row(SQL, &[Bind::Text(&key_of(name)), Bind::Text(address)]).await?.as_ref().map(read_known).transpose()
 }
 
 /// The same, together with the client that somebody signs in at; nothing without that.
@@ -108,7 +114,7 @@ pub async fn known_at(on: impl Run, client: &str, name: &str, address: &str) -> 
     if ClientId::parse(client).is_err() {
         return Ok(None);
     }
-    let Some(row) = on.row(SQL, &[Bind::Text(&login_name(name)), Bind::Text(address), Bind::Text(client)]).await? else { return Ok(None) };
+    let Some(row) = on.row(SQL, &[Bind::Text(&key_of(name)), Bind::Text(address), Bind::Text(client)]).await? else { return Ok(None) };
     let known = if row.is_null(0) { None } else { Some(read_known(&row)?) };
     Ok(Some((clients::read(&row, WIDTH + 2)?, known)))
 }
@@ -116,7 +122,7 @@ pub async fn known_at(on: impl Run, client: &str, name: &str, address: &str) -> 
 /// The account that signs in by this username or email.
 pub async fn by_login(on: impl Run, name: &str) -> Result<Option<Account>, Error> {
     const SQL: &str = concat!("SELECT ", account_columns!(), " FROM peristyle.account a WHERE ", named!());
-    on.row(SQL, &[Bind::Text(&login_name(name))]).await?.map(|row| read(&row, 0)).transpose()
+    on.row(SQL, &[Bind::Text(&key_of(name))]).await?.map(|row| read(&row, 0)).transpose()
 }
 
 /// What the password of an account is compared with.
@@ -214,11 +220,12 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Res
     Ok(())
 }
 
-/// Sets the password.
-pub async fn set_credential(on: impl Run, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
+/// Sets the password. Links that would set another are dead.
+pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
-    on.rows(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await.map(drop)
+    transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await?;
+    links::end(transaction, &[account]).await
 }
 
 /// Keeps the same password under today's parameters, unless it was changed in the meantime.

@@ -3,6 +3,7 @@
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
 use identity::opaque::{Digest, purpose};
+use uuid::Uuid;
 
 use crate::Error;
 use crate::records::{Bind, Run, Transaction, unexpected};
@@ -10,7 +11,7 @@ use crate::records::{Bind, Run, Transaction, unexpected};
 /// Keeps a new link; every earlier one of the account is dead.
 pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.link (hash, account_id, purpose, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)";
-    transaction.run("DELETE FROM peristyle.link WHERE account_id = $1", &[Bind::Id(link.account)]).await?;
+    end(transaction, &[link.account]).await?;
     let binds = [
         Bind::digest(&link.digest),
         Bind::Id(link.account),
@@ -19,6 +20,13 @@ pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Momen
         Bind::moment(link.expires_at),
     ];
     transaction.run(SQL, &binds).await.map(drop)
+}
+
+/// Ends every link of these accounts: one was made for an account with the password and the rights that it had then, and its maker
+/// might not be allowed to make it now.
+pub(crate) async fn end(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<(), Error> {
+    const SQL: &str = "DELETE FROM peristyle.link WHERE account_id IN (SELECT unnest($1))";
+    transaction.run(SQL, &[Bind::Ids(accounts)]).await.map(drop)
 }
 
 /// The link with this digest, as [`LinkRecord::open`] judges it.

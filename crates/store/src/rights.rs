@@ -11,6 +11,7 @@ use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
+use crate::links;
 use crate::records::{Bind, Records, Run, Transaction, unexpected};
 
 /// Whose rights may have changed.
@@ -83,19 +84,21 @@ pub async fn recompute(transaction: &mut Transaction, concerned: Concerned<'_>) 
     let stale = stale(transaction, &accounts).await?;
     for (rights, accounts) in stale.rights {
         transaction.run(RIGHTS, &[Bind::Ids(&accounts), Bind::Json(&rights.to_json().to_string())]).await?;
-        announce(transaction, &accounts);
+        changed(transaction, &accounts).await?;
     }
     for (tenants, accounts) in stale.tenants {
         transaction.run(TENANTS, &[Bind::Ids(&accounts), Bind::Ids(&tenants)]).await?;
-        announce(transaction, &accounts);
+        changed(transaction, &accounts).await?;
     }
     Ok(())
 }
 
-fn announce(transaction: &mut Transaction, accounts: &[Uuid]) {
+/// Says that these accounts hold something else now. Links that set their passwords end with it: whoever has one may hold less.
+async fn changed(transaction: &mut Transaction, accounts: &[Uuid]) -> Result<(), Error> {
     for account in accounts {
         transaction.announce(Happening::ClaimsChange, Subject::Account(*account));
     }
+    links::end(transaction, accounts).await
 }
 
 /// Makes sure, before a grant, that what an account may do is what its roles give now. It is, unless something was changed past this

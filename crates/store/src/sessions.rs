@@ -70,6 +70,25 @@ pub async fn insert(records: &Records, session: &Session, device: Option<&str>, 
     Ok(true)
 }
 
+/// Lets a session take over what an earlier one of the same account and browser gave: the earlier one ends, its codes and families live on.
+pub async fn take_over(records: &Records, before: Uuid, after: &Session, occasion: Occasion<'_>) -> Result<(), Error> {
+    // In the order in which endings go: a code that is being redeemed is waited for, and its family taken over with the others.
+    const ENDED: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND account_id = $3 AND ended_at IS NULL RETURNING id";
+    const CODES: &str = "UPDATE peristyle.code SET session_id = $2 WHERE session_id = $1 AND used_by IS NULL";
+    const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1 AND ended_at IS NULL";
+    let mut transaction = records.begin().await?;
+    let ended = [Bind::Id(before), Bind::moment(occasion.now), Bind::Id(after.account)];
+    if transaction.run(ENDED, &ended).await?.is_empty() {
+        return Ok(());
+    }
+    let moved = [Bind::Id(before), Bind::Id(after.id)];
+    transaction.run(CODES, &moved).await?;
+    transaction.run(FAMILIES, &moved).await?;
+    let event = Event::SessionEnded { account: after.account, session: before };
+    events::append(&mut transaction, &event, occasion).await?;
+    transaction.commit().await
+}
+
 /// The session with this id and its account: what [`identity::session::LiveSession::of`] asks for. Its use is noted once a minute.
 pub async fn load(records: &Records, id: Uuid, now: Moment) -> Result<Option<(Session, Account)>, Error> {
     const SQL: &str = concat!(

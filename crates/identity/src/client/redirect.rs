@@ -1,7 +1,7 @@
 //! A client's redirect address: judged once, when it is registered, and from then on compared byte for byte.
 
 use crate::form;
-use crate::origin::host;
+use crate::origin::{host, spelled};
 
 const LONGEST: usize = 2_000;
 /// What the hub adds to the address; a registered query that has one of them already would make the answer ambiguous.
@@ -34,39 +34,25 @@ pub enum RedirectFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     text: String,
-    /// How many bytes of it are the origin.
-    origin: usize,
+    /// As browsers spell it.
+    origin: String,
 }
 
 impl Redirect {
     /// Judges an address for registration, or reads a registered one.
     pub fn register(text: &str) -> Result<Self, RedirectFault> {
-        let printable = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
-        if !printable || text.len() > LONGEST || !escapes_are_whole(text) {
-            return Err(RedirectFault::NotAbsolute);
-        }
+        let address = Address::read(text)?;
         if text.contains('#') {
             return Err(RedirectFault::Fragment);
         }
-        let (secure, scheme) = match text {
-            _ if text.starts_with("https://") => (true, "https://"),
-            _ if text.starts_with("http://") => (false, "http://"),
-            _ => return Err(RedirectFault::NotAbsolute),
-        };
-        let rest = &text[scheme.len()..];
-        let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
-        if authority.contains('@') {
-            return Err(RedirectFault::User);
-        }
-        let host = host(authority).ok_or(RedirectFault::Host)?;
-        if !secure && !is_loopback(host) {
+        if !address.secure && !is_loopback(address.host) {
             return Err(RedirectFault::NotSecure);
         }
         let pairs = form::pairs(text.split_once('?').map_or("", |(_, query)| query)).map_err(|_| RedirectFault::Query)?;
         if pairs.iter().any(|(name, _)| OURS.contains(&name.as_str())) {
             return Err(RedirectFault::Query);
         }
-        Ok(Redirect { origin: scheme.len() + authority.len(), text: text.to_owned() })
+        Ok(Redirect { origin: spelled(address.origin), text: text.to_owned() })
     }
 
     /// The address.
@@ -74,9 +60,9 @@ impl Redirect {
         &self.text
     }
 
-    /// Its origin: scheme, host and port.
+    /// Its origin: scheme, host and port, as browsers spell them.
     pub fn origin(&self) -> &str {
-        &self.text[..self.origin]
+        &self.origin
     }
 
     /// Whether a presented address is this one, byte for byte.
@@ -84,9 +70,10 @@ impl Redirect {
         self.text == presented
     }
 
-    /// Whether another address lies at the same origin, for the way back after a logout.
+    /// Whether another address lies at the same origin, for the way back after a logout. It may hold what a redirect must not: nothing
+    /// is read out of it.
     pub fn shares_origin(&self, address: &str) -> bool {
-        Redirect::register(address).is_ok_and(|other| other.origin() == self.origin())
+        Address::read(address).is_ok_and(|other| spelled(other.origin) == self.origin)
     }
 
     /// The address with these parameters added to its query.
@@ -97,6 +84,34 @@ impl Redirect {
             Some(_) => "&",
         };
         format!("{}{separator}{}", self.text, form::write(parameters))
+    }
+}
+
+/// An absolute address, as far as every one of them is read alike.
+struct Address<'a> {
+    secure: bool,
+    host: &'a str,
+    origin: &'a str,
+}
+
+impl<'a> Address<'a> {
+    fn read(text: &'a str) -> Result<Self, RedirectFault> {
+        let printable = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
+        if !printable || text.len() > LONGEST || !escapes_are_whole(text) {
+            return Err(RedirectFault::NotAbsolute);
+        }
+        let (secure, scheme) = match text {
+            _ if text.starts_with("https://") => (true, "https://"),
+            _ if text.starts_with("http://") => (false, "http://"),
+            _ => return Err(RedirectFault::NotAbsolute),
+        };
+        let rest = &text[scheme.len()..];
+        let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+        if authority.contains('@') {
+            return Err(RedirectFault::User);
+        }
+        let host = host(authority).ok_or(RedirectFault::Host)?;
+        Ok(Address { secure, host, origin: &text[..scheme.len() + authority.len()] })
     }
 }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::json::Object;
-use crate::session::Session;
+use crate::session::{SESSION_SECONDS, Session};
 use crate::token::{Claims, Common, uuid};
 
 /// What the cookie says. Whether the session still lives, its row tells.
@@ -23,7 +23,8 @@ impl HubSessionClaims {
                 issuer: issuer.to_owned(),
                 subject: session.account,
                 audiences: vec![HubSessionClaims::audience(issuer)],
-                issued_at: session.authenticated_at,
+                // The account may have proven itself long before.
+                issued_at: session.expires_at.plus(-SESSION_SECONDS),
                 expires_at: session.expires_at,
             },
             session: session.id,

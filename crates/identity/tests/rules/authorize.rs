@@ -176,6 +176,18 @@ fn prompt_login_asks_again_once() {
     assert!(matches!(request.decide(Some(session()), ISSUER, NOW), Outcome::Grant(_)), "not sent round in circles");
 }
 
+// contract I1.7
+#[test]
+fn a_hint_names_who_must_sign_in() {
+    let other = Some(uuid::Uuid::from_u128(7));
+    let decided = |pairs: &[(&str, &str)], hinted| checked(pairs).hinted(hinted).decide(Some(session()), ISSUER, NOW);
+    assert!(matches!(decided(&GOOD, Some(ACCOUNT)), Outcome::Grant(_)));
+    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), Some(ACCOUNT)), Outcome::Grant(_)));
+    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), other), Outcome::LoginRequired(_)));
+    let Outcome::AskAgain(continuation) = decided(&with(&GOOD, "id_token_hint", "a.b.c"), other) else { panic!("asked again") };
+    assert!(continuation.as_str().ends_with("&id_token_hint=a.b.c"), "it outlives the sign-in");
+}
+
 // contract I1.6
 #[test]
 fn a_session_older_than_max_age_is_asked_again() {
@@ -186,6 +198,9 @@ fn a_session_older_than_max_age_is_asked_again() {
     let just_now = Some(session_begun(NOW));
     assert!(matches!(decided(&with(&GOOD, "max_age", "0"), just_now), Outcome::AskAgain(_)), "also within the second of the sign-in");
     assert!(matches!(decided(&with(&GOOD, "max_age", "1"), just_now), Outcome::Grant(_)));
+    for most in ["99999999999", "99999999999999999999999999"] {
+        assert!(matches!(decided(&with(&GOOD, "max_age", most), old), Outcome::Grant(_)), "{most}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a browser may be sent to, and where it may come from.
 
+use identity::app_path::AppPath;
 use identity::continuation::Continuation;
 use identity::origin::{Provenance, is_origin, provenance};
 
@@ -16,6 +17,62 @@ fn a_path_of_the_hub_is_continued() {
     ] {
         assert_eq!(Continuation::read(Some(own)).as_str(), own);
     }
+}
+
+// contract I30.1
+#[test]
+fn a_path_of_an_app_may_be_any_that_stays_in_it() {
+    for own in [
+        "/",
+        "/a%20b",
+        "/a b",
+        "/%C3%A4",
+        "/ä",
+        "/users/@me",
+        "/x;y=1",
+        "/a+b",
+        "/#/orders",
+        "/o/2026-01-01T00:00",
+        "/orders?next=https://x.example//a%0Ab#part",
+        "/.well-known/x",
+    ] {
+        assert_eq!(AppPath::read(Some(own)).as_str(), own);
+    }
+    for foreign in [
+        "",
+        "orders",
+        "//evil.example",
+        "/\\evil.example",
+        "\\/evil.example",
+        "/\t/evil.example",
+        "/\n/evil.example",
+        " /orders",
+        "/orders\r\nLocation: https://evil.example",
+        "/orders?x=\\",
+        "/..//evil.example",
+        "/../evil",
+        "/./evil",
+        "/a/%2e%2E/evil",
+        "/a//evil.example",
+        "/%2f%2fevil.example",
+        "/%2F/evil.example",
+        "/%2fevil.example",
+        "/%5cevil.example",
+        "/%09/evil.example",
+        "/%252fevil.example",
+        "/%25252525252fevil.example",
+        "/%0d%0aevil",
+        "/%zz",
+        "/%FF",
+        "?x=/",
+        "#/orders",
+        "https://evil.example",
+        "javascript:alert(1)",
+    ] {
+        assert_eq!(AppPath::read(Some(foreign)).as_str(), "/", "{foreign:?}");
+    }
+    assert_eq!(AppPath::read(None).as_str(), "/");
+    assert_eq!(AppPath::read(Some(&format!("/{}", "x".repeat(8_192)))).as_str(), "/", "too long");
 }
 
 // attack 13 // contract I10.1

@@ -177,8 +177,17 @@ fn parameters_are_added_to_the_query_that_is_there() {
 
 #[test]
 fn the_way_back_after_a_logout_lies_at_the_redirects_origin() {
+    assert_eq!(Redirect::register("https://App.Example:443/c").unwrap().origin(), "https://app.example");
     let redirect = Redirect::register(CALLBACK).unwrap();
-    for own in ["https://app.example", "https://app.example/", "https://app.example/bye?x=1"] {
+    for own in [
+        "https://app.example",
+        "https://app.example/",
+        "https://app.example/bye?x=1",
+        "https://app.example#bye",
+        "https://app.example/bye#/signed-out",
+        "https://app.example/?state=1&code=2",
+        "https://APP.example:443/bye",
+    ] {
         assert!(redirect.shares_origin(own), "{own}");
     }
     for foreign in [
@@ -186,6 +195,9 @@ fn the_way_back_after_a_logout_lies_at_the_redirects_origin() {
         "http://app.example/",
         "https://app.example.evil.example/",
         "https://app.example@evil.example/",
+        "https://app.example#@evil.example:443/\\",
+        "https://evil.example#https://app.example",
+        "https://app.example:80/",
         "/",
         "",
     ] {

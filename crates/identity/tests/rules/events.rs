@@ -44,6 +44,11 @@ fn every_event_has_a_stable_name_and_its_data() {
             json!({"account": account, "client": "shop", "grant": "refresh_token", "family": family}),
         ),
         (Event::CodeReplayed { client: client.clone(), family: FAMILY }, "code.replayed", json!({"client": "shop", "family": family})),
+        (
+            Event::RefreshRepeated { account: ACCOUNT, client: client.clone(), family: FAMILY },
+            "refresh.repeated",
+            json!({"account": account, "client": "shop", "family": family}),
+        ),
         (Event::RefreshReused { client: client.clone(), family: FAMILY }, "refresh.reused", json!({"client": "shop", "family": family})),
         (Event::Revoked { family: FAMILY }, "grant.revoked", json!({"family": family})),
         (Event::SessionEnded { account: ACCOUNT, session: SESSION }, "session.ended", json!({"account": account, "session": session})),

@@ -34,6 +34,11 @@ fn a_client_shows_itself_by_basic_or_in_the_body() {
     assert_eq!(read(&[&basic("shop:secret")], None, &[("client_id", "shop")]), expected);
     assert_eq!(read(&[], None, &BODY), expected);
     assert_eq!(read(&[], Some("trace=1"), &BODY), expected);
+    // A token of somebody is no client.
+    assert_eq!(read(&["Bearer a.b.c"], None, &BODY), expected);
+    assert_eq!(fault(&["Basic"], None, &BODY), ErrorCode::InvalidRequest);
+    assert_eq!(fault(&["Bearer a.b.c", "Bearer a.b.c"], None, &BODY), ErrorCode::InvalidRequest);
+    assert_eq!(fault(&["Bearer a.b.c"], None, &BODY[..1]), ErrorCode::InvalidClient);
 }
 
 // attack 29 // contract I8.1

@@ -179,7 +179,8 @@ impl Administration<'_> {
     /// Puts an account into tenants; one that is not there yet is made and named by its id.
     async fn join(&self, work: &mut Work, account: &Account, ids: &[Uuid]) -> Result<(), Fault> {
         let known: Vec<Uuid> = tenants::by_ids(&mut work.transaction, ids).await?.iter().map(|tenant| tenant.id).collect();
-        let entered: Vec<Uuid> = known.iter().copied().filter(|id| !account.tenants.contains(id)).collect();
+        // Also one that is not there: a satellite may know it by its id already, or it was removed here.
+        let entered: Vec<Uuid> = ids.iter().copied().filter(|id| !account.tenants.contains(id)).collect();
         work.may_admit(&entered)?;
         let missing: BTreeSet<Uuid> = ids.iter().copied().filter(|id| !known.contains(id)).collect();
         for id in missing {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use identity::account::rights::may_change_role;
+use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
 use identity::account::{Holding, Permission};
 use identity::event::{Change, Record};
 use store::roles::{self, RoleRecord};
@@ -24,6 +24,27 @@ pub struct RoleChange {
     pub permissions: Option<Vec<String>>,
 }
 
+/// A role's name. Nobody should take another role for the built-in one, or for one of the same letters.
+fn role_name(text: &str) -> Result<String, Fault> {
+    let name = readable("a role's name", text)?;
+    if name.chars().any(is_invisible) {
+        return Err(Fault::Invalid("a role's name holds no character that cannot be seen".to_owned()));
+    }
+    if name.to_lowercase() == ADMINISTRATOR_NAME {
+        return Err(Fault::Exists(format!("{TAKEN} exists already")));
+    }
+    Ok(name)
+}
+
+/// Characters that take no place where they are shown: formats, joiners, marks of direction, fillers, selectors and tags.
+const fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
 fn listed(names: &[String]) -> Result<BTreeSet<Permission>, Fault> {
     let read = |name: &String| Permission::parse(name).map_err(|fault| Fault::Invalid(format!("{name:?}: {fault}")));
     names.iter().map(read).collect()
@@ -36,7 +57,7 @@ impl Administration<'_> {
         let permissions = listed(&new.permissions.unwrap_or_default())?;
         work.may_grant(&Holding::Listed(permissions.clone()))?;
         let description = new.description.map(|text| readable("a role's description", &text)).transpose()?;
-        let role = RoleRecord { id: chance::id(), name: readable("a role's name", name)?, description, permissions };
+        let role = RoleRecord { id: chance::id(), name: role_name(name)?, description, permissions };
         let inserted = roles::insert(&mut work.transaction, &role, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
         self.finish(work, Record::Role(role.id), Change::Created).await?;
@@ -53,7 +74,7 @@ impl Administration<'_> {
             work.may_grant(role.role().holding())?;
         }
         if let Some(name) = &change.name {
-            role.name = readable("a role's name", name)?;
+            role.name = role_name(name)?;
         }
         if let Some(description) = &change.description {
             role.description = Some(readable("a role's description", description)?);

@@ -47,6 +47,11 @@ pub(super) fn origin(variable: &'static str, text: &str) -> Result<String, Confi
     Err(wrong(variable, text, "an origin such as https://api.example.com, without a path"))
 }
 
+/// An origin of `APP_CORS_ORIGIN`, as browsers spell it: what they send is compared with it.
+pub(super) fn cors_origin(text: &str) -> Result<String, ConfigError> {
+    origin("APP_CORS_ORIGIN", text).map(|origin| identity::origin::spelled(&origin))
+}
+
 fn is_postgres(url: &str) -> bool {
     names(url, "postgres://") || names(url, "postgresql://")
 }

@@ -20,6 +20,7 @@ use super::incoming::{self, Sender};
 use super::{Hub, session};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
+const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no id_token of this hub");
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -61,8 +62,14 @@ async fn asked(hub: &Hub, sender: &Sender) -> Result<(Option<Client>, Result<aut
         Ok(id) => store::clients::by_id(hub.records(), id).await?,
         Err(error) => return Ok((None, Err(error))),
     };
-    let checked = authorize::check(&parameters, found.as_ref());
+    let checked = authorize::check(&parameters, found.as_ref()).and_then(|request| hinted(hub, request, parameters.get("id_token_hint")));
     Ok((found, checked))
+}
+
+/// The request with whom its hint names. One that cannot be read names nobody, and whoever is signed in must not stand in for them.
+fn hinted(hub: &Hub, request: authorize::Request, hint: Option<&str>) -> Result<authorize::Request, Error> {
+    let read = |text| hub.hint(text).map(|claims| claims.common.subject).ok_or(UNREADABLE);
+    Ok(request.hinted(hint.map(read).transpose()?))
 }
 
 /// Notes a refusal: of what was sent, only the id of a client that is known.

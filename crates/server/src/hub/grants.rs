@@ -106,7 +106,12 @@ impl Desk<'_> {
                         Rotated::Late => {}
                     }
                 }
-                refresh_token::Outcome::Repeat(issue) => return Ok(*issue),
+                refresh_token::Outcome::Repeat(issue) => {
+                    let (client, family) = (client.client().id.clone(), issue.family().id);
+                    let event = Event::RefreshRepeated { account: issue.family().account, client, family };
+                    store::events::append(records, &event, self.sender.occasion()).await?;
+                    return Ok(*issue);
+                }
                 refresh_token::Outcome::Reuse { family, error } => {
                     let event = Event::RefreshReused { client: client.client().id.clone(), family };
                     store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.sender.occasion()).await?;
@@ -137,7 +142,8 @@ impl Desk<'_> {
                     Begun::Refused => Err(self.refuse(client, grant, CLOSED).await?),
                 }
             }
-            password::Outcome::Refused(error) => Err(self.refuse(client, grant, error).await?),
+            // Judging it has noted that already.
+            password::Outcome::Refused(error) => Err(error.into()),
         }
     }
 

@@ -59,13 +59,13 @@ fn read(path: &Path) -> Result<PrivateKey, String> {
 }
 
 #[cfg(unix)]
-fn others_can_read(path: &Path) -> bool {
+pub(crate) fn others_can_read(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
 #[cfg(not(unix))]
-fn others_can_read(_: &Path) -> bool {
+pub(crate) fn others_can_read(_: &Path) -> bool {
     false
 }
 

@@ -9,10 +9,8 @@ use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
 use identity::session::Ending;
-use identity::token::{IdClaims, Unverified};
 use uuid::Uuid;
 
-use crate::chance;
 use crate::error::oauth::{Fault, Redirection, no_content, redirect};
 use crate::pages::hub as pages;
 
@@ -21,6 +19,7 @@ use super::{Hub, session};
 
 const ELSEWHERE: Error =
     Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");
+const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was made for another client than client_id");
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     let get = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -67,8 +66,9 @@ struct Farewell {
 
 impl Farewell {
     async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, Fault> {
-        let hint = parameters.get("id_token_hint").and_then(|text| hint(hub, text));
+        let hint = parameters.get("id_token_hint").and_then(|text| hub.hint(text));
         let client = match (parameters.get("client_id"), &hint) {
+            (Some(id), Some(hint)) if !hint.common.audiences.iter().any(|audience| audience == id) => return Err(ANOTHER.into()),
             (Some(id), _) => Some(id.to_owned()),
             (None, Some(hint)) => hint.common.audiences.first().cloned(),
             (None, None) => None,
@@ -101,17 +101,14 @@ impl Farewell {
     }
 }
 
-/// An id_token of ours, whoever it was for and however old.
-fn hint(hub: &Hub, text: &str) -> Option<IdClaims> {
-    let token = Unverified::read(text).ok()?;
-    let keys = hub.keys().current();
-    let key = keys.set().find(token.key_id())?;
-    IdClaims::read_hint(&token, key, hub.issuer(), chance::now()).ok().map(identity::token::Verified::into_claims)
-}
-
 fn with_state(address: &str, state: Option<&str>) -> String {
     match state {
         None => address.to_owned(),
-        Some(state) => format!("{address}{}{}", if address.contains('?') { "&" } else { "?" }, form::write([("state", state)])),
+        Some(state) => {
+            // What comes behind `#` stays with the browser.
+            let end = address.find('#').unwrap_or(address.len());
+            let (bare, fragment) = address.split_at(end);
+            format!("{bare}{}{}{fragment}", if bare.contains('?') { "&" } else { "?" }, form::write([("state", state)]))
+        }
     }
 }

@@ -4,6 +4,24 @@ use serde_json::json;
 
 use crate::tagged::Tagged;
 
+/// What id_tokens and `/userinfo` tell.
+const CLAIMS: [&str; 14] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "auth_time",
+    "nonce",
+    "at_hash",
+    "sid",
+    "email",
+    "email_verified",
+    "preferred_username",
+    "updated_at",
+];
+
 /// The document of an issuer.
 pub(super) fn document(issuer: &str) -> Tagged {
     let at = |path: &str| format!("{issuer}{path}");
@@ -28,7 +46,7 @@ pub(super) fn document(issuer: &str) -> Tagged {
         "revocation_endpoint_auth_methods_supported": methods,
         "introspection_endpoint_auth_methods_supported": methods,
         "scopes_supported": ["openid", "profile", "email"],
-        "claims_supported": ["iss", "sub", "aud", "exp", "iat", "nbf", "auth_time", "nonce", "at_hash", "sid", "email", "preferred_username"],
+        "claims_supported": CLAIMS,
         "prompt_values_supported": ["none", "login", "select_account", "consent"],
         "authorization_response_iss_parameter_supported": true,
         "request_parameter_supported": false,

@@ -11,7 +11,7 @@ use identity::opaque::RefreshToken;
 use identity::session::Ending;
 use identity::token::AccessClaims;
 
-use crate::error::oauth::{Fault, json_no_store};
+use crate::error::oauth::{Fault, nothing_no_store};
 
 use super::clients::Presented;
 use super::{Hub, incoming, told};
@@ -34,7 +34,7 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         store::endings::end(hub.records(), &ending, None, sender.occasion()).await?;
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
-    Ok(json_no_store(Body::empty()))
+    Ok(nothing_no_store())
 }
 
 /// The family of a token of either kind.

@@ -36,16 +36,24 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
     Ok(None)
 }
 
+/// A session that nobody has yet.
+pub(super) fn fresh(account: Uuid) -> Session {
+    Session::begin(Uuid::new_v4(), account, chance::now())
+}
+
 /// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
-/// the same account lives on, since clients still hold what it gave.
-pub(super) async fn begin(hub: &Hub, sender: &Sender, account: Uuid) -> Result<HeaderValue, Fault> {
-    let before = live(hub, sender).await?;
-    let session = Session::begin(Uuid::new_v4(), account, chance::now());
-    if let Some((before, _)) = before.filter(|(_, whose)| whose.id != account) {
-        store::endings::end(hub.records(), &Ending::Logout(before.id()), None, sender.occasion()).await?;
+/// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it.
+pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session) -> Result<HeaderValue, Fault> {
+    let before = live(hub, sender).await?.map(|(before, _)| before);
+    let is_own = |before: &LiveSession| before.account() == session.account;
+    if let Some(other) = before.filter(|before| !is_own(before)) {
+        store::endings::end(hub.records(), &Ending::Logout(other.id()), None, sender.occasion()).await?;
     }
     if !store::sessions::insert(hub.records(), &session, sender.device().as_deref(), sender.occasion()).await? {
         return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
+    }
+    if let Some(own) = before.filter(is_own) {
+        store::sessions::take_over(hub.records(), own.id(), &session, sender.occasion()).await?;
     }
     cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
 }
@@ -67,11 +75,11 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     told(traded(hub, request).await)
 }
 
-/// Whose session a token may begin.
-async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Uuid, Error>, store::Error> {
-    let Some(account) = hub.account_of(token).await? else { return Ok(Err(REFUSED)) };
+/// The session that a token may begin. A token tells who proved themselves when its family began, and nothing newer.
+async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
+    let Some((family, account)) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
     let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
-    Ok(may_begin_by_token(token, &client, chance::now()).map(|()| account.id))
+    Ok(may_begin_by_token(token, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
@@ -90,15 +98,15 @@ async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         Ok(token) => judged(hub, token).await?,
         Err(error) => Err(*error),
     };
-    let account = match judged {
-        Ok(account) => account,
+    let session = match judged {
+        Ok(session) => session,
         Err(error) => {
             let whose = token.ok().map(|token| token.claims().account());
             note(hub, &sender, whose, SignInRefusal::Token).await?;
             return Err(error.into());
         }
     };
-    let cookie = begin(hub, &sender, account).await?;
+    let cookie = begin(hub, &sender, session).await?;
     let mut response = no_content();
     response.headers_mut().insert(SET_COOKIE, cookie);
     Ok(response)

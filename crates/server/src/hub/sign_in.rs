@@ -69,7 +69,7 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
     }
     let judged = credentials::judge(hub, name, password, sender).await?;
     let account = judged.admitted().ok_or(WRONG)?;
-    session::begin(hub, sender, account.id).await
+    session::begin(hub, sender, session::fresh(account.id)).await
 }
 
 /// What one is signing in to: the name of the client that the continuation is for.

@@ -229,7 +229,7 @@ fn authorize_parameters() -> Vec<Json> {
     let required = ["client_id", "redirect_uri", "state", "code_challenge"];
     parameters(&required, &required)
         .into_iter()
-        .chain(parameters(&["code_challenge_method", "response_type", "scope", "nonce", "prompt"], &[]))
+        .chain(parameters(&["code_challenge_method", "response_type", "scope", "nonce", "prompt", "max_age", "id_token_hint"], &[]))
         .collect()
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::desk::{Desk, text};
+use crate::stage::{PASSWORD, cookie, posted};
 use crate::support::{PLACES, Place, Request, until};
 
 const KEEPER: [&str; 10] = [
@@ -88,10 +89,79 @@ async fn nobody_lets_others_into_a_tenant_that_is_closed_to_themselves() {
         ] {
             assert_eq!(desk.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path}");
         }
-        // Making a tenant on the way takes the permission for that.
+        // Making a tenant on the way takes the permission for that beside the one to give it.
+        let (_, warden) = desk.somebody("warden", &["iam.account.get", "iam.account.create", "iam.tenant.update"]).await;
         let fresh = json!({"username": "x", "tenants": [Uuid::new_v4().to_string()]});
-        let problem = desk.by(&token, "iam/accounts/create", &fresh).await.problem(403);
+        let problem = desk.by(&warden, "iam/accounts/create", &fresh).await.problem(403);
         assert!(problem["code"] == "FORBIDDEN" && text(&problem["detail"]).contains("iam.tenant.create"), "{problem}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_that_the_hub_does_not_know_is_as_closed_as_any() {
+    // contract I27.1
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let maker: Vec<&str> = KEEPER.into_iter().chain(["iam.tenant.create", "iam.tenant.delete"]).collect();
+        let (id, token) = desk.somebody("maker", &maker).await;
+        // A satellite may keep rows of it all the same.
+        let unknown = Uuid::new_v4().to_string();
+        let removed = desk.made("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
+        desk.by(&token, &format!("iam/tenants/delete/{}", text(&removed)), &json!({})).await.good();
+        for tenant in [json!(unknown), removed] {
+            for (path, input) in [
+                (format!("iam/accounts/update/{id}"), json!({"tenants": [tenant]})),
+                ("iam/accounts/create".to_owned(), json!({"username": "x", "tenants": [tenant]})),
+            ] {
+                assert_eq!(desk.by(&token, &path, &input).await.problem(403)["code"], "NOT_HELD", "{path} {input}");
+            }
+        }
+        // Whoever looks after tenants may give every one, also one that is made on the way.
+        let (_, warden) = desk.somebody("warden", &[&maker[..], &["iam.tenant.update"]].concat()).await;
+        let made = desk.by(&warden, "iam/accounts/create", &json!({"username": "x", "tenants": [unknown]})).await;
+        assert_eq!((made.status(), &made.json()["dTenants"]), (201, &json!([unknown])), "{}", made.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_ends_with_the_password_and_the_rights_that_it_was_made_for() {
+    // contract I9.6, I27.1
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let role = desk.made("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
+        let made = json!({"username": "bo", "password": PASSWORD, "roles": ["clerk"]});
+        let account = text(&desk.made("iam/accounts/create", made).await["id"]).to_owned();
+        let update = format!("iam/accounts/update/{account}");
+        let link = async || {
+            let made = desk.rest(&format!("iam/accounts/reset/{account}"), json!({})).await.good();
+            text(&made["link"]).split_once("link=").expect("a link").1.to_owned()
+        };
+        let redeemed = async |link: &str| {
+            let answer = desk.stage.send(&posted("/password", &[("link", link), ("password", PASSWORD)])).await;
+            answer.status()
+        };
+        for (path, input) in [
+            (format!("iam/accounts/set-password/{account}"), json!({"password": PASSWORD})),
+            (format!("iam/roles/update/{}", text(&role["id"])), json!({"permissions": ["shop.note.get", "iam.account.get"]})),
+            (update.clone(), json!({"tenants": [Uuid::new_v4().to_string()]})),
+            (update.clone(), json!({"tenants": []})),
+            (update.clone(), json!({"roles": []})),
+            (update.clone(), json!({"roles": ["administrator"]})),
+        ] {
+            let link = link().await;
+            desk.rest(&path, input.clone()).await.good();
+            assert_eq!(redeemed(&link).await, 400, "{path} {input}");
+        }
+        desk.rest(&update, json!({"roles": []})).await.good();
+        // A change of one's own password ends it too; another change of the account does not.
+        let page = desk.stage.send(&posted("/sign-in", &[("username", "bo"), ("password", PASSWORD)])).await;
+        let (session, dead) = (cookie(&page), link().await);
+        let change = [("action", "password"), ("present", PASSWORD), ("chosen", PASSWORD)];
+        assert_eq!(desk.stage.send(&posted("/", &change).header("cookie", &session)).await.status(), 303);
+        assert_eq!(redeemed(&dead).await, 400);
+        let alive = link().await;
+        desk.rest(&update, json!({"email": "bo@example.com", "roles": []})).await.good();
+        assert_eq!((redeemed(&alive).await, redeemed(&alive).await), (303, 400));
     }
 }
 

@@ -75,6 +75,10 @@ fn cases() -> Vec<Case> {
             json!({"permissions": ["shop.note.get", "everything", null]}),
             &[("IN105", "/permissions/1"), ("IN103", "/permissions/2"), ("IN104", "/name")],
         ),
+        ("iam/accounts/create", json!({"username": "bo", "roles": ["a\u{0}"]}), &[("IN105", "/roles/0")]),
+        ("iam/roles/create", json!({"name": "a\u{0}", "description": "\u{0}"}), &[("IN105", "/description"), ("IN105", "/name")]),
+        ("iam/roles/create", json!({"name": "administrator\u{200b}"}), &[("IN105", "")]),
+        ("iam/roles/create", json!({"name": "adm\u{ad}inistrator"}), &[("IN105", "")]),
         ("iam/roles/create", json!({"name": null}), &[("IN104", "/name")]),
         ("iam/roles/create", json!({"name": 3}), &[("IN103", "/name")]),
         ("iam/tenants/create", json!({"name": "x", "id": "y"}), &[("IN105", "/id")]),
@@ -161,7 +165,7 @@ async fn bodies_that_are_no_input_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_exists_is_409_and_what_does_not_is_404() {
-    // contract I26.2
+    // contract I26.2, I12.6
     for place in PLACES {
         let desk = Desk::start(place).await;
         let id = "11111111-1111-4111-8111-111111111111";
@@ -178,6 +182,7 @@ async fn what_exists_is_409_and_what_does_not_is_404() {
             (format!("iam/accounts/update/{}", text(&bo["id"])), json!({"code": "ada"})),
             ("iam/roles/create".to_owned(), json!({"name": "clerk"})),
             ("iam/roles/create".to_owned(), json!({"name": "administrator"})),
+            ("iam/roles/create".to_owned(), json!({"name": "Administrator"})),
             ("o-auth/clients/create".to_owned(), json!({"id": "shop", "name": "x", "redirect": "https://a.test/"})),
             ("hub/apps/create".to_owned(), json!({"code": "web"})),
             (format!("hub/apps/update/{}", text(&other["id"])), json!({"code": "web"})),

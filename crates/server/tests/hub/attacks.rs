@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::stage::{CLIENT, ISSUER, Stage, basic, now, part, posted, signed};
-use crate::support::{Place, get, post};
+use crate::stage::{CLIENT, ISSUER, PASSWORD, Stage, basic, error, now, part, posted, signed};
+use crate::support::{PLACES, Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_token_is_refused() {
@@ -177,4 +177,33 @@ async fn a_token_that_says_where_its_key_is_makes_nobody_fetch_it() {
     assert_eq!(stage.send(&get(&format!("/logout?{query}"))).await.status(), 400);
     let nobody = tokio::time::timeout(std::time::Duration::from_millis(200), trap.accept()).await;
     assert!(nobody.is_err(), "the hub called {address}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_with_a_zero_in_it_is_nobody_and_is_counted() {
+    // contract I7.4, I11.1, I20.6
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let page = posted("/sign-in", &[("username", "a\0da"), ("password", PASSWORD)]);
+        let grant = [("grant_type", "password"), ("username", "a\0da"), ("password", PASSWORD)];
+        assert_eq!(stage.send(&page).await.status(), 400);
+        for _ in 0..4 {
+            assert_eq!(error(&stage.token(&grant).await, 400), "invalid_grant");
+        }
+        stage.delay_for_long().await;
+        assert_eq!((stage.token(&grant).await.status(), stage.send(&page).await.status()), (429, 429));
+        // Nor does a zero anywhere else reach the database.
+        let (id, secret) = ("sh\0op", "x\0");
+        assert_eq!(error(&stage.send(&posted("/token", &grant).header("authorization", &basic(id, secret))).await, 401), "invalid_client");
+        for path in ["/revoke", "/introspect"] {
+            assert_eq!(error(&stage.send(&posted(path, &[("client_id", id), ("client_secret", secret)])).await, 401), "invalid_client");
+            let shown = posted(path, &[("token", "a\0b")]).header("authorization", &basic(CLIENT, &stage.secret));
+            assert_eq!(stage.send(&shown).await.status(), 200, "{path}");
+        }
+        for path in ["/authorize?client_id=sh%00op", "/logout?client_id=%00&post_logout_redirect_uri=https://shop.test/%00"] {
+            assert!([400, 401].contains(&stage.send(&get(path)).await.status()), "{path}");
+        }
+        assert_eq!(error(&stage.send(&posted("/session", &[("access_token", "a\0b")])).await, 401), "invalid_token");
+        assert_eq!(stage.send(&posted("/password", &[("link", "a\0b"), ("password", PASSWORD)])).await.status(), 400);
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use store::apps::{Access, App};
 use uuid::Uuid;
 
-use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, error, now, parameter, posted, verifier};
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, cookie, error, now, parameter, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,6 +130,42 @@ async fn every_refusal_is_noted_without_what_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
+    // contract I1.7
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.add_account("eve", &[]).await;
+        let sign_in = |name: &str| posted("/sign-in", &[("username", name), ("password", PASSWORD)]);
+        let (ada, eve) = (stage.sign_in().await, cookie(&stage.send(&sign_in("eve")).await));
+        let code = parameter(
+            stage.send(&get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &ada)).await.header("location").unwrap(),
+            "code",
+        );
+        let tokens = stage.redeem(&code, &verifier()).await.good();
+        let hint = tokens["id_token"].as_str().unwrap();
+        let led = async |cookie: &str, more: &[(&str, &str)]| {
+            let ask = authorize(&verifier(), &[&[("id_token_hint", hint)], more].concat());
+            stage.send(&get(&ask).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned()
+        };
+        assert!(!parameter(&led(&ada, &[]).await, "code").is_empty());
+        assert!(!parameter(&led(&ada, &[("prompt", "none")]).await, "code").is_empty());
+        assert_eq!(parameter(&led(&eve, &[("prompt", "none")]).await, "error"), "login_required");
+        let page = led(&eve, &[]).await;
+        assert!(page.starts_with("/sign-in?"), "{page}");
+        // Whoever else signs in then is asked again; whom the hint names gets the code.
+        let again = parameter(&page, "continue");
+        let location =
+            async |cookie: &str| stage.send(&get(&again).header("cookie", cookie)).await.header("location").expect("a redirect").to_owned();
+        assert!(location(&eve).await.starts_with("/sign-in?"));
+        assert!(!parameter(&location(&ada).await, "code").is_empty());
+        for unreadable in ["x", "a.b.c", tokens["access_token"].as_str().unwrap()] {
+            let ask = authorize(&verifier(), &[("id_token_hint", unreadable)]);
+            assert_eq!(error(&stage.send(&get(&ask).header("cookie", &ada)).await, 400), "invalid_request", "{unreadable}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_page_can_read_what_authorize_answers() {
     // contract I21.2, attack 48
     let mut setup = crate::stage::setup();
@@ -139,6 +175,9 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/authorize?x=1", None),
         ("/api/o-auth/authorize", None),
         ("/sign-in", None),
+        ("/", None),
+        ("/logout", None),
+        ("/api/o-auth/logout", None),
         // The id of a row may be any word.
         ("/api/iam/accounts/find/password", Some("https://app.test")),
         ("/.well-known/jwks.json", Some("https://app.test")),

@@ -112,6 +112,29 @@ async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_signs_in_again_goes_on_with_what_the_session_before_gave() {
+    // contract I9.8
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let (before, tokens) = opened(&stage).await;
+        let asked = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
+        let code = crate::stage::parameter(asked.header("location").unwrap(), "code");
+        let form = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
+        let after = cookie(&stage.send(&form.header("cookie", &before)).await);
+        assert!(after != before && lives(&stage, &after).await && !lives(&stage, &before).await);
+        stage.redeem(&code, &verifier()).await.good();
+        let next = stage.token(&refresh(&tokens)).await.good();
+        // A client that signs out ends what the browser has now, though its own sign-in was the one before.
+        let end = [("token", next["refresh_token"].as_str().unwrap()), ("end_session", "true")];
+        let revoke = posted("/revoke", &end).header("authorization", &basic(CLIENT, &stage.secret));
+        assert_eq!(stage.send(&revoke).await.status(), 200);
+        assert!(!lives(&stage, &after).await);
+        let again = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &after)).await;
+        assert!(again.header("location").unwrap().starts_with("/sign-in?"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_logout_goes_by_the_hint_of_this_very_session() {
     // contract I22.5
     for place in PLACES {
@@ -146,11 +169,15 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
             assert_eq!(error(&answer, 400), "invalid_request", "{address}");
             assert!(lives(&stage, &cookie).await, "what is refused ends nothing");
         }
+        stage.add_client("other", &GrantType::ALL, None).await;
+        let mixed = [("client_id", "other"), ("post_logout_redirect_uri", "https://shop.test/bye")];
+        assert_eq!(error(&stage.send(&with(&tokens, &mixed).header("cookie", &cookie)).await, 400), "invalid_request");
+        assert!(lives(&stage, &cookie).await);
         let nameless = get("/logout?post_logout_redirect_uri=https%3A%2F%2Fshop.test%2F").header("cookie", &cookie);
         assert_eq!(error(&stage.send(&nameless).await, 400), "invalid_request");
-        let home = [("post_logout_redirect_uri", "https://shop.test/bye?x=1"), ("state", "a&b")];
+        let home = [("client_id", CLIENT), ("post_logout_redirect_uri", "https://shop.test/bye?x=1&code=2#/out"), ("state", "a&b")];
         let led = stage.send(&with(&tokens, &home).header("cookie", &cookie)).await;
-        assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/bye?x=1&state=a%26b")));
+        assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/bye?x=1&code=2&state=a%26b#/out")));
         assert_eq!((led.header("cache-control"), led.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
         assert!(led.header("set-cookie").unwrap().contains("Max-Age=0"));
         assert!(!lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
@@ -163,7 +190,7 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
-    // contract I22.4, I9.3, attack 15, attack 25
+    // contract I22.4, I9.3, I9.7, attack 15, attack 25
     for place in PLACES {
         let stage = Stage::start(place).await;
         let tokens = stage.tokens().await;
@@ -203,11 +230,30 @@ async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
         let begun = stage.send(&json).await;
         assert_eq!((begun.status(), begun.header("cache-control")), (204, Some("no-store")));
         assert!(lives(&stage, &cookie(&begun)).await);
+        proves_nothing_new(&stage, &tokens).await;
         // A token whose family has ended begins nothing.
         let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
         assert_eq!(stage.send(&revoke).await.status(), 200);
         refused(ask(good), 401, "invalid_token").await;
     }
+}
+
+/// A session that a refreshed token begins is as old as the sign-in that its family began with.
+async fn proves_nothing_new(stage: &Stage, tokens: &Value) {
+    let ago = crate::stage::now().plus(-3 * 86_400);
+    stage.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::moment(ago)]).await.unwrap();
+    let next = stage.token(&refresh(tokens)).await.good();
+    let begun = stage.send(&posted("/session", &[("access_token", next["access_token"].as_str().unwrap())])).await;
+    let session = cookie(&begun);
+    assert!(lives(stage, &session).await);
+    let led = async |more: &[(&str, &str)]| {
+        let ask = authorize(&verifier(), &[&[("scope", "openid")], more].concat());
+        stage.send(&get(&ask).header("cookie", &session)).await.header("location").unwrap().to_owned()
+    };
+    assert!(led(&[("max_age", "3600")]).await.starts_with("/sign-in?"));
+    let code = crate::stage::parameter(&led(&[]).await, "code");
+    let tokens = stage.redeem(&code, &verifier()).await.good();
+    assert_eq!(part(&tokens["id_token"], 1)["auth_time"], ago.unix());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -254,3 +254,28 @@ async fn a_client_s_secret_is_not_guessed_for_long_and_the_right_one_always_coun
         stage.tokens().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_and_each_refresh_is_one_event() {
+    // contract I13.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let mut seen = 0;
+        let mut news = async || {
+            let events = store::events::newest(&stage.records, 50).await.unwrap();
+            let fresh: Vec<String> = events.into_iter().skip(seen).map(|event| event.name).collect();
+            seen += fresh.len();
+            fresh
+        };
+        let wrong = [("grant_type", "password"), ("username", "ada"), ("password", "wrong")];
+        assert_eq!(error(&stage.token(&wrong).await, 400), "invalid_grant");
+        assert_eq!(news().await, ["sign-in.refused"]);
+        let tokens = stage.tokens().await;
+        assert_eq!(news().await, ["grant.issued"]);
+        let refresh = [("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())];
+        let first = stage.token(&refresh).await.good();
+        assert_eq!(news().await, ["grant.refreshed"]);
+        assert_eq!(stage.token(&refresh).await.good()["refresh_token"], first["refresh_token"]);
+        assert_eq!(news().await, ["refresh.repeated"]);
+    }
+}

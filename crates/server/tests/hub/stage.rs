@@ -113,7 +113,9 @@ impl Stage {
             deleted_at: None,
         };
         store::accounts::insert(&self.records, &account).await.unwrap();
-        store::accounts::set_credential(&self.records, id, hash(), now()).await.unwrap();
+        let mut transaction = self.records.begin().await.unwrap();
+        store::accounts::set_credential(&mut transaction, id, hash(), now()).await.unwrap();
+        transaction.commit().await.unwrap();
         let listed: Vec<Permission> = permissions.iter().map(|name| Permission::parse(name).unwrap()).collect();
         self.give(id, &listed).await;
         id

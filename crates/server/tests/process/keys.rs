@@ -56,6 +56,22 @@ fn a_key_that_others_can_read_is_refused_where_that_was_asked() {
     assert!(message.contains("OAUTH_KEY_MODE") && message.contains("open.key"), "{message}");
 }
 
+// contract B2.6
+#[test]
+fn the_file_of_a_hub_is_made_for_its_owner_alone_and_one_that_is_open_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.run(&["keys", "generate"], &[]).good();
+    let variables = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
+    let mode = |name: &str| std::fs::metadata(folder.path(name)).expect(name).permissions().mode() & 0o777;
+    let serving = folder.serve(&variables);
+    assert_eq!((mode("hub.db"), mode("hub.db-wal")), (0o600, 0o600));
+    assert!(!serving.stop().contains("hub.db"));
+    std::fs::set_permissions(folder.path("hub.db"), std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let log = folder.serve(&variables).stop();
+    assert!(log.contains("hub.db holds the records of a hub and can be read by other users of this machine; chmod 600 it"), "{log}");
+}
+
 // contract B2.3, B3.6
 #[test]
 fn an_earlier_key_is_refused_with_what_to_do() {

@@ -142,6 +142,10 @@ async fn a_login_leads_back_into_the_app_and_nowhere_else() {
         let returned = pair.back(pair.begin(&format!("/auth/login?return_to={elsewhere}")).await).await;
         assert_eq!(pair.satellite.send(&returned.request()).await.good()["return_to"], "/", "{elsewhere}");
     }
+    for own in ["/a%20b", "/%C3%A4/@me;y=1", "/#/orders", "/o/2026-01-01T00:00"] {
+        let returned = pair.back(pair.begin(&format!("/auth/login?return_to={}", identity::form::encode(own))).await).await;
+        assert_eq!(pair.satellite.send(&returned.request()).await.good()["return_to"], own);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
