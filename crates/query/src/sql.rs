@@ -6,6 +6,7 @@ mod dialect;
 mod group;
 mod level;
 mod link;
+mod nesting;
 mod predicate;
 
 use std::fmt::Write;
@@ -18,6 +19,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
+use nesting::Around;
 
 /// A text with its values.
 #[derive(Clone, Debug)]
@@ -278,6 +280,7 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
 /// One predicate by itself, for explain.
 pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
+    writer.begin(std::iter::once(predicate));
     predicate::Conjunction::new("").predicate(&mut writer, predicate);
     writer.finish()
 }
@@ -287,19 +290,12 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
-    nested: Nested,
-}
-
-/// Whether the relation filters around what is written stand in each other more often than a planner should see through.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nested {
-    Shallow,
-    Deep,
+    around: Around,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), nested: Nested::Shallow }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), around: Around::NOTHING }
     }
 
     fn finish(self) -> Sql {

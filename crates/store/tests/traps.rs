@@ -3,6 +3,8 @@
 
 #[path = "traps/collations.rs"]
 mod collations;
+#[path = "traps/crowds.rs"]
+mod crowds;
 #[path = "traps/plans.rs"]
 mod plans;
 mod support;

@@ -87,14 +87,6 @@ pub(crate) struct Exists<'c> {
     pub(crate) filter: Predicate<'c>,
 }
 
-impl Exists<'_> {
-    /// How many to-many relation filters stand in each other without an `or` between them, this one included: a planner may make one
-    /// join of them all.
-    pub(crate) fn nesting(&self) -> usize {
-        usize::from(self.relation.many) + self.filter.nesting().max(self.table.policy().nesting())
-    }
-}
-
 impl<'c> Predicate<'c> {
     pub(crate) fn all(mut predicates: Vec<Predicate<'c>>) -> Self {
         predicates.retain(|predicate| !matches!(predicate, Predicate::Always));
@@ -117,15 +109,5 @@ impl<'c> Predicate<'c> {
 
     pub(crate) fn negate(self) -> Self {
         Predicate::Not(Box::new(self))
-    }
-
-    /// How many to-many relation filters stand in each other without an `or` between them.
-    fn nesting(&self) -> usize {
-        match self {
-            Predicate::All(all) => all.iter().map(Predicate::nesting).max().unwrap_or(0),
-            Predicate::Not(inner) => inner.nesting(),
-            Predicate::Exists(exists) => exists.nesting(),
-            _ => 0,
-        }
     }
 }

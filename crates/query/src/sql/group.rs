@@ -9,6 +9,7 @@ use super::{Decode, Dialect, Level, Output, Total, Writer, dialect, link};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
+    begin(&mut writer, grouped);
     let mut outputs = Vec::new();
     let mut column = 0;
     writer.raw("SELECT ");
@@ -53,10 +54,17 @@ pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
         return Total::One;
     }
     let mut writer = Writer::new(dialect);
+    begin(&mut writer, grouped);
     writer.raw("SELECT count(*) FROM (SELECT 1");
     body(&mut writer, grouped);
     writer.raw(") AS g");
     Total::Count(writer.finish())
+}
+
+fn begin(writer: &mut Writer, grouped: &Grouped<'_>) {
+    let joined = grouped.joins.iter().map(|join| join.table.policy());
+    let filters = grouped.filters.iter().map(|(_, predicate)| predicate);
+    writer.begin(joined.chain(std::iter::once(grouped.table.policy())).chain(filters));
 }
 
 fn body(writer: &mut Writer, grouped: &Grouped<'_>) {

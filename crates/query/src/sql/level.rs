@@ -2,6 +2,7 @@
 
 use crate::catalog::Link;
 use crate::catalog::Mask;
+use crate::plan::predicate::Predicate;
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, Cut};
@@ -13,6 +14,7 @@ use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
     let columns = Columns::of(select, 0, dialect);
+    writer.begin(select.joins.iter().map(|join| join.table.policy()).chain(conditions(select)));
     writer.raw("SELECT ");
     columns.write(&mut writer, select, Naming::Bare);
     from(&mut writer, select);
@@ -25,6 +27,7 @@ pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
+    writer.begin(conditions(select));
     writer.raw("SELECT count(*) FROM ");
     writer.table_name(&select.table.resource.table);
     writer.raw(" AS ");
@@ -43,9 +46,13 @@ fn from(writer: &mut Writer, select: &Select<'_>) {
     }
 }
 
+/// The policy and the filters of all layers.
+fn conditions<'p, 'c>(select: &'p Select<'c>) -> impl Iterator<Item = &'p Predicate<'c>> {
+    std::iter::once(select.table.policy()).chain(select.filters.iter().map(|(_, predicate)| predicate))
+}
+
 fn filters(writer: &mut Writer, select: &Select<'_>, mut conjunction: Conjunction) {
-    conjunction.predicate(writer, select.table.policy());
-    for (_, predicate) in &select.filters {
+    for predicate in conditions(select) {
         conjunction.predicate(writer, predicate);
     }
 }
@@ -176,6 +183,7 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Leve
     let select = &child.select;
     let columns = Columns::of(select, 1, dialect);
     let mut writer = Writer::new(dialect);
+    writer.begin(conditions(select));
     let keys = KeySource::new(parent.table.resource, child);
     if select.limit.is_none() && select.offset.is_none() {
         unbounded(&mut writer, child, &columns, &keys);
@@ -226,7 +234,7 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     writer.raw(" CROSS JOIN LATERAL (SELECT ");
     columns.write(writer, select, Naming::Numbered);
     writer.raw(" FROM ");
-    let mut conjunction = match &child.relation.link {
+    let conjunction = match &child.relation.link {
         Link::Direct(_) => {
             writer.table_name(&select.table.resource.table);
             writer.raw(" AS ");
@@ -246,10 +254,7 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
             Conjunction::new(" WHERE ")
         }
     };
-    conjunction.predicate(writer, select.table.policy());
-    for (_, predicate) in &select.filters {
-        conjunction.predicate(writer, predicate);
-    }
+    filters(writer, select, conjunction);
     order(writer, select, " ORDER BY ");
     bounds(writer, select);
     writer.raw(") AS s");

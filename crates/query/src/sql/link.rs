@@ -5,15 +5,25 @@ use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
 use super::dialect::{self, KeyTable};
+use super::nesting::{Beside, Form};
 use super::predicate::Conjunction;
-use super::{Kind, Many, Nested, Source, Writer};
+use super::{Kind, Many, Source, Writer};
 
-/// `EXISTS (SELECT 1 FROM …)`: at least one related row, its policy and the filter.
+/// At least one related row, its policy and the filter.
 pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
-    let around = writer.nested;
-    if around == Nested::Shallow && exists.nesting() > dialect::MOST_FLATTENED {
-        writer.nested = Nested::Deep;
+    let outer = writer.around;
+    let around = outer.with(exists, writer);
+    let form = around.form(exists, writer);
+    writer.around = around.inside(exists, form);
+    match form {
+        Form::Followed => followed(writer, exists, around.beside),
+        Form::Set => set(writer, exists, around.beside),
     }
+    writer.around = outer;
+}
+
+/// `EXISTS (SELECT 1 FROM …)`
+fn followed(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
     writer.raw("EXISTS (SELECT 1 FROM ");
     let target = exists.table.resource;
     match &exists.relation.link {
@@ -23,23 +33,88 @@ pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
             direct(writer, pairs, (exists.parent_resource, exists.parent), (target, exists.table.alias));
         }
         Link::Through { pivot, own, other } => {
-            named(writer, pivot, exists.pivot);
-            writer.raw(" JOIN ");
-            named(writer, &target.table, exists.table.alias);
-            writer.raw(" ON ");
-            to_target(writer, other, exists.pivot, (target, exists.table.alias));
+            pivot_and_target(writer, exists, pivot, other);
             writer.raw(" WHERE ");
             from_own(writer, own, (exists.parent_resource, exists.parent), exists.pivot);
         }
     }
-    let mut conjunction = Conjunction::started();
-    conjunction.predicate(writer, exists.table.policy());
-    conjunction.predicate(writer, &exists.filter);
-    if writer.nested == Nested::Deep {
+    wanted(writer, exists);
+    if matches!(beside, Beside::Apart | Beside::Deep) {
         dialect::fence(writer);
     }
     writer.raw(")");
-    writer.nested = around;
+}
+
+/// `(key IS NOT NULL AND key IN (SELECT … FROM …))`: the same, where the query inside does not look at the row around it. Neither side
+/// of the IN is ever NULL, so that it is true or false, as EXISTS is.
+fn set(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
+    let target = exists.table.resource;
+    let own = |id: FieldId| Column { alias: exists.parent, field: &exists.parent_resource.fields[id] };
+    writer.raw("(");
+    match &exists.relation.link {
+        Link::Direct(pairs) => {
+            let keys: Vec<_> = pairs.iter().map(|(left, right)| (own(*left), &target.fields[*right])).collect();
+            key_in(writer, &keys);
+            let related = |right: FieldId| Column { alias: exists.table.alias, field: &target.fields[right] };
+            writer.separated(", ", pairs, |writer, (left, right)| dialect::linked(writer, related(*right), own(*left).field));
+            writer.raw(" FROM ");
+            named(writer, &target.table, exists.table.alias);
+            writer.raw(" WHERE ");
+            writer.separated(" AND ", pairs, |writer, (_, right)| {
+                writer.column(related(*right));
+                writer.raw(" IS NOT NULL");
+                dialect::connected(writer, related(*right));
+            });
+        }
+        Link::Through { pivot, own: owns, other } => {
+            let keys: Vec<_> = owns.iter().map(|(id, _)| (own(*id), own(*id).field)).collect();
+            key_in(writer, &keys);
+            writer.separated(", ", owns, |writer, (_, column)| pivot_column(writer, exists.pivot, column));
+            writer.raw(" FROM ");
+            pivot_and_target(writer, exists, pivot, other);
+            writer.raw(" WHERE ");
+            writer.separated(" AND ", owns, |writer, (_, column)| {
+                pivot_column(writer, exists.pivot, column);
+                writer.raw(" IS NOT NULL");
+            });
+        }
+    }
+    wanted(writer, exists);
+    dialect::fence(writer);
+    writer.raw("))");
+    if matches!(beside, Beside::Apart | Beside::Deep) {
+        dialect::fence_set(writer);
+    }
+}
+
+/// `key IS NOT NULL AND key IN (SELECT `, each key with the field it is compared with.
+fn key_in(writer: &mut Writer, keys: &[(Column<'_>, &Field)]) {
+    for (key, _) in keys {
+        writer.column(*key);
+        writer.raw(" IS NOT NULL");
+        dialect::connected(writer, *key);
+        writer.raw(" AND ");
+    }
+    let several = keys.len() > 1;
+    writer.raw(if several { "(" } else { "" });
+    writer.separated(", ", keys, |writer, (key, other)| dialect::linked(writer, *key, other));
+    writer.raw(if several { ") IN (SELECT " } else { " IN (SELECT " });
+}
+
+fn pivot_and_target(writer: &mut Writer, exists: &Exists<'_>, pivot: &TableName, other: &[(Identifier, FieldId)]) {
+    let target = exists.table.resource;
+    named(writer, pivot, exists.pivot);
+    writer.raw(" JOIN ");
+    named(writer, &target.table, exists.table.alias);
+    writer.raw(" ON ");
+    to_target(writer, other, exists.pivot, (target, exists.table.alias));
+}
+
+/// What must hold of the related row, after what connects it.
+fn wanted(writer: &mut Writer, exists: &Exists<'_>) {
+    let mut conjunction = Conjunction::started();
+    conjunction.predicate(writer, exists.table.policy());
+    conjunction.predicate(writer, &exists.filter);
 }
 
 /// A LEFT join whose ON holds the target's policy: a root without a match stays.

@@ -52,11 +52,15 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::All(all) => joined(writer, all, " AND ", logic),
         Predicate::Any(any) => {
             dialect::before_any(writer, any.len());
-            joined(writer, any, " OR ", logic);
+            behind_connector(writer, |writer| joined(writer, any, " OR ", logic));
         }
         Predicate::Not(inner) => {
             writer.raw("NOT (");
-            condition(writer, inner, Logic::ThreeValued);
+            if matches!(**inner, Predicate::Exists(_)) {
+                condition(writer, inner, Logic::ThreeValued);
+            } else {
+                behind_connector(writer, |writer| condition(writer, inner, Logic::ThreeValued));
+            }
             writer.raw(")");
         }
         Predicate::Compare { column, comparison, value } => dialect::compare(writer, *column, *comparison, value, logic),
@@ -73,6 +77,14 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::Overlap { column, values } => dialect::overlap(writer, *column, values),
         Predicate::Exists(exists) => link::exists(writer, exists),
     }
+}
+
+/// Writes what a planner does not join with the query around.
+fn behind_connector(writer: &mut Writer, write: impl FnOnce(&mut Writer)) {
+    let around = writer.around;
+    writer.around = around.behind_connector();
+    write(writer);
+    writer.around = around;
 }
 
 fn joined(writer: &mut Writer, predicates: &[Predicate<'_>], separator: &'static str, logic: Logic) {
