@@ -58,7 +58,7 @@ codes! {
     RelationNodes = "QS205",
     /// Too many values in one list.
     ListLength = "QS206",
-    /// Too many entries of `order`, `groupBy` or `fields`.
+    /// Too many entries of `order`, `groupBy` or `fields`, or too many tables that their dot-paths lead to.
     Entries = "QS207",
     /// JSON nested too deeply to be read.
     JsonDepth = "QS208",

@@ -63,7 +63,7 @@ fn clause(clause_: &Clause) -> Object {
             Entry::And(_, clauses) => object.insert("and".into(), clauses.iter().map(clause).collect()),
             Entry::Or(_, clauses) => object.insert("or".into(), clauses.iter().map(clause).collect()),
             Entry::Not(_, inner) => object.insert("not".into(), clause(inner)),
-            Entry::Refused => None,
+            Entry::Refused | Entry::Malformed { .. } => None,
             Entry::Named { name, inside, .. } => {
                 let value = match inside {
                     Inside::Object(inner) => clause(inner),

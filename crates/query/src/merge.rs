@@ -29,9 +29,10 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
 pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> Statement {
     let mut constraint = constraint.clone();
     constraint.filters.clear();
-    if statement.aggregation.is_some() {
+    if let Some(aggregation) = &statement.aggregation {
+        // Groups have no relations, and no other columns to sort by.
         constraint.relations.clear();
-        constraint.order.clear();
+        constraint.order.retain(|entry| aggregation.group_by.iter().any(|(name, _)| *name == entry.field));
     }
     merge(statement, constraint)
 }

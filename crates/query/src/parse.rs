@@ -150,15 +150,22 @@ impl Parser {
             _ => None,
         };
         // A database counts rows with 63 bits.
-        if let Some(number) = number.and_then(|number| i64::try_from(number).ok()).filter(|number| *number >= 0) {
+        if let Some(number) = number.filter(|number| *number >= 0)
+            && let Ok(number) = i64::try_from(number)
+        {
             return Some(number as u64);
+        }
+        let beyond = number.is_some_and(|number| number >= 0) || matches!(value, Json::Number(text) if crate::value::is_huge_whole(text));
+        if name == "offset" && beyond {
+            // Past the end of any table is past the end.
+            return Some(i64::MAX as u64);
         }
         let found = match value {
             Json::Number(text) => crate::error::shorten(text),
             other => other.noun().to_owned(),
         };
         // A number that is whole but beyond any limit is a limit too large, not a number malformed.
-        if name == "limit" && matches!(value, Json::Number(text) if crate::value::is_huge_whole(text)) {
+        if beyond {
             self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {found}"));
         } else {
             self.fault(Code::WholeNumber, at, format!("`{name}` is a whole number from 0; found {found}"));

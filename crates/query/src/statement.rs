@@ -1,6 +1,6 @@
 //! The Query Statement as a value: its grammar was looked at, names and types were not.
 
-use crate::error::Faults;
+use crate::error::{Code, Faults};
 use crate::json::Json;
 use crate::pointer::{At, Layer, Places};
 
@@ -40,6 +40,13 @@ pub(crate) enum Entry {
     },
     /// Something the grammar refused already; it matches nothing and is told once.
     Refused,
+    /// A connector whose value has not its shape. It is told as such only where a connector can stand, and that only the catalog can tell.
+    Malformed {
+        word: &'static str,
+        at: At,
+        code: Code,
+        message: String,
+    },
 }
 
 #[derive(Clone, Debug)]

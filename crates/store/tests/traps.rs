@@ -5,6 +5,8 @@
 mod collations;
 #[path = "traps/crowds.rs"]
 mod crowds;
+#[path = "traps/paths.rs"]
+mod paths;
 #[path = "traps/plans.rs"]
 mod plans;
 mod support;

@@ -64,9 +64,10 @@ pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
     let resource = world.schema.resource(question.resource);
     let mut additions = policy::additions(world, question.viewer, resource);
     let query = Statement::parse_optional(question.query).narrowed_by(Statement::parse_optional(question.constraint));
-    if query.aggregation.is_some() {
+    if let Some(block) = &query.aggregation {
         additions.relations.clear();
-        additions.order.clear();
+        let groups = aggregate::group_by(block);
+        additions.order.retain(|entry| groups.contains(&entry.field));
     }
     let mut statement = query.narrowed_by(additions);
     if let Operation::FindById(id) = question.operation {

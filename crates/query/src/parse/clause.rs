@@ -13,7 +13,7 @@ impl Parser {
         match value {
             Json::Object(entries) => Some(self.clause(at, entries)),
             other => {
-                self.fault(Code::WrongShape, at, format!("a where clause is an object; found {}", other.noun()));
+                self.fault(Code::WrongShape, at, not_a_clause(&other));
                 None
             }
         }
@@ -25,38 +25,45 @@ impl Parser {
             let entry = match key.as_str() {
                 "and" => {
                     let at = self.places.word(at, "and");
-                    self.clauses(at, value, "and").map(|clauses| Entry::And(at, clauses))
+                    self.clauses(at, value, "and").map_or_else(|malformed| malformed, |clauses| Entry::And(at, clauses))
                 }
                 "or" => {
                     let at = self.places.word(at, "or");
-                    self.clauses(at, value, "or").map(|clauses| Entry::Or(at, clauses))
+                    self.clauses(at, value, "or").map_or_else(|malformed| malformed, |clauses| Entry::Or(at, clauses))
                 }
                 "not" => {
                     let at = self.places.word(at, "not");
-                    self.filter(at, value).map(|clause| Entry::Not(at, clause))
+                    self.inner(at, value, "not").map_or_else(|malformed| malformed, |clause| Entry::Not(at, clause))
                 }
-                _ => self.named(at, key, value),
+                _ => self.named(at, key, value).unwrap_or(Entry::Refused),
             };
-            parsed.push(entry.unwrap_or(Entry::Refused));
+            parsed.push(entry);
         }
         Clause { at, entries: parsed }
     }
 
-    fn clauses(&mut self, at: At, value: Json, word: &str) -> Option<Vec<Clause>> {
+    /// The clause of a connector, or what the plan tells of it.
+    fn inner(&mut self, at: At, value: Json, word: &'static str) -> Result<Clause, Entry> {
+        match value {
+            Json::Object(entries) => Ok(self.clause(at, entries)),
+            other => Err(Entry::Malformed { word, at, code: Code::WrongShape, message: not_a_clause(&other) }),
+        }
+    }
+
+    fn clauses(&mut self, at: At, value: Json, word: &'static str) -> Result<Vec<Clause>, Entry> {
+        let malformed = |code, message| Err(Entry::Malformed { word, at, code, message });
         let Json::Array(items) = value else {
-            self.fault(Code::WrongShape, at, format!("`{word}` takes an array of where clauses; found {}", value.noun()));
-            return None;
+            return malformed(Code::WrongShape, format!("`{word}` takes an array of where clauses; found {}", value.noun()));
         };
         if items.is_empty() {
-            self.fault(Code::Empty, at, format!("`{word}` needs at least one clause"));
-            return None;
+            return malformed(Code::Empty, format!("`{word}` needs at least one clause"));
         }
         let mut clauses = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let at = self.places.index(at, index);
-            clauses.extend(self.filter(at, item));
+            clauses.push(self.inner(at, item, word).unwrap_or_else(|malformed| Clause { at, entries: vec![malformed] }));
         }
-        Some(clauses)
+        Ok(clauses)
     }
 
     fn named(&mut self, parent: At, key: String, value: Json) -> Option<Entry> {
@@ -70,4 +77,8 @@ impl Parser {
         };
         Some(Entry::Named { name: key.into(), at, inside })
     }
+}
+
+fn not_a_clause(found: &Json) -> String {
+    format!("a where clause is an object; found {}", found.noun())
 }

@@ -36,20 +36,20 @@ impl Parser {
                 }
                 continue;
             }
-            relations.extend(self.relation(name, at, value, depth));
+            relations.push(self.relation(name, at, value, depth));
         }
         relations
     }
 
-    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> Option<Relation> {
+    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> Relation {
         let mut relation =
             Relation { name: name.into(), at, filters: Vec::new(), order: Vec::new(), limit: None, offset: None, relations: Vec::new() };
         let entries = match value {
-            Json::Bool(true) => return Some(relation),
+            Json::Bool(true) => return relation,
             Json::Object(entries) => entries,
             other => {
                 self.fault(Code::WrongShape, at, format!("a relation is loaded with `true` or a relation node; found {}", other.noun()));
-                return None;
+                return relation;
             }
         };
         for (key, value) in entries {
@@ -74,6 +74,6 @@ impl Parser {
                 _ => relation.relations = self.relation_map(at, value, depth + 1),
             }
         }
-        Some(relation)
+        relation
     }
 }

@@ -74,6 +74,10 @@ impl<'c> Planner<'c, '_> {
                 format!("/{layer}/relations"),
                 "`relations` cannot stand beside `aggregation`: groups have no relations to load",
             );
+            // What else is wrong with them is told all the same.
+            for relation in &statement.relations {
+                self.child(&table, relation);
+            }
         }
         let mut keys = Keys::default();
         let mut joins = Vec::new();
@@ -127,7 +131,7 @@ impl<'c> Planner<'c, '_> {
             self.unknown_relation(table.resource, relation, at);
             return None;
         };
-        let index = self.join(table, declared, Rights::Viewer, joins)?;
+        let index = self.join(table, declared, (at, Rights::Viewer), joins)?;
         let (id, _) = self.usable_field(joins[index].table.resource, column, at, Rights::Viewer)?;
         Some(joins[index].table.column(id))
     }

@@ -61,7 +61,7 @@ fn clause_targets(catalog: &Catalog, resource: &Resource, clause: &Clause, targe
                 }
             }
             Entry::Not(_, clause) => clause_targets(catalog, resource, clause, targets),
-            Entry::Refused => {}
+            Entry::Refused | Entry::Malformed { .. } => {}
             Entry::Named { name, inside, .. } => {
                 if let (Some(relation), Inside::Object(clause)) = (resource.relation(name), inside) {
                     targets.push(relation.target);

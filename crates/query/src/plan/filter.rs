@@ -58,6 +58,10 @@ impl<'c> Planner<'c, '_> {
                 self.clause(subject, clause, depth + 1).negate()
             }
             Entry::Refused => Predicate::Never,
+            Entry::Malformed { at, code, message, .. } => {
+                self.fault(*code, *at, message.clone());
+                Predicate::Never
+            }
             Entry::Named { name, at, inside } => self.named(subject, name, *at, inside, depth),
         }
     }
@@ -104,16 +108,20 @@ impl<'c> Planner<'c, '_> {
             self.unknown_name(subject.resource, name, at);
             return Predicate::Never;
         }
-        let Some((id, field)) = self.usable_field(subject.resource, name, at, subject.rights) else {
+        let usable = self.usable_field(subject.resource, name, at, subject.rights).is_some();
+        let Some((id, field)) = subject.resource.field(name) else {
             return Predicate::Never;
         };
-        match inside {
+        // What is wrong with the operators of a field that cannot be used is told all the same.
+        let predicate = match inside {
             Inside::Object(clause) => self.leaf(subject, id, clause),
+            Inside::Plain(_) if !usable => Predicate::Never,
             Inside::Plain(json) => {
                 self.bare(&field.name, at, json);
                 Predicate::Never
             }
-        }
+        };
+        if usable { predicate } else { Predicate::Never }
     }
 
     fn unknown_name(&mut self, resource: &Resource, name: &str, at: At) {

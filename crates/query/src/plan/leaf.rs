@@ -28,6 +28,7 @@ impl<'c> Planner<'c, '_> {
                 Entry::And(at, _) => self.unknown_operator(field, "and", *at),
                 Entry::Or(at, _) => self.unknown_operator(field, "or", *at),
                 Entry::Not(at, _) => self.unknown_operator(field, "not", *at),
+                Entry::Malformed { word, at, .. } => self.unknown_operator(field, word, *at),
                 Entry::Refused => all.push(Predicate::Never),
                 Entry::Named { name, at, inside } => {
                     if !self.spend(*at) {

@@ -1,13 +1,24 @@
 //! `order` → sort keys: own columns, and columns of to-one relations at the root.
 
-use crate::catalog::{FieldId, Resource};
+use crate::catalog::{FieldId, Link, Relation, Resource};
 use crate::error::Code;
-use crate::pointer::At;
+use crate::pointer::{At, Layer};
 use crate::policy::Table;
 use crate::statement::{Direction, Order};
 
 use super::predicate::Column;
-use super::{Bounds, Join, Planner, Rights, Sort};
+use super::{Bounds, Join, Planner, Rights, Sort, Stage};
+
+/// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
+pub(super) const MOST_JOINS: usize = 60;
+
+/// How many tables stand in a relation's join.
+fn tables(relation: &Relation) -> usize {
+    match relation.link {
+        Link::Direct(_) => 1,
+        Link::Through { .. } => 2,
+    }
+}
 
 /// Where an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +71,7 @@ impl<'c> Planner<'c, '_> {
             self.fault(Code::DotPath, at, format!("`{relation}` leads to many rows; order follows to-one relations only"));
             return None;
         }
-        let index = self.join(table, declared, rights, joins)?;
+        let index = self.join(table, declared, (at, rights), joins)?;
         let id = self.sortable(joins[index].table.resource, column, at, rights)?;
         Some(joins[index].table.column(id))
     }
@@ -69,12 +80,23 @@ impl<'c> Planner<'c, '_> {
     pub(super) fn join(
         &mut self,
         table: &Table<'c>,
-        relation: &'c crate::catalog::Relation,
-        rights: Rights,
+        relation: &'c Relation,
+        (at, rights): (At, Rights),
         joins: &mut Vec<Join<'c>>,
     ) -> Option<usize> {
         if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
             return Some(index);
+        }
+        let before: usize = joins.iter().map(|join| tables(join.relation)).sum();
+        if before + tables(relation) > MOST_JOINS {
+            // The manifest's own order gives way to what was asked.
+            if at.layer == Layer::Policy && self.stage == Stage::Request {
+                return None;
+            }
+            if before <= MOST_JOINS {
+                let message = format!("dot-paths lead to at most {MOST_JOINS} tables, where a `through` relation counts as two");
+                self.fault(Code::Entries, at, message);
+            }
         }
         let target = Table::reach(self, relation.target, rights)?;
         let pivot = self.alias();

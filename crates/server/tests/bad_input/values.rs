@@ -111,8 +111,12 @@ async fn numbers_out_of_range_are_faults_of_the_statement() {
 #[tokio::test]
 async fn limit_and_offset_are_whole_numbers_from_zero() {
     let both = Both::open().await;
-    for value in ["-1", "1.5", "\"1\"", "true", "[]", "{}", "1e400", "-1e400", "-0.5", "1e-1", &"9".repeat(400)] {
+    let huge = "9".repeat(400);
+    for value in ["-1", "1.5", "\"1\"", "true", "[]", "{}", "1e400", "-1e400", "-0.5", "1e-1", &huge] {
         for key in ["limit", "offset"] {
+            if key == "offset" && ["1e400", &huge].contains(&value) {
+                continue;
+            }
             let (code, path) = both.post(LIST, format!(r#"{{"query":{{"{key}":{value}}}}}"#)).await.fault();
             // A limit that is whole but huge is above the cap, whichever way it is written.
             assert!(code == "QS203" || (code == "QS202" && key == "limit"), "{key} {value}: {code}");
@@ -131,14 +135,10 @@ async fn limit_and_offset_are_whole_numbers_from_zero() {
     .await;
     assert_eq!(both.good(r#"{"limit":10000,"relations":{"orders":{"limit":10000}}}"#).await, 3);
     assert_eq!(both.good(r#"{"limit":0}"#).await, 0);
-    // The largest offsets that can be written are past the end, not a fault of the database.
-    for offset in ["9223372036854775807", "9007199254740993", "1000000"] {
+    // An offset of any size is past the end, not a fault.
+    for offset in ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9007199254740993", "1000000", "1e400", &huge] {
         assert_eq!(both.good(&format!(r#"{{"offset":{offset}}}"#)).await, 0);
         both.good(&format!(r#"{{"relations":{{"orders":{{"offset":{offset},"limit":10000}}}}}}"#)).await;
-    }
-    for offset in ["9223372036854775808", "18446744073709551615", "18446744073709551616"] {
-        let answer = both.post(LIST, format!(r#"{{"query":{{"offset":{offset}}}}}"#)).await;
-        assert!(matches!(answer.status(), 200 | 400), "{offset}: {}", answer.text());
     }
 }
 

@@ -89,7 +89,10 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
         values.into_iter().map(|(name, schema, description)| (name.to_owned(), described(schema, description))).collect();
     let limit = whole(0, MOST_ROWS as i64);
     entries.push(("Limit".to_owned(), described(limit, "At most so many rows; in a relation node, for each parent")));
-    entries.push(("Offset".to_owned(), described(whole(0, i64::MAX), "Skip so many rows first; in a relation node, for each parent")));
+    entries.push((
+        "Offset".to_owned(),
+        described(object! { "type" => "integer", "minimum" => 0 }, "Skip so many rows first; in a relation node, for each parent"),
+    ));
     let group = object! {
         "type" => "object",
         "description" => "A group of an aggregation: the entries of groupBy under the names asked, and a key for each measure",
