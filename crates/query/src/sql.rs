@@ -70,6 +70,8 @@ pub enum Kind {
     Int4,
     /// `int8`
     Int8,
+    /// `float4`
+    Float4,
     /// `float8`
     Float8,
     /// `numeric`
@@ -97,6 +99,7 @@ impl Kind {
             Kind::Bool => "bool",
             Kind::Int4 => "int4",
             Kind::Int8 => "int8",
+            Kind::Float4 => "float4",
             Kind::Float8 => "float8",
             Kind::Numeric => "numeric",
             Kind::Text => "text",

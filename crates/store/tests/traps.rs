@@ -9,6 +9,8 @@ mod crowds;
 mod paths;
 #[path = "traps/plans.rs"]
 mod plans;
+#[path = "traps/singles.rs"]
+mod singles;
 mod support;
 
 use query::catalog::Catalog;

@@ -14,7 +14,7 @@ pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
         }),
         Type::Array(kind) if column.array => scalar(kind, column).map(|native| match native {
             // An array of a domain has no array operators until it is cast.
-            Native::Standard | Native::TimestampWithoutZone if !column.domain => native,
+            Native::Standard | Native::TimestampWithoutZone | Native::Real if !column.domain => native,
             _ => Native::ArrayByCast,
         }),
         _ => None,

@@ -28,6 +28,8 @@ pub(super) fn kind(param: &Param) -> Type {
         (Kind::Int4, Many::List) => Type::INT4_ARRAY,
         (Kind::Int8, Many::One) => Type::INT8,
         (Kind::Int8, Many::List) => Type::INT8_ARRAY,
+        (Kind::Float4, Many::One) => Type::FLOAT4,
+        (Kind::Float4, Many::List) => Type::FLOAT4_ARRAY,
         (Kind::Float8, Many::One) => Type::FLOAT8,
         (Kind::Float8, Many::List) => Type::FLOAT8_ARRAY,
         (Kind::Numeric, Many::One) => Type::NUMERIC,
@@ -123,6 +125,8 @@ fn scalar(out: &mut Vec<u8>, kind: Kind, value: &Value) {
         (_, Value::Bool(value)) => out.push(u8::from(*value)),
         (Kind::Int4, Value::Int(value)) => out.extend_from_slice(&(*value as i32).to_be_bytes()),
         (_, Value::Int(value)) => out.extend_from_slice(&value.to_be_bytes()),
+        // What is beyond a single is infinite, and so beyond every single.
+        (Kind::Float4, Value::Float(value)) => out.extend_from_slice(&(*value as f32).to_be_bytes()),
         (_, Value::Float(value)) => out.extend_from_slice(&value.to_be_bytes()),
         (_, Value::Decimal(text)) => numeric::write(out, text),
         (_, Value::Text(text)) => out.extend_from_slice(text.as_bytes()),

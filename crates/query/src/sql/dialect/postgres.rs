@@ -34,6 +34,8 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
 fn value_kind(field: &Field) -> Kind {
     match field.native {
         Native::TimestampWithoutZone => Kind::Timestamp,
+        // A column of singles holds no double in between: 0.1 is what it shows as 0.1.
+        Native::Real => Kind::Float4,
         _ => scalar_kind(field.kind.scalar()),
     }
 }
@@ -94,6 +96,7 @@ fn element_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
         (Scalar::Int, Native::Standard) => Kind::Int4,
         (Scalar::Timestamp, Native::TimestampWithoutZone) => Kind::Timestamp,
+        (Scalar::Float, Native::Real) => Kind::Float4,
         (scalar, _) => scalar_kind(scalar),
     }
 }
