@@ -5,6 +5,8 @@
 mod collations;
 #[path = "traps/crowds.rs"]
 mod crowds;
+#[path = "traps/links.rs"]
+mod links;
 #[path = "traps/paths.rs"]
 mod paths;
 #[path = "traps/plans.rs"]

@@ -107,6 +107,11 @@ pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     either!(writer, connected(column));
 }
 
+/// A pivot's column, in the form in which the field it stands for is compared.
+pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+    either!(writer, pivot(field, column));
+}
+
 /// How a pivot's column compares with the field it stands for.
 pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     either!(writer, pivot_collation(field));

@@ -35,7 +35,7 @@ fn followed(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
         Link::Through { pivot, own, other } => {
             pivot_and_target(writer, exists, pivot, other);
             writer.raw(" WHERE ");
-            from_own(writer, own, (exists.parent_resource, exists.parent), exists.pivot);
+            from_own(writer, own, (exists.parent_resource, exists.parent), Pivot::Table(exists.pivot));
         }
     }
     wanted(writer, exists);
@@ -69,12 +69,13 @@ fn set(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
         Link::Through { pivot, own: owns, other } => {
             let keys: Vec<_> = owns.iter().map(|(id, _)| (own(*id), own(*id).field)).collect();
             key_in(writer, &keys);
-            writer.separated(", ", owns, |writer, (_, column)| pivot_column(writer, exists.pivot, column));
+            let side = Pivot::Table(exists.pivot);
+            writer.separated(", ", owns, |writer, (id, column)| pivot_side(writer, side, column, own(*id).field));
             writer.raw(" FROM ");
             pivot_and_target(writer, exists, pivot, other);
             writer.raw(" WHERE ");
-            writer.separated(" AND ", owns, |writer, (_, column)| {
-                pivot_column(writer, exists.pivot, column);
+            writer.separated(" AND ", owns, |writer, (id, column)| {
+                pivot_side(writer, side, column, own(*id).field);
                 writer.raw(" IS NOT NULL");
             });
         }
@@ -107,7 +108,7 @@ fn pivot_and_target(writer: &mut Writer, exists: &Exists<'_>, pivot: &TableName,
     writer.raw(" JOIN ");
     named(writer, &target.table, exists.table.alias);
     writer.raw(" ON ");
-    to_target(writer, other, exists.pivot, (target, exists.table.alias));
+    to_target(writer, other, Pivot::Table(exists.pivot), (target, exists.table.alias));
 }
 
 /// What must hold of the related row, after what connects it.
@@ -134,7 +135,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             let own_fields = own.iter().map(|(id, column)| (column, &join.parent_resource.fields[*id]));
             let other_fields = other.iter().map(|(column, id)| (column, &target.fields[*id]));
             writer.separated(", ", own_fields.chain(other_fields), |writer, (column, field)| {
-                writer.identifier(column);
+                dialect::pivot(writer, field, |writer| writer.identifier(column));
                 dialect::pivot_collation(writer, field);
                 writer.raw(" AS ");
                 writer.identifier(column);
@@ -146,10 +147,10 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             writer.raw(" JOIN ");
             named(writer, &target.table, join.table.alias);
             writer.raw(" ON ");
-            to_target(writer, other, join.pivot, (target, join.table.alias));
+            to_target(writer, other, Pivot::Read(join.pivot), (target, join.table.alias));
             Conjunction::started().predicate(writer, join.table.policy());
             writer.raw(") ON ");
-            from_own(writer, own, (join.parent_resource, join.parent), join.pivot);
+            from_own(writer, own, (join.parent_resource, join.parent), Pivot::Read(join.pivot));
         }
     }
 }
@@ -178,20 +179,36 @@ fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
     writer.identifier(column);
 }
 
-fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Alias, target: Side<'_>) {
+/// Where a pivot's columns come from.
+#[derive(Clone, Copy)]
+enum Pivot {
+    /// The table itself.
+    Table(Alias),
+    /// A query that has brought them to their form.
+    Read(Alias),
+}
+
+fn pivot_side(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: &Field) {
+    match pivot {
+        Pivot::Table(alias) => dialect::pivot(writer, field, |writer| pivot_column(writer, alias, column)),
+        Pivot::Read(alias) => pivot_column(writer, alias, column),
+    }
+}
+
+fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Pivot, target: Side<'_>) {
     writer.separated(" AND ", other, |writer, (column, id)| {
         let field = Column { alias: target.1, field: &target.0.fields[*id] };
         dialect::linked(writer, field, field.field);
         writer.raw(" = ");
-        pivot_column(writer, pivot, column);
+        pivot_side(writer, pivot, column, field.field);
         dialect::connected(writer, field);
     });
 }
 
-fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>, pivot: Alias) {
+fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>, pivot: Pivot) {
     writer.separated(" AND ", own, |writer, (id, column)| {
         let field = Column { alias: parent.1, field: &parent.0.fields[*id] };
-        pivot_column(writer, pivot, column);
+        pivot_side(writer, pivot, column, field.field);
         writer.raw(" = ");
         dialect::linked(writer, field, field.field);
         dialect::connected(writer, field);
@@ -254,7 +271,7 @@ impl<'c> KeySource<'c> {
         writer.raw("(SELECT DISTINCT k.n");
         for (index, (column, id)) in other.iter().enumerate() {
             writer.raw(", ");
-            pivot_column(writer, child.pivot, column);
+            pivot_side(writer, Pivot::Table(child.pivot), column, &self.target.fields[*id]);
             dialect::pivot_collation(writer, &self.target.fields[*id]);
             writer.raw(" AS x");
             writer.number(index);
@@ -274,7 +291,7 @@ impl<'c> KeySource<'c> {
         writer.raw("(SELECT DISTINCT ");
         let mut index = 0;
         writer.separated(", ", other, |writer, (column, id)| {
-            pivot_column(writer, child.pivot, column);
+            pivot_side(writer, Pivot::Table(child.pivot), column, &self.target.fields[*id]);
             dialect::pivot_collation(writer, &self.target.fields[*id]);
             writer.raw(" AS x");
             writer.number(index);
@@ -290,7 +307,7 @@ impl<'c> KeySource<'c> {
     fn equal_pivot(&self, writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
         let mut index = 0;
         writer.separated(" AND ", own, |writer, (_, column)| {
-            pivot_column(writer, pivot, column);
+            pivot_side(writer, Pivot::Table(pivot), column, self.own[index]);
             dialect::pivot_collation(writer, self.own[index]);
             writer.raw(" = k.v");
             writer.number(index);

@@ -2,7 +2,7 @@
 
 use query::catalog::{Field, Resource, Stored};
 use query::sql::Dialect;
-use query::types::{Scalar, Type};
+use query::types::Scalar;
 
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
@@ -122,8 +122,15 @@ impl<'c> Checker<'c> {
     }
 
     /// Whether rows can be connected by this column of a pivot and this field.
-    pub(super) fn pivot_type(&mut self, kind: &Type, column: &Column, line: usize, what: &str) {
+    pub(super) fn pivot_type(&mut self, field: &Field, column: &Column, line: usize, what: &str) {
+        let kind = &field.kind;
         if self.dialect == Dialect::Sqlite {
+            if let Some(reason) = affinity::contradiction(field, &column.native) {
+                // What it does to a value that is read does not matter here, only what to do about it.
+                let advice = reason.rsplit("; ").next().unwrap_or(reason);
+                let declared = format!("column `{}` of the through table is declared {:?}", column.name, column.native);
+                self.warning(line, format!("{what}: {declared}, which may not equal a field of type {}; {advice}", kind.name()));
+            }
             return;
         }
         if column.enumeration.is_some() {

@@ -1,7 +1,6 @@
 //! One relation against the keys and indexes of the tables it connects.
 
-use query::catalog::{FieldId, Identifier, Link, Relation, Resource, TableName};
-use query::types::Type;
+use query::catalog::{Field, FieldId, Identifier, Link, Relation, Resource, TableName};
 
 use crate::schema::Table;
 
@@ -22,8 +21,8 @@ impl<'c> Checker<'c> {
                 }
             }
             Link::Through { pivot, own, other } => {
-                let own: Vec<(&Identifier, &Type)> = own.iter().map(|(field, column)| (column, &resource.fields[*field].kind)).collect();
-                let away: Vec<(&Identifier, &Type)> = other.iter().map(|(column, field)| (column, &target.fields[*field].kind)).collect();
+                let own: Vec<(&Identifier, &Field)> = own.iter().map(|(field, column)| (column, &resource.fields[*field])).collect();
+                let away: Vec<(&Identifier, &Field)> = other.iter().map(|(column, field)| (column, &target.fields[*field])).collect();
                 self.pivot(pivot, &own, &away, relation.line, &what);
                 let fields: Vec<FieldId> = other.iter().map(|(_, field)| *field).collect();
                 if let Some((table, columns)) = self.target(target, &fields) {
@@ -73,13 +72,13 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn pivot(&mut self, pivot: &TableName, own: &[(&Identifier, &Type)], other: &[(&Identifier, &Type)], line: usize, what: &str) {
+    fn pivot(&mut self, pivot: &TableName, own: &[(&Identifier, &Field)], other: &[(&Identifier, &Field)], line: usize, what: &str) {
         let Some(table) = self.table(pivot, line, what) else { return };
         let mut whole = true;
-        for (name, kind) in own.iter().chain(other) {
+        for (name, field) in own.iter().chain(other) {
             let column = if self.name(name, line, what) { self.column(table, name.plain(), line, what) } else { None };
             match column {
-                Some(column) => self.pivot_type(kind, column, line, what),
+                Some(column) => self.pivot_type(field, column, line, what),
                 None => whole = false,
             }
         }

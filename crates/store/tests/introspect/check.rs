@@ -10,7 +10,7 @@ fn check_on_sqlite_finds_each_fault() {
         "
         CREATE TABLE Customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT, digits INTEGER, words TEXT, price NUMERIC, at INTEGER, deleted_at TEXT NOT NULL DEFAULT '');
         CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL, number INTEGER);
-        CREATE TABLE customers_labels (customer_id INTEGER, label_id INTEGER);
+        CREATE TABLE customers_labels (customer_id INTEGER, label_id TEXT);
         CREATE TABLE labels (id INTEGER PRIMARY KEY);
         CREATE VIEW v AS SELECT id FROM orders;
         ",
@@ -66,6 +66,7 @@ id = "bigint"
         "12 warning: resource `app.customer`: `soft-delete` names `deletedAt`, whose column is NOT NULL, so that every row counts as deleted",
         "14 warning: relation `orders` of `app.customer`: no index finds rows of `orders` by (customer_id); add an index on orders (customer_id)",
         "15 error: relation `order` of `app.customer`: `one` needs a unique key, and (customer_id) is none of table `orders`; add a unique index on orders (customer_id), or declare the relation `many`",
+        "16 warning: relation `labels` of `app.customer`: column `label_id` of the through table is declared \"TEXT\", which may not equal a field of type bigint; declare the column INTEGER",
         "16 warning: relation `labels` of `app.customer`: no index finds rows of `customers_labels` by (customer_id); add an index on customers_labels (customer_id)",
         "17 error: relation `misses` of `app.customer`: table `customer_labels` does not exist (did you mean `customers_labels`?)",
         "18 error: relation `wrong` of `app.customer`: table `customers_labels` has no column `customerid` (did you mean `customer_id`?)",

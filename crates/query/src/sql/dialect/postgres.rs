@@ -205,6 +205,10 @@ pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) 
 /// PostgreSQL's types hold only what fits them.
 pub(super) fn connected(_: &mut Writer, _: Column<'_>) {}
 
+pub(super) fn pivot(writer: &mut Writer, _: &Field, column: impl FnOnce(&mut Writer)) {
+    column(writer);
+}
+
 /// The columns of a pivot compare as they were declared.
 pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
 

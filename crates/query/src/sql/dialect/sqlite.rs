@@ -202,8 +202,17 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
+/// Whether equal values of this type are stored alike, or compare alike by their collation: rows can be connected by what is stored, and
+/// an index serves.
+fn connects(field: &Field) -> bool {
+    comparable(field) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
+}
+
 /// What is stored, if it fits: NULL connects nothing.
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
+    if !connects(column.field) {
+        return fitted(writer, column);
+    }
     writer.raw("CASE WHEN ");
     writer.raw(fit(column.field));
     writer.column(column);
@@ -212,12 +221,27 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" END");
 }
 
-pub(super) fn linked(writer: &mut Writer, column: Column<'_>, _: &Field) {
-    stored(writer, column);
+pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    if connects(column.field) && connects(other) {
+        stored(writer, column);
+    } else {
+        fitted(writer, column);
+    }
 }
 
+/// Keys of types whose values are stored in several ways are read in their standard form.
 pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
-    stored(writer, column);
+    linked(writer, column, column.field);
+}
+
+/// A pivot keeps its values as the field does that they stand for.
+pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+    if connects(field) {
+        return column(writer);
+    }
+    writer.raw(fit(field));
+    column(writer);
+    writer.raw(")");
 }
 
 /// A value that does not fit is NULL, and NULL connects nothing.
