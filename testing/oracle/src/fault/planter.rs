@@ -229,7 +229,7 @@ impl Planter<'_> {
         {
             return field.name.clone();
         }
-        self.pick(&["nope", "nam", "Id", "tenant_id", "__proto__", "$where", "count", "raw"]).to_owned()
+        self.pick(&["nope", "nam", "Id", "tenant_id", "__proto__", "$where", "counts", "raw"]).to_owned()
     }
 
     /// A relation that does not exist, or whose target the caller may not read.
