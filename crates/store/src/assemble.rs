@@ -10,6 +10,8 @@ pub(crate) use rows::{Rows, Written};
 
 /// Room for a usual page, so that it is not moved while it grows.
 const ROOM: usize = 64;
+/// Room for more rows is made when they come.
+const MOST_ROOM: usize = 1_024;
 
 /// Encoded rows of one level, each without its closing brace, and what was loaded for them.
 #[derive(Debug, Default)]
@@ -34,8 +36,10 @@ struct Loaded {
 }
 
 impl Batch {
-    pub(crate) fn roomy() -> Self {
-        Batch { bytes: Vec::with_capacity(ROOM * 128), ends: Vec::with_capacity(ROOM), ..Batch::default() }
+    /// A batch with room for so many rows, at least for a usual page.
+    pub(crate) fn roomy(rows: usize) -> Self {
+        let rows = rows.clamp(ROOM, MOST_ROOM);
+        Batch { bytes: Vec::with_capacity(rows * 128), ends: Vec::with_capacity(rows), ..Batch::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -82,51 +86,18 @@ impl Batch {
         self.relations.push(Loaded { key: relation.0, many: relation.1, keys, starts, members, batch });
     }
 
-    /// How many bytes the rows take when all that is shared is written out for each parent: an answer can be far larger than what was
-    /// loaded for it.
-    pub(crate) fn written_size(&self) -> u64 {
-        if self.relations.is_empty() {
-            return (self.bytes.len() + 2 * self.len()) as u64;
-        }
-        self.row_sizes().iter().fold(0, |sum, size| size.saturating_add(1).saturating_add(sum))
-    }
-
-    /// How many bytes each row takes when it is written.
-    fn row_sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = (0..self.len()).map(|index| self.row(index).len() as u64 + 1).collect();
-        for loaded in &self.relations {
-            let of_keys = loaded.key_sizes();
-            for (size, number) in sizes.iter_mut().zip(loaded.keys.numbers()) {
-                let value = number.map_or(NOTHING, |number| of_keys[number]);
-                *size = size.saturating_add(loaded.key.len() as u64 + 1).saturating_add(value);
-            }
-        }
-        sizes
-    }
-
     /// The rows, to be written piece by piece.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of(self)
     }
 }
 
-/// How long `null` is, and more than `[]`.
-const NOTHING: u64 = 4;
-
 impl Loaded {
+    /// The rows of this relation that belong to a row above.
     fn members(&self, parent: usize) -> &[u32] {
-        self.keys.number(parent).map_or(&[], |number| self.of_key(number))
-    }
-
-    fn of_key(&self, number: usize) -> &[u32] {
-        &self.members[self.starts[number] as usize..self.starts[number + 1] as usize]
-    }
-
-    /// How many bytes are written for each key.
-    fn key_sizes(&self) -> Vec<u64> {
-        let rows = self.batch.row_sizes();
-        let of_key =
-            |number| self.of_key(number).iter().fold(NOTHING, |sum, row| sum.saturating_add(rows[*row as usize]).saturating_add(1));
-        (0..self.keys.len()).map(of_key).collect()
+        match self.keys.number(parent) {
+            Some(number) => &self.members[self.starts[number] as usize..self.starts[number + 1] as usize],
+            None => &[],
+        }
     }
 }

@@ -82,11 +82,6 @@ impl Keys {
         (number != NONE).then_some(number as usize)
     }
 
-    /// The number of each row's key.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = Option<usize>> {
-        (0..self.of_row.len()).map(|row| self.number(row))
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.found.len()
     }

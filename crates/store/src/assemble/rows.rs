@@ -1,6 +1,6 @@
 //! Rows with everything loaded for them, written piece by piece.
 
-use super::Batch;
+use super::{Batch, Loaded};
 
 /// Rows that are being written. A row may be of any size, since what it shares with others is written again for each of them: so
 /// writing can stop anywhere and go on later.
@@ -47,17 +47,27 @@ impl Rows<'_> {
 
     /// Writes on at the row that was begun, until it is done or there are so many bytes.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
-        while let Some(step) = self.steps.pop() {
+        while let Some(step) = self.steps.last_mut() {
             match step {
-                Step::Row(batch, index, written) => self.row((batch, index, written), out),
-                Step::List(_, [], _) => out.push(b']'),
-                Step::List(batch, [row, rest @ ..], begun) => {
-                    if begun {
-                        out.push(b',');
-                    }
-                    self.steps.push(Step::List(batch, rest, true));
-                    self.row((batch, *row as usize, 0), out);
+                Step::Row(batch, index, written) => {
+                    let row = (*batch, *index, *written);
+                    self.steps.pop();
+                    self.row(row, out);
                 }
+                Step::List(batch, members, begun) => match members.split_first() {
+                    None => {
+                        out.push(b']');
+                        self.steps.pop();
+                    }
+                    Some((row, rest)) => {
+                        if std::mem::replace(begun, true) {
+                            out.push(b',');
+                        }
+                        *members = rest;
+                        let row = (*batch, *row as usize, 0);
+                        self.row(row, out);
+                    }
+                },
             }
             if out.len() >= enough && self.is_open() {
                 return Written::Enough;
@@ -72,7 +82,7 @@ impl<'b> Rows<'b> {
         Rows { batch, next: 0, steps: Vec::new() }
     }
 
-    /// Writes a row up to its next list.
+    /// Writes a row up to the next thing in it that may be of any size.
     fn row(&mut self, (batch, index, mut written): (&'b Batch, usize, usize), out: &mut Vec<u8>) {
         let own = batch.row(index);
         if written == 0 {
@@ -85,6 +95,10 @@ impl<'b> Rows<'b> {
             out.extend_from_slice(&loaded.key);
             written += 1;
             let members = loaded.members(index);
+            if loaded.batch.relations.is_empty() {
+                loaded.leaves(members, out);
+                continue;
+            }
             match members.first() {
                 None => out.extend_from_slice(if loaded.many { b"[]" } else { b"null" }),
                 Some(row) => {
@@ -100,6 +114,30 @@ impl<'b> Rows<'b> {
             }
         }
         out.push(b'}');
+    }
+}
+
+impl Loaded {
+    /// Writes rows that nothing was loaded for: they are never larger than what is in memory already.
+    fn leaves(&self, members: &[u32], out: &mut Vec<u8>) {
+        let leaf = |row: u32, out: &mut Vec<u8>| {
+            out.extend_from_slice(self.batch.row(row as usize));
+            out.push(b'}');
+        };
+        match (self.many, members) {
+            (true, []) => out.extend_from_slice(b"[]"),
+            (false, []) => out.extend_from_slice(b"null"),
+            (false, [row, ..]) => leaf(*row, out),
+            (true, [first, rest @ ..]) => {
+                out.push(b'[');
+                leaf(*first, out);
+                for row in rest {
+                    out.push(b',');
+                    leaf(*row, out);
+                }
+                out.push(b']');
+            }
+        }
     }
 }
 
@@ -130,7 +168,6 @@ mod tests {
             written(&parents, usize::MAX),
             r#"{"id":1,"c":[{"n":1},{"n":3}]} {"id":2,"c":[{"n":2}]} {"id":3,"c":[]} {"c":[{"n":1},{"n":3}]} "#
         );
-        assert!(parents.written_size() >= written(&parents, usize::MAX).len() as u64);
     }
 
     /// All rows, each with a space after it, in pieces of at least so many bytes.
@@ -183,13 +220,11 @@ mod tests {
             for piece in [1, 2, 7, 30, 64, 1_000] {
                 assert_eq!(written(&batch, piece), whole);
             }
-            assert!(batch.written_size() >= whole.len() as u64, "{} {}", batch.written_size(), whole.len());
-            assert!(batch.written_size() <= 2 * whole.len() as u64);
         }
     }
 
     #[test]
-    fn a_row_that_is_endless_is_written_in_pieces_and_its_size_is_known() {
+    fn a_row_that_is_endless_is_written_in_pieces() {
         // Every level has two rows, and each of them both rows below.
         let mut below = batch(&["{\"n\":0", "{\"n\":1"]);
         for _ in 0..200 {
@@ -201,7 +236,6 @@ mod tests {
             above.attach((br#""c":"#[..].into(), true), keys, &[0, 0], below);
             below = above;
         }
-        assert_eq!(below.written_size(), u64::MAX);
         let mut rows = below.rows();
         assert!(rows.begin());
         for _ in 0..100 {

@@ -220,7 +220,7 @@ async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: 
 
 /// The next rows of a running statement; fewer than wanted at its end.
 async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, wanted: usize) -> Result<Batch, tokio_postgres::Error> {
-    let mut batch = Batch::roomy();
+    let mut batch = Batch::roomy(0);
     while batch.len() < wanted {
         let Some(row) = rows.next().await else { break };
         encode::row(batch.buffer(), &level.outputs, &row?);
@@ -290,7 +290,7 @@ pub(super) async fn rows(connection: &mut Connection, level: &Level, source: Sou
 /// All rows of a running statement, with the keys that the levels below are looked up by.
 pub(super) async fn collected(level: &Level, stream: RowStream) -> Result<Batch, tokio_postgres::Error> {
     let mut stream = pin!(stream);
-    let mut batch = Batch::roomy();
+    let mut batch = Batch::roomy(0);
     let mut keys = key_sets(level);
     while let Some(row) = stream.next().await {
         let row = row?;
@@ -337,8 +337,8 @@ pub(super) fn load<'a>(
 async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -> Result<(Vec<u32>, Batch), tokio_postgres::Error> {
     let stream = open(connection, &child.level.sql, Some(keys)).await?;
     let mut stream = pin!(stream);
-    let mut owners = Vec::new();
-    let mut batch = Batch::roomy();
+    let mut owners = Vec::with_capacity(2 * keys.len());
+    let mut batch = Batch::roomy(2 * keys.len());
     let mut key_sets = key_sets(&child.level);
     while let Some(row) = stream.next().await {
         let row = row?;

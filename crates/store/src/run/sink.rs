@@ -17,9 +17,9 @@ use super::Format;
 /// How much is written before it is sent on.
 const PIECE: usize = 256 * 1024;
 /// An answer of more bytes is sent in pieces, however few its rows are.
-const WHOLE_BYTES: u64 = 1024 * 1024;
-/// Room for what stands after the rows.
-const END: usize = 64;
+const WHOLE_BYTES: usize = 1024 * 1024;
+/// Room for what stands around the rows.
+const ROOM: usize = 1024;
 
 /// A piece of an answer.
 #[derive(Debug)]
@@ -151,13 +151,8 @@ impl Frame {
 
     /// The whole answer, where it is small enough to be one.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<Bytes> {
-        let size = batch.written_size();
-        if size > WHOLE_BYTES {
-            return None;
-        }
-        self.buffer.reserve(size as usize + END);
-        self.add(&mut batch.rows(), usize::MAX);
-        Some(self.end(total))
+        self.buffer.reserve((batch.size() + ROOM).min(WHOLE_BYTES));
+        self.add(&mut batch.rows(), WHOLE_BYTES).then(|| self.end(total))
     }
 
     /// How many rows were added.

@@ -24,7 +24,7 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Batch, i64), 
             let mut statement = connection.prepare_cached(&query.root.sql.text)?;
             bind(&mut statement, &query.root.sql, None)?;
             let mut rows = statement.raw_query();
-            let mut batch = Batch::default();
+            let mut batch = Batch::roomy(0);
             let mut keys = key_sets(&query.root);
             while let Some(row) = rows.next()? {
                 add(&mut batch, &mut keys, &query.root, row);
@@ -142,14 +142,21 @@ fn add(batch: &mut Batch, keys: &mut [Keys], level: &Level, row: &Row<'_>) {
     encode::row(batch.buffer(), &level.outputs, row);
     batch.end_row();
     for (keys, child) in keys.iter_mut().zip(&level.children) {
-        let parts: Vec<Option<Vec<u8>>> = child.parent_columns.iter().map(|column| row.get_ref(*column).ok().and_then(key_part)).collect();
-        keys.add(parts.iter().map(Option::as_deref));
+        let part = |column: &usize| row.get_ref(*column).ok().and_then(key_part);
+        match child.parent_columns.as_slice() {
+            // Nearly all keys are one column.
+            [column] => keys.add(std::iter::once(part(column).as_deref())),
+            columns => {
+                let parts: Vec<Option<Vec<u8>>> = columns.iter().map(part).collect();
+                keys.add(parts.iter().map(Option::as_deref));
+            }
+        }
     }
 }
 
 /// A key's value as JSON, which is how the level below reads it.
 fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(24);
     match cell {
         ValueRef::Integer(number) => crate::encode::integer(&mut out, number),
         ValueRef::Real(number) => crate::encode::float(&mut out, number),
@@ -177,8 +184,8 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys) -> Result<(
     let mut statement = connection.prepare_cached(&child.level.sql.text)?;
     bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
     let mut rows = statement.raw_query();
-    let mut owners = Vec::new();
-    let mut batch = Batch::default();
+    let mut owners = Vec::with_capacity(2 * keys.len());
+    let mut batch = Batch::roomy(2 * keys.len());
     let mut sets = key_sets(&child.level);
     while let Some(row) = rows.next()? {
         owners.push(row.get::<_, u32>(0)?);
