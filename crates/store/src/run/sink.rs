@@ -15,7 +15,7 @@ use crate::assemble::{Batch, Rows, Written};
 use super::Format;
 
 /// How much is written before it is sent on.
-const PIECE: usize = 256 * 1024;
+const PIECE: usize = 64 * 1024;
 /// An answer of more bytes is sent in pieces, however few its rows are.
 const WHOLE_BYTES: usize = 1024 * 1024;
 /// Room for what stands around the rows.
@@ -192,6 +192,8 @@ impl Sink {
     /// Adds a batch's rows to what is sent next, and sends on what is more than a piece.
     pub(crate) async fn rows(&mut self, batch: &Batch) -> Result<(), Error> {
         let mut rows = batch.rows();
+        // Room at once: a buffer that grows has room for twice what is in it, and several of them are on their way to the reader.
+        self.frame.buffer.reserve(batch.size().min(PIECE) + ROOM);
         while !self.frame.add(&mut rows, PIECE) {
             self.flush().await?;
         }
@@ -272,7 +274,7 @@ pub(crate) struct BatchSize(usize);
 impl BatchSize {
     const FIRST: usize = 256;
     const MOST: usize = 4_096;
-    const TARGET_BYTES: usize = 128 * 1024;
+    const TARGET_BYTES: usize = 64 * 1024;
 
     pub(crate) fn first() -> Self {
         BatchSize(Self::FIRST)
