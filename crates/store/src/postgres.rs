@@ -26,7 +26,7 @@ use crate::run::DatabaseSettings;
 
 use address::address;
 pub(crate) use page::page;
-pub(crate) use read::{Rest, analyze, proceed, start};
+pub(crate) use read::{Begun, analyze, proceed, start};
 
 /// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();

@@ -172,15 +172,18 @@ impl Database {
         let frame = || Frame::new(query.operation, format);
         match self {
             Database::Postgres(handle) => {
-                let (batch, rest) = postgres::start(&handle.0, &query).await?;
-                if let postgres::Rest::None(total) = rest {
+                let (batch, begun) = postgres::start(&handle.0, &query).await?;
+                let rest = match begun {
+                    postgres::Begun::More(rest) => rest,
                     // Most answers without a limit are small: no task, no channel.
-                    let whole = frame().whole(&batch, total);
-                    return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), Answer::Whole));
-                }
+                    postgres::Begun::Whole(total) => {
+                        let whole = frame().whole(&batch, total);
+                        return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), Answer::Whole));
+                    }
+                };
                 let (sink, outlet) = sink::channel(frame(), self.patience());
                 let (alarm, postgres) = (sink.alarm(), handle.0.clone());
-                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, (batch, rest), sink).await) };
+                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, (batch, *rest), sink).await) };
                 tokio::spawn(work.in_current_span());
                 Ok(Answer::Chunks(outlet.chunks()))
             }

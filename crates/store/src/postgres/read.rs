@@ -70,10 +70,15 @@ fn discreet(line: &str) -> Option<String> {
     }
 }
 
-/// What is still to be read after the first batch.
-pub(crate) enum Rest {
+/// What there is after the first batch.
+pub(crate) enum Begun {
     /// Nothing: this is the total.
-    None(i64),
+    Whole(i64),
+    More(Box<Rest>),
+}
+
+/// What is still to be read.
+pub(crate) enum Rest {
     /// The rows of a statement that has no relations to load. It is a snapshot of its own.
     Flowing(Lease, Pin<Box<RowStream>>, BatchSize),
     /// A cursor in a read-only snapshot, which the relations are loaded from too.
@@ -81,7 +86,7 @@ pub(crate) enum Rest {
 }
 
 /// The first batch of an answer that may have any number of rows.
-pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<(Batch, Rest), Error> {
+pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<(Batch, Begun), Error> {
     match first(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
         Err(Error::Refused(reason)) if ["0A000", "26000", "25P02"].iter().any(|code| reason.starts_with(code)) => {
@@ -98,7 +103,7 @@ enum Statements {
     Forgotten,
 }
 
-async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Batch, Rest), Error> {
+async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Batch, Begun), Error> {
     let level = &query.root;
     let mut size = BatchSize::first();
     if level.children.is_empty() {
@@ -106,22 +111,22 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
         let batch = lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await).await?;
         if batch.len() < size.rows() {
             let total = total_of(postgres, &mut lease, query, batch.len()).await?;
-            return Ok((batch, Rest::None(total)));
+            return Ok((batch, Begun::Whole(total)));
         }
         size.learn(batch.len(), batch.size());
         // The statement runs on, and is cancelled if nobody comes back to it.
         lease.running = true;
-        return Ok((batch, Rest::Flowing(lease, rows, size)));
+        return Ok((batch, Begun::More(Box::new(Rest::Flowing(lease, rows, size)))));
     }
     let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
     match fetched(postgres, &mut lease, level, &size).await {
         Ok(batch) => {
             if batch.len() < size.rows() {
                 let total = closed(postgres, lease, query, batch.len()).await?;
-                return Ok((batch, Rest::None(total)));
+                return Ok((batch, Begun::Whole(total)));
             }
             size.learn(batch.len(), batch.size());
-            Ok((batch, Rest::Cursor(lease, size)))
+            Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, size)))))
         }
         Err(error) => {
             lease.discard();
@@ -134,10 +139,6 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
 pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (Batch, Rest), mut sink: Sink) -> Result<(), Error> {
     let level = &query.root;
     match rest {
-        Rest::None(total) => {
-            sink.rows(&batch).await?;
-            sink.finish(total).await
-        }
         Rest::Flowing(mut lease, mut rows, mut size) => {
             sink.rows(&batch).await?;
             drop(batch);
