@@ -170,28 +170,29 @@ pub enum Native {
     Real,
     /// `varchar`: behaves as text.
     Varchar,
-    /// Texts that are compared as text only after a cast: `bpchar`, `citext`, `name`.
-    TextByCast,
+    /// Texts that are compared as text only after a cast: `bpchar`, `citext`, `name`. Where equal texts are equal by the type itself too,
+    /// its name: an index of the column finds them.
+    TextByCast(Option<TypeName>),
     /// Texts of a collation that not every operator takes: searched and connected by the database's own.
     TextByCollation,
     /// `timestamp` without time zone, read as UTC.
     TimestampWithoutZone,
     /// `json` rather than `jsonb`.
     JsonText,
-    /// A native enum, with its type's name as SQL.
-    Enum(EnumName),
+    /// A native enum.
+    Enum(TypeName),
     /// An array whose elements need a cast to the standard type.
     ArrayByCast,
 }
 
-/// The name of a native enum type, quoted.
+/// The name of a native type, quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnumName(TableName);
+pub struct TypeName(TableName);
 
-impl EnumName {
+impl TypeName {
     /// From the database's catalog: schema and type.
     pub fn new(schema: &str, name: &str) -> Self {
-        EnumName(TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) })
+        TypeName(TableName { schema: Some(Identifier::new(schema)), name: Identifier::new(name) })
     }
 
     pub(crate) fn table_name(&self) -> &TableName {

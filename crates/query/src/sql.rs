@@ -338,9 +338,11 @@ impl Writer {
         self.identifier(&column.field.column);
     }
 
-    fn bind(&mut self, kind: Kind, many: Many, source: Source) {
+    fn bind(&mut self, kind: Kind, many: Many, source: Source) -> usize {
         self.params.push(Param { kind, many, source });
-        self.placeholder(self.params.len());
+        let number = self.params.len();
+        self.placeholder(number);
+        number
     }
 
     /// Refers to a parameter that is bound already.

@@ -78,6 +78,8 @@ pub struct Column {
     pub name: String,
     /// PostgreSQL: the name of its type, or of the elements' type, domains resolved. SQLite: the type as declared.
     pub native: String,
+    /// PostgreSQL: the schema of that type.
+    pub native_schema: String,
     /// Whether it is an array.
     pub array: bool,
     /// Whether it was declared as an array of arrays, which no type of a manifest says.

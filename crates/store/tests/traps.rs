@@ -14,6 +14,8 @@ mod plans;
 #[path = "traps/singles.rs"]
 mod singles;
 mod support;
+#[path = "traps/texts.rs"]
+mod texts;
 
 use query::catalog::Catalog;
 use query::policy::{self, Viewer};

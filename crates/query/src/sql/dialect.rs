@@ -102,6 +102,16 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     either!(writer, linked(column, other));
 }
 
+/// What two equal columns also are, if an index needs to be told.
+pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
+    either!(writer, found_by(column, other));
+}
+
+/// What a column that equals the key of this number also is, if an index needs to be told.
+pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usize) {
+    either!(writer, found_by_key(column, number));
+}
+
 /// What else must hold of a column that connects rows.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     either!(writer, connected(column));

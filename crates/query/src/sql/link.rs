@@ -165,11 +165,13 @@ type Side<'c> = (&'c Resource, Alias);
 
 fn direct(writer: &mut Writer, pairs: &[(FieldId, FieldId)], own: Side<'_>, other: Side<'_>) {
     writer.separated(" AND ", pairs, |writer, (left, right)| {
-        let (left, right) = (&own.0.fields[*left], &other.0.fields[*right]);
-        dialect::linked(writer, Column { alias: other.1, field: right }, left);
+        let left = Column { alias: own.1, field: &own.0.fields[*left] };
+        let right = Column { alias: other.1, field: &other.0.fields[*right] };
+        dialect::linked(writer, right, left.field);
         writer.raw(" = ");
-        dialect::linked(writer, Column { alias: own.1, field: left }, right);
-        dialect::connected(writer, Column { alias: other.1, field: right });
+        dialect::linked(writer, left, right.field);
+        dialect::found_by(writer, right, left);
+        dialect::connected(writer, right);
     });
 }
 
@@ -319,11 +321,12 @@ impl<'c> KeySource<'c> {
         let Link::Direct(pairs) = self.link else { return };
         let mut index = 0;
         writer.separated(" AND ", pairs, |writer, (_, right)| {
-            let field = &self.target.fields[*right];
-            dialect::linked_to_key(writer, Column { alias, field }, self.own[index]);
+            let column = Column { alias, field: &self.target.fields[*right] };
+            dialect::linked_to_key(writer, column, self.own[index]);
             writer.raw(" = k.v");
             writer.number(index);
-            dialect::connected(writer, Column { alias, field });
+            dialect::found_by_key(writer, column, index);
+            dialect::connected(writer, column);
             index += 1;
         });
     }

@@ -1,6 +1,6 @@
 //! What a PostgreSQL column is to a field of a given type.
 
-use query::catalog::{EnumName, Native};
+use query::catalog::{Native, TypeName};
 use query::types::{Scalar, Type};
 
 use crate::schema::{Collation, Column};
@@ -25,9 +25,9 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {
             // A domain over an enum has no operators of its own.
-            Scalar::Enum(_) if !column.domain => Some(Native::Enum(EnumName::new(&enumeration.schema, &enumeration.name))),
+            Scalar::Enum(_) if !column.domain => Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name))),
             // A text that is no label would fail the cast to the enum; as text it merely equals nothing.
-            Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast),
+            Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast(None)),
             _ => None,
         };
     }
@@ -46,7 +46,9 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
         (Scalar::Int | Scalar::BigInt, "int2" | "int4" | "int8") => Some(Native::OtherInteger),
         (Scalar::Float, "float4") => Some(Native::Real),
         (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
-        (Scalar::Text | Scalar::Enum(_), "bpchar" | "citext" | "name") => Some(Native::TextByCast),
+        (Scalar::Text | Scalar::Enum(_), "bpchar" | "citext" | "name") => {
+            Some(Native::TextByCast(Some(TypeName::new(&column.native_schema, &column.native))))
+        }
         (Scalar::Timestamp, "timestamp") => Some(Native::TimestampWithoutZone),
         (Scalar::Json, "json") => Some(Native::JsonText),
         _ => None,

@@ -184,6 +184,7 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64)
             column.domain = false;
             oid = native.element;
         } else {
+            column.native_schema.clone_from(&native.schema);
             // A second array is an array of a domain over arrays: nothing a manifest could say, and no type has that name.
             column.native = match native.schema.as_str() {
                 "pg_catalog" => native.name.clone(),

@@ -53,7 +53,7 @@ CREATE INDEX children_parent ON children (parent_id);
 CREATE TABLE prepared (statement TEXT, uses INTEGER);
 ANALYZE;";
 
-fn planned(catalog: &query::catalog::Catalog, database: &Database, resource: &str, query: &Value) -> Query {
+pub(crate) fn planned(catalog: &query::catalog::Catalog, database: &Database, resource: &str, query: &Value) -> Query {
     let viewer = Viewer::operator();
     let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
@@ -102,7 +102,7 @@ fn statements() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn levels(level: &Level) -> Vec<&Level> {
+pub(crate) fn levels(level: &Level) -> Vec<&Level> {
     std::iter::once(level).chain(level.children.iter().flat_map(|child| levels(&child.level))).collect()
 }
 

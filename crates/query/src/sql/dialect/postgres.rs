@@ -1,6 +1,6 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
-use crate::catalog::{Field, Native};
+use crate::catalog::{Field, Native, TypeName};
 use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
@@ -23,7 +23,7 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
             writer.column(column);
             writer.raw("::jsonb END");
         }
-        Native::TextByCast | Native::TextByCollation => {
+        Native::TextByCast(_) | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
         }
@@ -51,13 +51,47 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     }
 }
 
+/// Texts that are equal are equal by the column's own type too, and that an index can find: `(found AND equal)` is true, false or unknown
+/// exactly as `equal` is.
+fn found(field: &Field) -> Option<&TypeName> {
+    match &field.native {
+        Native::TextByCast(Some(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// `(column = $1::text::citext AND column::text = $1::text)`, or ANY of a list.
+fn equal_and_found(writer: &mut Writer, (column, name): (Column<'_>, &TypeName), many: Many, value: Value) {
+    let (open, close) = if many == Many::List { ("ANY(", "[])") } else { ("", "") };
+    writer.raw("(");
+    writer.column(column);
+    writer.raw(" = ");
+    writer.raw(open);
+    let number = writer.bind(Kind::Text, many, Source::Value(value));
+    writer.raw("::");
+    writer.table_name(name.table_name());
+    writer.raw(close);
+    writer.raw(" AND ");
+    operand(writer, column);
+    writer.raw(" = ");
+    writer.raw(open);
+    writer.placeholder(number);
+    writer.raw(if many == Many::List { "))" } else { ")" });
+}
+
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, _: Logic) {
+    if let (Comparison::Eq, Some(name)) = (comparison, found(column.field)) {
+        return equal_and_found(writer, (column, name), Many::One, value.clone());
+    }
     operand(writer, column);
     writer.raw(sign(comparison));
     bind(writer, column.field, Many::One, value.clone());
 }
 
 pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], _: Logic) {
+    if let (Membership::In, Some(name)) = (membership, found(column.field)) {
+        return equal_and_found(writer, (column, name), Many::List, Value::List(values.to_vec()));
+    }
     operand(writer, column);
     writer.raw(match membership {
         Membership::In => " = ANY(",
@@ -83,7 +117,7 @@ pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static st
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.column(column);
     match column.field.native {
-        Native::Enum(_) | Native::TextByCast => writer.raw("::text"),
+        Native::Enum(_) | Native::TextByCast(_) => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         _ => {}
     }
@@ -159,7 +193,7 @@ pub(in crate::sql) fn json_array(values: &[Value]) -> String {
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
-        (Type::One(_), Native::TextByCast | Native::TextByCollation | Native::Enum(_)) => writer.raw("::text"),
+        (Type::One(_), Native::TextByCast(_) | Native::TextByCollation | Native::Enum(_)) => writer.raw("::text"),
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
             writer.raw(element_kind(column.field).as_str());
@@ -190,7 +224,7 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 
 /// Two columns of the same native type need no cast, and an index serves.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if column.field.native == other.native && !matches!(other.native, Native::TextByCast | Native::TextByCollation) {
+    if column.field.native == other.native && !matches!(other.native, Native::TextByCast(_) | Native::TextByCollation) {
         writer.column(column);
     } else {
         standard(writer, column);
@@ -200,6 +234,28 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
 /// Bound keys are of the standard types.
 pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
     standard(writer, column);
+}
+
+/// An index of one column finds what may equal the other.
+pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
+    if column.field.native == other.field.native && found(column.field).is_some() {
+        writer.raw(" AND ");
+        writer.column(column);
+        writer.raw(" = ");
+        writer.column(other);
+    }
+}
+
+/// An index of the column finds what may equal a bound key.
+pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usize) {
+    if let Some(name) = found(column.field) {
+        writer.raw(" AND ");
+        writer.column(column);
+        writer.raw(" = k.v");
+        writer.number(number);
+        writer.raw("::");
+        writer.table_name(name.table_name());
+    }
 }
 
 /// PostgreSQL's types hold only what fits them.
@@ -216,7 +272,7 @@ pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
 fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match column.field.native {
-        Native::Enum(_) | Native::TextByCast => writer.raw("::text"),
+        Native::Enum(_) | Native::TextByCast(_) => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
         _ => {}
@@ -265,7 +321,7 @@ pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
         // The digits of UUIDs sort as the UUIDs do.
         (Scalar::Uuid, _) => writer.raw("::text COLLATE \"C\")::uuid"),
         (_, Native::Enum(_)) => writer.raw(")::text"),
-        (_, Native::TextByCast | Native::TextByCollation) => writer.raw("::text)"),
+        (_, Native::TextByCast(_) | Native::TextByCollation) => writer.raw("::text)"),
         _ => writer.raw(")"),
     }
 }

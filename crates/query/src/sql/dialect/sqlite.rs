@@ -244,6 +244,11 @@ pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut
     writer.raw(")");
 }
 
+/// What is compared is what indexes hold.
+pub(super) fn found_by(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
+
+pub(super) fn found_by_key(_: &mut Writer, _: Column<'_>, _: usize) {}
+
 /// A value that does not fit is NULL, and NULL connects nothing.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
