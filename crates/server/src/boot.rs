@@ -75,11 +75,19 @@ fn authority(config: &Config) -> Result<Authority, BootError> {
         return Ok(Authority::Nobody);
     }
     let files = KeyFiles::read(config)?;
+    warn_of_address(config);
     if config.strategy == Strategy::LocalProvider {
         return Ok(Authority::Hub(files));
     }
     let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()))?;
     Ok(Authority::Satellite(Box::new(settings)))
+}
+
+/// Tokens and links name the address that people use, which none that is merely listened on need be.
+fn warn_of_address(config: &Config) {
+    if config.listen.ip().is_unspecified() && config.app_url == format!("http://{}", config.listen) {
+        tracing::warn!("APP_URL is not set, and nobody can open {}; set it to the address that browsers and clients use", config.app_url);
+    }
 }
 
 /// The app to serve beside the resources.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use ipnet::IpNet;
 
 /// The address of the one who connected, put into each request by the listener.
 #[derive(Clone, Copy, Debug)]
@@ -11,11 +12,11 @@ pub struct Peer(pub IpAddr);
 
 /// The proxies whose word counts.
 #[derive(Clone, Debug, Default)]
-pub struct Proxies(Arc<[IpAddr]>);
+pub struct Proxies(Arc<[IpNet]>);
 
 impl Proxies {
-    /// These addresses.
-    pub fn new(trusted: &[IpAddr]) -> Self {
+    /// These networks.
+    pub fn new(trusted: &[IpNet]) -> Self {
         Proxies(trusted.into())
     }
 
@@ -46,7 +47,7 @@ impl Proxies {
 
     /// An address of IPv4 is the same one when it comes by way of IPv6.
     fn trusts(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|trusted| trusted.to_canonical() == address.to_canonical())
+        self.0.iter().any(|trusted| trusted.contains(&address.to_canonical()))
     }
 }
 
@@ -58,11 +59,13 @@ mod tests {
     fn only_trusted_proxies_are_believed() {
         // contract B1.5
         let address = |text: &str| text.parse::<IpAddr>().expect("an address");
-        let proxies = Proxies::new(&[address("10.0.0.1"), address("10.0.0.2")]);
+        let proxies = Proxies::new(&["10.0.0.1/32".parse().expect("one"), "10.0.0.2/31".parse().expect("two")]);
         for (peer, forwarded, expected) in [
             ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
             ("10.0.0.1", "203.0.113.9, 10.0.0.2", "203.0.113.9"),
             ("10.0.0.1", "1.2.3.4, 203.0.113.9", "203.0.113.9"),
+            ("::ffff:10.0.0.3", "203.0.113.9", "203.0.113.9"),
+            ("10.0.0.4", "203.0.113.9", "10.0.0.4"),
             ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
             ("10.0.0.1", "nonsense", "10.0.0.1"),
             ("10.0.0.1", "", "10.0.0.1"),
@@ -77,7 +80,7 @@ mod tests {
     fn the_scheme_is_the_nearest_word_of_a_trusted_proxy() {
         // contract B1.5
         let address = |text: &str| text.parse::<IpAddr>().expect("an address");
-        let proxies = Proxies::new(&[address("10.0.0.1")]);
+        let proxies = Proxies::new(&[address("10.0.0.1").into()]);
         for (peer, forwarded, expected) in [
             ("10.0.0.1", &["https"][..], true),
             ("::ffff:10.0.0.1", &["HTTPS"], true),

@@ -4,15 +4,16 @@ mod address;
 pub mod satellite;
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use identity::strategy::{STRATEGIES, Strategy};
+use ipnet::IpNet;
 use store::run::{DatabaseSettings, Prepare};
 use tracing_subscriber::filter::LevelFilter;
 
-use address::{cors_origin, database_url, origin, read_url, redis_url};
+use address::{cors_origin, database_url, network, origin, read_url, redis_url};
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
@@ -59,8 +60,8 @@ pub struct Config {
     pub app_files: Option<PathBuf>,
     /// Browser origins that may call with credentials.
     pub cors_origins: Vec<String>,
-    /// Addresses whose forwarding headers count.
-    pub trusted_proxies: Vec<IpAddr>,
+    /// Networks whose forwarding headers count; one address is a network of its own.
+    pub trusted_proxies: Vec<IpNet>,
     /// Where metrics are served, if anywhere.
     pub metrics_listen: Option<SocketAddr>,
     /// Whether GraphQL shows its schema.
@@ -193,7 +194,11 @@ impl Config {
             cors_origins: read("APP_CORS_ORIGIN").list().map(cors_origin).collect::<Result<_, _>>()?,
             trusted_proxies: read("TRUSTED_PROXIES")
                 .list()
-                .map(|item| item.parse().map_err(|_| wrong("TRUSTED_PROXIES", item, "a comma list of IP addresses such as 10.0.0.1")))
+                .map(|item| {
+                    network(item).ok_or_else(|| {
+                        wrong("TRUSTED_PROXIES", item, "a comma list of IP addresses and networks such as 10.0.0.1, 10.2.0.0/16")
+                    })
+                })
                 .collect::<Result<_, _>>()?,
             metrics_listen: match read("METRICS_LISTEN").value {
                 None => None,

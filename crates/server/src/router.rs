@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{HeaderMap, Method, Response};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, Method, Response, Version};
 use axum::routing::get;
 use axum::{BoxError, Router};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -26,6 +27,8 @@ use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite, u
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
+/// How long a browser may go without asking again what another origin may send.
+const PREFLIGHT: Duration = Duration::from_secs(600);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
@@ -69,8 +72,9 @@ fn cors(config: &Config) -> CorsLayer {
         .allow_origin(AllowOrigin::list(origins))
         .allow_credentials(true)
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
-        .allow_headers(AllowHeaders::list([CONTENT_TYPE, axum::http::header::AUTHORIZATION, axum::http::header::ACCEPT, REQUEST_ID]))
-        .expose_headers([REQUEST_ID])
+        .allow_headers(AllowHeaders::list([CONTENT_TYPE, AUTHORIZATION, ACCEPT, REQUEST_ID]))
+        .expose_headers([REQUEST_ID, ETAG, RETRY_AFTER, WWW_AUTHENTICATE])
+        .max_age(PREFLIGHT)
 }
 
 /// Gives every request an id, in its answer and in the log.
@@ -94,7 +98,11 @@ where
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
     let is_page = PAGES.contains(&request.uri().path());
-    let mut response = served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new);
+    let mut response = if names_one_host(&request) {
+        served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new)
+    } else {
+        Problem::Malformed("HTTP/1.1 asks for exactly one Host header").response()
+    };
     if is_page {
         unread(response.headers_mut());
     }
@@ -103,6 +111,11 @@ where
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
+}
+
+/// RFC 9112, section 3.2: a request that two hosts might take for theirs is nobody's.
+fn names_one_host(request: &Request) -> bool {
+    request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
 /// Pages that a browser is led to and never fetches: an answer that a script of another origin could read would be a code that it could

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, Response};
 
 use crate::error;
@@ -33,6 +33,8 @@ impl Tagged {
         own.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
         own.insert(ETAG, self.tag.clone());
         own.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // It may travel compressed, which a cache has to know of an answer without a body too.
+        own.insert(VARY, HeaderValue::from_static("accept-encoding"));
         response
     }
 

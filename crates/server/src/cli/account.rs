@@ -26,10 +26,10 @@ pub(super) enum Action {
     #[command(after_help = "Example:\n  peristyle account list --limit 20")]
     List {
         /// How many
-        #[arg(long, default_value_t = 1000, value_parser = usage::count)]
+        #[arg(long, default_value_t = 1000, value_parser = usage::count, allow_negative_numbers = true)]
         limit: u32,
         /// How many to pass over
-        #[arg(long, default_value_t = 0, value_parser = usage::count)]
+        #[arg(long, default_value_t = 0, value_parser = usage::count, allow_negative_numbers = true)]
         offset: u32,
     },
     /// Change an account; deactivating it ends its sessions and grants

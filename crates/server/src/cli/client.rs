@@ -58,10 +58,10 @@ pub(super) struct Add {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS, value_parser = usage::seconds)]
+    #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS, value_parser = usage::seconds, allow_negative_numbers = true)]
     access_token_seconds: i64,
     /// How long refresh tokens live
-    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS, value_parser = usage::seconds)]
+    #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS, value_parser = usage::seconds, allow_negative_numbers = true)]
     refresh_token_seconds: i64,
 }
 
@@ -85,10 +85,10 @@ pub(super) struct Update {
     #[arg(long)]
     app: Option<String>,
     /// How long access tokens live
-    #[arg(long, value_parser = usage::seconds)]
+    #[arg(long, value_parser = usage::seconds, allow_negative_numbers = true)]
     access_token_seconds: Option<i64>,
     /// How long refresh tokens live
-    #[arg(long, value_parser = usage::seconds)]
+    #[arg(long, value_parser = usage::seconds, allow_negative_numbers = true)]
     refresh_token_seconds: Option<i64>,
 }
 

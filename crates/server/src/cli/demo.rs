@@ -12,10 +12,10 @@ use super::{Failure, Output, print, usage};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The hub's port on 127.0.0.1; 0 takes one that is free
-    #[arg(long, default_value = "4000", value_name = "PORT", value_parser = usage::port)]
+    #[arg(long, default_value = "4000", value_name = "PORT", value_parser = usage::port, allow_negative_numbers = true)]
     hub_port: u16,
     /// The satellite's port on 127.0.0.1, where the app is; 0 takes one that is free
-    #[arg(long, default_value = "4001", value_name = "PORT", value_parser = usage::port)]
+    #[arg(long, default_value = "4001", value_name = "PORT", value_parser = usage::port, allow_negative_numbers = true)]
     app_port: u16,
     /// Show the logs of both on standard error
     #[arg(long)]

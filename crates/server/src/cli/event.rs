@@ -34,7 +34,7 @@ enum Action {
     #[command(after_help = "Example:\n  peristyle event list --limit 20")]
     List {
         /// How many
-        #[arg(long, default_value_t = 100, value_parser = usage::count)]
+        #[arg(long, default_value_t = 100, value_parser = usage::count, allow_negative_numbers = true)]
         limit: u32,
     },
     /// Print events as they happen, until it is interrupted

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::config::Config;
+use crate::config::{Config, LogFormat};
 use crate::metrics::Metrics;
 use crate::{boot, listen, router, telemetry};
 
@@ -27,6 +27,17 @@ impl Until {
 
 pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     telemetry::start(config);
+    match serve(config, until).await {
+        // Whoever reads logs by machine reads this one too.
+        Err(Failure(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
+            tracing::error!("{message}");
+            Ok(ExitCode::FAILURE)
+        }
+        ended => ended,
+    }
+}
+
+async fn serve(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     // From the beginning: a satellite waits a while for its hub, and can be told to end meanwhile.
     let mut stop = Box::pin(stop(until));
     let service = tokio::select! {
@@ -55,7 +66,22 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
         stop.await;
         gate.retire();
     };
-    listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop).await;
+    // Who asks a second time has no more patience.
+    let (asked, again) = tokio::sync::oneshot::channel();
+    let stop = async move {
+        stop.await;
+        _ = asked.send(listen::signal());
+    };
+    let again = async {
+        match again.await {
+            Ok(signal) => signal.await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop) => {}
+        () = again => tracing::warn!("stopped at once, asked a second time; requests in flight were cut off"),
+    }
     Ok(ExitCode::SUCCESS)
 }
 

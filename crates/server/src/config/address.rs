@@ -1,5 +1,9 @@
 //! Addresses in the environment. Those that may hold a password are not repeated in a message.
 
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
 use super::{ConfigError, Variable, wrong};
 
 /// The scheme decides; the database itself reads the rest.
@@ -63,4 +67,10 @@ fn names(url: &str, scheme: &str) -> bool {
 fn scheme(url: &str) -> String {
     let scheme: String = url.chars().take_while(|character| *character != ':').take(20).collect();
     format!("{scheme}:…")
+}
+
+/// One address, or all addresses of a network. One of IPv4 is the same when it is written as IPv6 would carry it.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    let one = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
+    one.ok().or_else(|| text.parse().ok())
 }

@@ -39,3 +39,21 @@ async fn a_signal_to_end_lets_a_request_in_flight_finish() {
         assert_eq!(text, "", "standard output stays clean");
     }
 }
+
+// contract B3.2
+#[tokio::test]
+async fn a_second_signal_ends_at_once() {
+    let folder = Folder::shop();
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(MANY)).expect("a table");
+    folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n");
+    let serving = folder.serve(&[]);
+    let mut wire = Wire::narrow(serving.address).await;
+    wire.request(&post("/api/shop/items/list", "")).await;
+    wire.head().await.expect("a head");
+    serving.signal("TERM");
+    until("no new connections are taken", async || tokio::net::TcpStream::connect(serving.address).await.is_err()).await;
+    serving.signal("TERM");
+    let (status, log) = serving.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("stopped at once"), "the answer that nobody reads is not waited for: {log}");
+}

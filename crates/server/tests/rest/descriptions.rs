@@ -69,6 +69,7 @@ async fn a_client_that_has_the_document_is_told_so() {
     for known in [tag.clone(), format!("\"other\", {tag}"), tag.trim_start_matches("W/").to_owned(), "*".to_owned()] {
         let again = server.send(&get(ADDRESS).header("if-none-match", &known)).await;
         assert_eq!((again.status(), again.body.len(), again.header("etag")), (304, 0, Some(tag.as_str())), "{known}");
+        assert_eq!(again.header("vary"), Some("accept-encoding"), "as of the whole answer");
     }
     assert_eq!(server.send(&get(ADDRESS).header("if-none-match", "\"other\"")).await.body, first.body);
     let head = server.send(&Request::new("HEAD", ADDRESS)).await;

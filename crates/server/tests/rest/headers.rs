@@ -127,6 +127,8 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
             let answer = server.send(&post(LIST, body).header("origin", origin)).await;
             assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
             assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+            let shown = answer.header("access-control-expose-headers").unwrap_or_default();
+            assert!(["x-request-id", "retry-after", "www-authenticate"].iter().all(|name| shown.contains(name)), "{shown}");
         }
         let asked = Request::new("OPTIONS", LIST)
             .header("origin", origin)
@@ -140,10 +142,33 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
             allowed("access-control-allow-headers").contains("content-type")
                 && allowed("access-control-allow-headers").contains("authorization")
         );
+        assert_eq!(answer.header("access-control-max-age"), Some("600"), "a browser asks once, not before each request");
     }
     for origin in ["https://evil.example", "https://app.example.evil.example", "http://app.example", "null", "https://app.example:8443"] {
         let answer = server.send(&post(LIST, "").header("origin", origin)).await;
         assert_eq!(answer.header("access-control-allow-origin"), None, "{origin}");
+    }
+}
+
+// contract E2.9
+#[tokio::test]
+async fn a_request_names_one_host() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    for (head, status) in [
+        ("GET /health HTTP/1.1\r\nhost: a.example\r\n\r\n", 200),
+        ("GET /health HTTP/1.1\r\nhost:\r\n\r\n", 200),
+        ("GET /health HTTP/1.0\r\n\r\n", 200),
+        ("GET /health HTTP/1.1\r\n\r\n", 400),
+        ("GET http://a.example/health HTTP/1.1\r\n\r\n", 400),
+        ("GET /health HTTP/1.1\r\nhost: a.example\r\nhost: b.example\r\n\r\n", 400),
+    ] {
+        let mut wire = Wire::open(server.address).await;
+        wire.send(head.as_bytes()).await;
+        let answer = wire.response("GET").await;
+        assert_eq!(answer.status(), status, "{head:?} {}", answer.text());
+        if status == 400 {
+            assert_eq!(answer.problem(400)["code"], "BAD_REQUEST", "{head:?}");
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Setup {
     pub satellite: Option<SatelliteSettings>,
     pub redis_url: Option<String>,
     pub app_url: Option<String>,
-    pub trusted_proxies: Vec<std::net::IpAddr>,
+    pub trusted_proxies: Vec<ipnet::IpNet>,
     /// The folder of an app.
     pub app: Option<std::path::PathBuf>,
 }
