@@ -1,10 +1,12 @@
 //! OpenAPI 3.1 of everything this process serves, made once from the catalog: `GET /api/openapi.json`.
 
+mod auth;
 mod oauth;
 mod operations;
 mod paths;
 mod problems;
 
+use identity::strategy::Strategy;
 use query::catalog::Catalog;
 use query::describe::document::compact;
 use query::describe::json_schema;
@@ -23,18 +25,22 @@ const ABOUT: &str = "The declared resources, asked by Query Statements. An addre
 const BEARER: &str = "bearer";
 const CLIENT: &str = "client";
 
-/// The whole document.
-pub fn document(catalog: &Catalog) -> Json {
+/// The whole document, of a process in this role.
+pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
     let definitions = json_schema::definitions(catalog, SCHEMAS);
-    let serving = Serving::of(catalog);
-    let paths = paths::paths(catalog, &definitions.resources);
+    let serving = Serving::of(strategy);
+    let paths = paths::paths(catalog, serving, &definitions.resources);
     let mut schemas = definitions.entries;
     schemas.push(("Problem".to_owned(), problems::schema(serving)));
     schemas.extend(describe::schemas(catalog, SCHEMAS));
     let mut components = Vec::new();
-    if serving == Serving::Hub {
-        schemas.extend(oauth::schemas());
-        components.push(("securitySchemes".to_owned(), security_schemes()));
+    match serving {
+        Serving::Resources => {}
+        Serving::Hub => schemas.extend(oauth::schemas()),
+        Serving::Satellite => schemas.extend(auth::schemas()),
+    }
+    if let Some(ways) = security_schemes(serving) {
+        components.push(("securitySchemes".to_owned(), ways));
     }
     components.insert(0, ("schemas".to_owned(), Json::Object(schemas)));
     components.push(("responses".to_owned(), problems::responses(serving)));
@@ -65,22 +71,38 @@ enum Serving {
     Resources,
     /// A hub: its own records, its administration and its OAuth endpoints too.
     Hub,
+    /// A satellite: the way to its hub and back too.
+    Satellite,
 }
 
 impl Serving {
-    fn of(catalog: &Catalog) -> Self {
-        if describe::is_hub(catalog) { Serving::Hub } else { Serving::Resources }
+    fn of(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::None => Serving::Resources,
+            Strategy::LocalProvider => Serving::Hub,
+            Strategy::PlatformHub => Serving::Satellite,
+        }
+    }
+
+    /// Whether a caller can show who they are.
+    fn knows_accounts(self) -> bool {
+        self != Serving::Resources
     }
 }
 
-fn security_schemes() -> Json {
-    object! {
-        BEARER => object! { "type" => "http", "scheme" => "bearer", "bearerFormat" => "JWT", "description" => "An access token of this hub" },
-        CLIENT => object! { "type" => "http", "scheme" => "basic", "description" => "A client's id and secret, both form-encoded" },
+fn security_schemes(serving: Serving) -> Option<Json> {
+    let bearer = |whose: &str| object! { "type" => "http", "scheme" => "bearer", "bearerFormat" => "JWT", "description" => format!("An access token of {whose}") };
+    match serving {
+        Serving::Resources => None,
+        Serving::Hub => Some(object! {
+            BEARER => bearer("this hub"),
+            CLIENT => object! { "type" => "http", "scheme" => "basic", "description" => "A client's id and secret, both form-encoded" },
+        }),
+        Serving::Satellite => Some(object! { BEARER => bearer("the hub") }),
     }
 }
 
 /// The document as it is served, rendered once.
-pub(crate) fn served(catalog: &Catalog) -> Tagged {
-    Tagged::new("application/json", compact(&document(catalog)))
+pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> Tagged {
+    Tagged::new("application/json", compact(&document(catalog, strategy)))
 }

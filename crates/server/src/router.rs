@@ -40,7 +40,7 @@ pub fn router(
     // What is told as it happens must not wait in a compressor.
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    let description = openapi::served(&service.catalog);
+    let description = openapi::served(&service.catalog, config.strategy);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes);
     let routes = Router::new()

@@ -50,7 +50,7 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Fa
     let catalog = boot::catalog(config)?;
     let output = Output::of(arguments.json);
     match &arguments.document {
-        Document::Openapi => document(&openapi::document(&catalog), output),
+        Document::Openapi => document(&openapi::document(&catalog, config.strategy), output),
         Document::Graphql => text("graphql", &graphql::sdl(&catalog).map_err(|error| Failure(error.to_string()))?, output),
         Document::JsonSchema { resource: None } => document(&of_all(&catalog), output),
         Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output),

@@ -12,27 +12,30 @@ const TAG: &str = "oAuth";
 const ERROR: &str = "OAuthError";
 const TOKEN: &str = "TokenResponse";
 
-fn text(description: &str) -> Json {
+pub(super) fn text(description: &str) -> Json {
     object! { "type" => "string", "description" => description }
 }
 
-fn member(name: &str, schema: Json) -> (String, Json) {
+pub(super) fn member(name: &str, schema: Json) -> (String, Json) {
     (name.to_owned(), schema)
+}
+
+/// What every refusal is.
+pub(super) fn error() -> (String, Json) {
+    let schema = object! {
+        "type" => "object",
+        "description" => "RFC 6749, 5.2",
+        "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
+        "required" => texts(["error", "error_description"]),
+    };
+    member(ERROR, schema)
 }
 
 /// What the endpoints take and answer.
 pub(super) fn schemas() -> Vec<(String, Json)> {
     let grants = ["authorization_code", "refresh_token", "password"];
     vec![
-        member(
-            ERROR,
-            object! {
-                "type" => "object",
-                "description" => "RFC 6749, 5.2",
-                "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
-                "required" => texts(["error", "error_description"]),
-            },
-        ),
+        error(),
         member(
             "TokenRequest",
             object! {
@@ -245,14 +248,14 @@ fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
     names.iter().map(parameter).collect()
 }
 
-fn answer(description: &str, schema: Option<Json>) -> Json {
+pub(super) fn answer(description: &str, schema: Option<Json>) -> Json {
     match schema {
         Some(schema) => object! { "description" => description, "content" => json(schema) },
         None => object! { "description" => description },
     }
 }
 
-fn fault() -> Json {
+pub(super) fn fault() -> Json {
     answer("Refused", Some(reference(ERROR)))
 }
 

@@ -7,7 +7,7 @@ use query::describe::{Claims, upper_first, usable};
 use query::json::Json;
 use query::object;
 
-use super::{BEARER, SCHEMAS, Serving, oauth, operations, problems};
+use super::{BEARER, SCHEMAS, Serving, auth, oauth, operations, problems};
 use crate::explain;
 
 /// What a body can bring on any operation.
@@ -28,12 +28,12 @@ pub(super) fn tags(catalog: &Catalog) -> Json {
 }
 
 /// A context has no hyphen, so none is called this.
-const OWN_TAG: &str = "the-server";
+pub(super) const OWN_TAG: &str = "the-server";
 
-pub(super) fn paths(catalog: &Catalog, defined: &[Defined]) -> Vec<(String, Json)> {
+pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) -> Vec<(String, Json)> {
     let mut claims = Claims::default();
-    let serving = Serving::of(catalog);
     let mut paths = beside(&mut claims);
+    paths.extend(auth::paths(serving, &mut claims));
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
         for operation in operations(resource) {
@@ -109,7 +109,7 @@ impl Operation {
         if !permissions.is_empty() {
             entries.push(("x-permission".to_owned(), texts(&permissions)));
         }
-        if serving == Serving::Hub {
+        if serving.knows_accounts() {
             entries.push(("security".to_owned(), security(&permissions)));
         }
         if let Some(parameter) = self.parameter(resource) {
@@ -122,7 +122,7 @@ impl Operation {
         if !permissions.is_empty() {
             statuses.push(403);
         }
-        if serving == Serving::Hub {
+        if serving.knows_accounts() {
             statuses.push(401);
         }
         if matches!(self.answer, Answer::Row | Answer::RowById) {

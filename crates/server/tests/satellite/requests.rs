@@ -101,3 +101,29 @@ async fn a_proxy_hears_who_it_is_in_headers() {
     assert_eq!((hub.status(), hub.header("x-account-username")), (200, Some("ada")));
     assert_eq!(look(&pair.hub.server, "/auth/me", token).await.good()["username"], "ada");
 }
+
+// contract E6.6
+#[tokio::test(flavor = "multi_thread")]
+async fn openapi_tells_the_way_to_the_hub_and_back() {
+    let pair = Pair::start().await;
+    let document = pair.satellite.get("/api/openapi.json").await.good();
+    for base in ["/auth", "/api/auth"] {
+        for (name, method) in
+            [("login", "get"), ("callback", "post"), ("refresh", "post"), ("logout", "post"), ("me", "get"), ("verify", "get")]
+        {
+            let path = format!("{base}/{name}");
+            let operation = &document["paths"][&path][method];
+            let asked = if method == "get" { get(&path) } else { post(&path, "{}") };
+            let answer = pair.satellite.send(&asked).await;
+            let described = &operation["responses"][answer.status().to_string()];
+            assert!(described.is_object(), "{method} {path} answers {}, which is not described", answer.status());
+            let reference = described["content"]["application/json"]["schema"]["$ref"].as_str().or(described["$ref"].as_str());
+            assert!(reference.is_none_or(|target| document.pointer(&target[1..]).is_some()), "{reference:?}");
+        }
+    }
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    assert_eq!(document["components"]["securitySchemes"].get("client"), None, "a satellite has no clients");
+    let notes = &document["paths"]["/api/shop/notes/list"]["post"];
+    assert_eq!((&notes["security"], notes["responses"]["401"].is_object()), (&json!([{"bearer": []}]), true));
+    assert!(document["paths"].get("/token").is_none());
+}
