@@ -134,9 +134,11 @@ impl std::error::Error for Error {}
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    pub(crate) fn add(&mut self, code: Code, path: String, message: impl Into<String>) {
+    /// Adds one. Where it stands is asked only while there is room: a path may be as long as a body, and a body may have as many faults
+    /// as bytes.
+    pub(crate) fn add(&mut self, code: Code, path: impl FnOnce() -> String, message: impl Into<String>) {
         if self.0.len() < MOST_FAULTS {
-            self.0.push(Fault { code, path, message: message.into() });
+            self.0.push(Fault { code, path: path(), message: message.into() });
         }
     }
 

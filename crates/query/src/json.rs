@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiter::{Jiter, JiterError, Peek};
 
 use crate::error::{Code, Error, Faults};
-use crate::pointer;
+use crate::pointer::Pointer;
 
 /// How deep the reader follows arrays and objects. Well above anything a valid statement needs.
 const DEEPEST: usize = 256;
@@ -145,7 +145,8 @@ impl Reader<'_> {
             };
             self.path.push(Step::Key(key));
             if repeated {
-                self.faults.add(Code::DuplicateKey, self.pointer(), "this key stands twice in its object; write it once");
+                let path = &self.path;
+                self.faults.add(Code::DuplicateKey, || pointer_of(path), "this key stands twice in its object; write it once");
             }
             let peek = self.jiter.peek()?;
             let value = self.value(peek)?;
@@ -159,35 +160,34 @@ impl Reader<'_> {
         Ok(Json::Object(entries))
     }
 
-    fn pointer(&self) -> String {
-        let mut pointer = String::new();
-        for step in &self.path {
-            pointer.push('/');
-            match step {
-                Step::Key(key) => pointer::escape(&mut pointer, key),
-                Step::Index(index) => pointer.push_str(&index.to_string()),
-            }
-        }
-        pointer
-    }
-
     fn explain(&self, stop: Stop) -> Error {
         match stop {
             Stop::TooDeep => {
                 // The whole pointer would be hundreds of segments; the first few say enough.
-                let pointer: String = self.pointer().chars().take(200).collect();
+                let pointer: String = pointer_of(&self.path).chars().take(200).collect();
                 Error::one(Code::JsonDepth, pointer, format!("nested deeper than {DEEPEST} levels of JSON; a statement needs far less"))
             }
             Stop::Syntax(error) => {
                 let place = error.get_position(&self.jiter);
                 Error::one(
                     Code::NotJson,
-                    self.pointer(),
+                    pointer_of(&self.path),
                     format!("not JSON: {} at line {} column {}", error.error_type, place.line, place.column),
                 )
             }
         }
     }
+}
+
+fn pointer_of(path: &[Step]) -> String {
+    let mut pointer = Pointer::default();
+    for step in path {
+        match step {
+            Step::Key(key) => pointer.key(key),
+            Step::Index(index) => pointer.index(*index),
+        }
+    }
+    pointer.finish()
 }
 
 /// `"name":`, ready to be written before a value.

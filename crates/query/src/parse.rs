@@ -10,7 +10,7 @@ mod relation;
 
 use crate::error::{Code, Error, Faults};
 use crate::json::{self, Json};
-use crate::pointer::{At, Layer, Places};
+use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
 
 /// The largest `limit`, at top level and in every relation node.
@@ -51,9 +51,9 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
             "query" => query = Some(value),
             "constraint" => constraint = Some(value),
             _ => {
-                let mut path = String::from("/");
-                crate::pointer::escape(&mut path, &key);
-                faults.add(Code::UnknownKey, path, "the body has only the keys `query` and `constraint`");
+                let mut path = Pointer::default();
+                path.key(&key);
+                faults.add(Code::UnknownKey, || path.finish(), "the body has only the keys `query` and `constraint`");
             }
         }
     }
@@ -174,8 +174,8 @@ impl Parser {
     }
 
     pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
-        let path = self.places.pointer(at);
-        self.faults.add(code, path, message);
+        let places = &self.places;
+        self.faults.add(code, || places.pointer(at), message);
     }
 
     /// Refuses a reserved name; says whether the name may stand.

@@ -23,7 +23,9 @@ pub(crate) use aggregation::Measured;
 pub(crate) use constraint::{check_constraint, constraint_targets};
 use predicate::{Alias, Column, Comparison, Predicate};
 
-/// How many connectors, relation names and operators a layer's where may have.
+/// How many tables a plan may have, those of constraints that it follows included.
+const MOST_TABLES: usize = 2_000;
+/// How many connectors, relation names and operators a layer's wheres may have, in all its nodes.
 pub const MOST_NODES: usize = 1_000;
 /// How many values a list may have.
 pub const MOST_VALUES: usize = 10_000;
@@ -110,10 +112,8 @@ pub(crate) struct Sort<'c> {
 pub(crate) enum Rights {
     /// The caller's.
     Viewer,
-    /// The manifest's own: permissions and masks do not apply, `$account.…` is looked up.
+    /// The manifest's own: permissions and masks do not apply, `$account.…` is looked up, once there is a caller.
     Manifest,
-    /// The manifest's own, at boot, when there is no caller yet.
-    Boot,
 }
 
 impl Rights {
@@ -152,6 +152,10 @@ pub fn plan<'c>(
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),
     };
+    if planner.tables > MOST_TABLES {
+        let message = format!("the statement looks at more than {MOST_TABLES} tables, those that constraints follow included");
+        planner.faults.add(Code::FilterNodes, || "/query".into(), message);
+    }
     planner.faults.finish()?;
     Ok(Plan { operation, body })
 }
@@ -184,7 +188,9 @@ pub(crate) struct Planner<'c, 's> {
     pub(crate) viewer: &'s Viewer,
     statement: &'s Statement,
     faults: Faults,
-    aliases: u16,
+    aliases: u32,
+    /// How many tables it has reached.
+    tables: usize,
     nodes: [usize; 2],
     stage: Stage,
     /// A variable of a manifest's constraint was absent or of the wrong type: the constraint matches nothing.
@@ -199,6 +205,7 @@ impl<'c, 's> Planner<'c, 's> {
             statement,
             faults: statement.faults.clone(),
             aliases: 0,
+            tables: 0,
             nodes: [0; 2],
             stage: Stage::Request,
             closed: false,
@@ -207,8 +214,18 @@ impl<'c, 's> Planner<'c, 's> {
 
     pub(crate) fn alias(&mut self) -> Alias {
         let alias = Alias(self.aliases);
-        self.aliases = self.aliases.wrapping_add(1);
+        self.aliases += 1;
         alias
+    }
+
+    /// Counts one table, which a policy may have brought along; says whether there is room for it.
+    pub(crate) fn seat(&mut self) -> bool {
+        self.tables += 1;
+        self.tables <= MOST_TABLES
+    }
+
+    pub(crate) fn is_at_boot(&self) -> bool {
+        self.stage == Stage::Boot
     }
 
     fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
@@ -217,8 +234,8 @@ impl<'c, 's> Planner<'c, 's> {
             self.closed = true;
             return;
         }
-        let path = self.statement.pointer(at);
-        self.faults.add(code, path, message);
+        let statement = self.statement;
+        self.faults.add(code, || statement.pointer(at), message);
     }
 
     /// Counts one node of where against the layer's budget.
@@ -231,7 +248,11 @@ impl<'c, 's> Planner<'c, 's> {
         *spent += 1;
         let spent = *spent;
         if spent == MOST_NODES + 1 {
-            self.fault(Code::FilterNodes, at, format!("a where has at most {MOST_NODES} connectors, relation filters and operators"));
+            self.fault(
+                Code::FilterNodes,
+                at,
+                format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres"),
+            );
         }
         spent <= MOST_NODES
     }
@@ -295,7 +316,7 @@ impl<'c, 's> Planner<'c, 's> {
         let key = &table.resource.key;
         if parts.len() != key.len() {
             let names: Vec<&str> = key.iter().map(|id| table.resource.fields[*id].name.as_str()).collect();
-            self.faults.add(Code::Identifier, "/id".into(), format!("the id is `{}`; found {} part(s)", names.join(","), parts.len()));
+            self.faults.add(Code::Identifier, || "/id".into(), format!("the id is `{}`; found {} part(s)", names.join(","), parts.len()));
             return None;
         }
         let mut all = Vec::with_capacity(key.len());
@@ -303,7 +324,7 @@ impl<'c, 's> Planner<'c, 's> {
             let field = &table.resource.fields[*id];
             match value::from_text(field.kind.scalar(), part) {
                 Ok(value) => all.push(Predicate::Compare { column: table.column(*id), comparison: Comparison::Eq, value }),
-                Err(message) => self.faults.add(Code::Identifier, "/id".into(), format!("`{}`: {message}", field.name)),
+                Err(message) => self.faults.add(Code::Identifier, || "/id".into(), format!("`{}`: {message}", field.name)),
             }
         }
         Some((Layer::Query, Predicate::all(all)))

@@ -85,33 +85,65 @@ impl Places {
             chain.push(segment);
             node = *parent;
         }
-        let mut pointer = String::new();
+        let mut pointer = Pointer::default();
         match self.layer {
-            Layer::Query => pointer.push_str("/query"),
-            Layer::Constraint => pointer.push_str("/constraint"),
+            Layer::Query => pointer.key("query"),
+            Layer::Constraint => pointer.key("constraint"),
             Layer::Policy => {}
         }
         for segment in chain.into_iter().rev() {
-            pointer.push('/');
             match segment {
                 Segment::Root => {}
-                Segment::Key(key) => escape(&mut pointer, key),
-                Segment::Static(key) => escape(&mut pointer, key),
-                // Writing to a String cannot fail.
-                Segment::Index(index) => _ = write!(pointer, "{index}"),
+                Segment::Key(key) => pointer.key(key),
+                Segment::Static(key) => pointer.key(key),
+                Segment::Index(index) => pointer.index(*index as usize),
             }
         }
-        pointer
+        pointer.finish()
     }
 }
 
-/// Appends one reference token as RFC 6901 wants it.
-pub fn escape(pointer: &mut String, token: &str) {
-    for character in token.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
+/// The most characters of one name: ours are shorter, and one that a client made up need not be repeated whole.
+const LONGEST_NAME: usize = 4_000;
+/// The most bytes of a pointer, about.
+const LONGEST: usize = 8_000;
+
+/// A JSON Pointer (RFC 6901) as it is written, of bounded length whatever it leads through.
+#[derive(Debug, Default)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// From a place that is written already.
+    pub fn at(base: &str) -> Self {
+        Pointer(base.to_owned())
+    }
+
+    /// Goes on to a member of an object.
+    pub fn key(&mut self, name: &str) {
+        if self.0.len() > LONGEST {
+            return;
         }
+        self.0.push('/');
+        for (index, character) in name.chars().enumerate() {
+            match character {
+                _ if index == LONGEST_NAME => return self.0.push('…'),
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                other => self.0.push(other),
+            }
+        }
+    }
+
+    /// Goes on to an element of an array.
+    pub fn index(&mut self, index: usize) {
+        if self.0.len() <= LONGEST {
+            // Writing to a String cannot fail.
+            _ = write!(self.0, "/{index}");
+        }
+    }
+
+    /// The pointer as text.
+    pub fn finish(self) -> String {
+        self.0
     }
 }

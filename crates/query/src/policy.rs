@@ -115,14 +115,17 @@ pub struct Table<'c> {
 }
 
 impl<'c> Table<'c> {
-    /// Reaches a resource's rows: nothing if the viewer has no right to them.
+    /// Reaches a resource's rows: nothing if the viewer has no right to them, or if the plan is full.
     pub(crate) fn reach(planner: &mut Planner<'c, '_>, resource: ResourceId, rights: Rights) -> Option<Self> {
         let target = planner.catalog.resource(resource);
         if rights == Rights::Viewer && !planner.viewer.may_read(target) {
             return None;
         }
+        if !planner.seat() {
+            return None;
+        }
         let alias = planner.alias();
-        let policy = policy(planner, resource, alias, rights);
+        let policy = policy(planner, resource, alias);
         Some(Table { resource: target, alias, policy })
     }
 
@@ -136,7 +139,7 @@ impl<'c> Table<'c> {
     }
 }
 
-fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias, rights: Rights) -> Predicate<'c> {
+fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias) -> Predicate<'c> {
     let resource = planner.catalog.resource(id);
     let mut all = Vec::new();
     if let Some(field) = resource.soft_delete {
@@ -146,7 +149,7 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias, right
         && !constraint.filters.is_empty()
     {
         // At boot a constraint is checked by itself; the ones it follows are checked in their own turn.
-        if rights != Rights::Boot {
+        if !planner.is_at_boot() {
             all.push(planner.constraint(resource, alias, constraint));
         }
     }

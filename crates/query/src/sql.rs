@@ -328,7 +328,7 @@ impl Writer {
 
     fn alias(&mut self, alias: Alias) {
         self.raw("t");
-        self.number(usize::from(alias.0));
+        self.number(alias.0 as usize);
     }
 
     /// `t1."name"`, as stored.

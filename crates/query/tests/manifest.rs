@@ -32,6 +32,11 @@ fn constraints_that_lead_to_each_other_are_refused() {
     let circle = faults(&manifest(onward, back));
     assert_eq!(circle.len(), 2, "{circle:?}");
     assert!(circle.iter().all(|fault| fault.contains("leads back to itself")), "{circle:?}");
+    // What a constraint loads or sorts by follows the constraints of others too.
+    for more in ["relations = { second = true }", "order = [{ field = \"second.name\" }]"] {
+        let onward = format!("constraint = {{ where = {{ second = {{}} }}, {more} }}");
+        assert_eq!(faults(&manifest(&onward, back)).len(), 2, "{more}");
+    }
     let own = faults(&manifest("constraint = { where = { siblings = {} } }", ""));
     assert!(own.len() == 1 && own[0].starts_with("1: ") && own[0].contains("`t.first`"), "{own:?}");
     let there_and_back = faults(&manifest("constraint = { where = { second = { firsts = { id = { gt = 1 } } } } }", ""));
@@ -61,6 +66,8 @@ fn a_constraint_is_checked_when_it_is_read() {
         ("constraint = { where = { id = { eq = \"$tenant\" } } }", "$account"),
         ("constraint = { where = { id = { in = [\"$account.id\", \"x\"] } } }", "whole number"),
         ("constraint = { relations = { nobody = true } }", "nobody"),
+        ("constraint = { relations = { siblings = { where = { id = { in = [1, \"x\"] } } } } }", "whole number"),
+        ("constraint = { relations = { siblings = { where = { id = { eq = \"$tenant\" } } } } }", "$account"),
         ("constraint = { order = [{ field = \"nobody\" }] }", "nobody"),
         ("constraint = { limit = 10001 }", "10000"),
         ("constraint = { attributes = [\"id\"] }", "attributes"),
@@ -95,5 +102,19 @@ fn a_value_of_an_enum_is_declared_once() {
         let found = faults(&field("\"new\", \"paid\", \"new\""));
         assert!(found.len() == 1 && found[0].starts_with("3: ") && found[0].contains("\"new\" twice"), "{found:?}");
         assert_eq!(faults(&field("\"new\", \"New\"")), Vec::<String>::new());
+    }
+}
+
+// contract P1.6
+#[test]
+fn a_field_that_is_refused_is_no_field_for_others() {
+    for (first, last) in [("\"int\"", "\"inteeger\""), ("\"inteeger\"", "\"int\"")] {
+        let text = format!(
+            "[resource.t.first]\nsoft-delete = \"parentId\"\n[resource.t.first.fields]\nid = {{ type = {first}, key = true }}\nparentId = {last}\n\
+             [resource.t.first.relations]\nparent = {{ one = \"t.first\", on = {{ parentId = \"id\" }} }}\n"
+        );
+        let found = faults(&text);
+        assert!(found.iter().any(|fault| fault.contains("unknown type \"inteeger\"")), "{found:?}");
+        assert!(found.iter().any(|fault| fault.contains("no field of")), "{found:?}");
     }
 }

@@ -71,22 +71,23 @@ impl Resolver {
         let plural = declaration.plural.clone().unwrap_or_else(|| format!("{name}s"));
         let mut fields: Vec<Field> = Vec::new();
         let mut field_index = HashMap::new();
-        for field in &declaration.fields {
-            if field_index.insert(field.name.clone(), fields.len()).is_some() {
-                self.fault(field.line, format!("field `{}` is declared twice", field.name));
+        let mut key: Vec<FieldId> = Vec::new();
+        for declared in &declaration.fields {
+            // One that is refused is no field: those after it take its number.
+            let Some(field) = self.field(declared) else { continue };
+            if field_index.insert(declared.name.clone(), fields.len()).is_some() {
+                self.fault(declared.line, format!("field `{}` is declared twice", declared.name));
             }
-            fields.extend(self.field(field));
+            if declared.key {
+                key.push(fields.len());
+                if !field.kind.is_sortable() {
+                    self.fault(field.line, format!("field `{}` of type {} cannot be a key", field.name, field.kind.name()));
+                }
+            }
+            fields.push(field);
         }
         if declaration.fields.is_empty() {
             self.fault(*line, format!("resource `{context}.{name}` declares no fields"));
-        }
-        let key: Vec<FieldId> = declaration.fields.iter().enumerate().filter(|(_, field)| field.key).map(|(id, _)| id).collect();
-        for id in &key {
-            if let Some(field) = fields.get(*id)
-                && !field.kind.is_sortable()
-            {
-                self.fault(field.line, format!("field `{}` of type {} cannot be a key", field.name, field.kind.name()));
-            }
         }
         let soft_delete = declaration.soft_delete.as_ref().and_then(|(name, line)| {
             let id = field_index.get(name).copied();

@@ -71,7 +71,7 @@ impl<'c> Planner<'c, '_> {
             let layer = relation.at.layer.as_str();
             self.faults.add(
                 Code::Combination,
-                format!("/{layer}/relations"),
+                || format!("/{layer}/relations"),
                 "`relations` cannot stand beside `aggregation`: groups have no relations to load",
             );
             // What else is wrong with them is told all the same.

@@ -11,11 +11,16 @@ use super::predicate::{Alias, Predicate};
 use super::{Planner, Rights, Stage};
 
 impl<'c> Planner<'c, '_> {
-    /// A resource's constraint for this caller. A variable that is absent or does not fit closes it: it matches nothing.
+    /// A resource's constraint for this caller.
     pub(crate) fn constraint(&mut self, resource: &'c Resource, alias: Alias, constraint: &Statement) -> Predicate<'c> {
+        self.closing(Subject { resource, alias, rights: Rights::Manifest }, &constraint.filters)
+    }
+
+    /// Wheres of a constraint. A variable that is absent or does not fit closes them: together they match nothing, whatever stands around
+    /// the variable.
+    pub(super) fn closing(&mut self, subject: Subject<'c>, clauses: &[Clause]) -> Predicate<'c> {
         let outer = std::mem::replace(&mut self.closed, false);
-        let subject = Subject { resource, alias, rights: Rights::Manifest };
-        let all = constraint.filters.iter().map(|clause| self.clause(subject, clause, 0)).collect();
+        let all = clauses.iter().map(|clause| self.clause(subject, clause, 0)).collect();
         let predicate = if self.closed { Predicate::Never } else { Predicate::all(all) };
         self.closed = outer;
         predicate
@@ -27,8 +32,8 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
     let viewer = Viewer::operator();
     let mut planner = Planner::new(catalog, &viewer, constraint);
     planner.stage = Stage::Boot;
-    if let Some(table) = Table::reach(&mut planner, resource, Rights::Boot) {
-        let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Boot };
+    if let Some(table) = Table::reach(&mut planner, resource, Rights::Manifest) {
+        let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::Manifest };
         for clause in &constraint.filters {
             planner.clause(subject, clause, 0);
         }

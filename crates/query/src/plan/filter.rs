@@ -27,7 +27,11 @@ impl<'c> Planner<'c, '_> {
             .map(|clause| {
                 let layer = clause.at.layer;
                 let subject = Subject { resource: table.resource, alias: table.alias, rights: Rights::of(layer) };
-                (layer, self.clause(subject, clause, 0))
+                let predicate = match layer {
+                    Layer::Policy => self.closing(subject, std::slice::from_ref(clause)),
+                    Layer::Query | Layer::Constraint => self.clause(subject, clause, 0),
+                };
+                (layer, predicate)
             })
             .collect()
     }

@@ -237,7 +237,7 @@ impl<'c> Planner<'c, '_> {
         }
         match value::check(field.kind.scalar(), json) {
             // Null in an account's variable is a value that is not there.
-            Ok(Value::Null) if place.rights == Rights::Manifest => {
+            Ok(Value::Null) if place.rights == Rights::Manifest && !self.is_at_boot() => {
                 self.closed = true;
                 None
             }
@@ -269,7 +269,7 @@ impl<'c> Planner<'c, '_> {
             self.fault(Code::ValueType, place.at, format!("{text:?} is no variable; a constraint knows `$account.…` only"));
             return None;
         }
-        if place.rights == Rights::Boot {
+        if self.is_at_boot() {
             return None;
         }
         match self.viewer.variable(text) {
@@ -286,12 +286,12 @@ impl<'c> Planner<'c, '_> {
         let Some(index) = index else {
             return self.fault(code, place.at, message);
         };
-        if place.rights == Rights::Manifest {
+        if place.rights == Rights::Manifest && !self.is_at_boot() {
             self.closed = true;
             return;
         }
-        let path = format!("{}/{index}", self.statement.pointer(place.at));
-        self.faults.add(code, path, message);
+        let statement = self.statement;
+        self.faults.add(code, || format!("{}/{index}", statement.pointer(place.at)), message);
     }
 }
 

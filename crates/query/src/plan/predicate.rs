@@ -6,7 +6,7 @@ use crate::value::Value;
 
 /// A table's short name in SQL: `t0`, `t1`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Alias(pub(crate) u16);
+pub(crate) struct Alias(pub(crate) u32);
 
 /// A column of a table in the plan.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use query::json::Json;
 use query::parse::near;
-use query::pointer::escape;
+use query::pointer::Pointer;
 use serde_json::{Map, Value as JsonValue};
 use uuid::Uuid;
 
@@ -43,8 +43,9 @@ impl Input {
         let mut faults = Faults::default();
         let mut read = Vec::new();
         for (name, value) in entries {
-            let mut path = format!("{base}/");
-            escape(&mut path, &name);
+            let mut path = Pointer::at(base);
+            path.key(&name);
+            let path = path.finish();
             match operation.fields.iter().find(|field| field.name == name) {
                 None => faults.add(InputCode::UnknownKey, path, unknown(operation, &name)),
                 Some(_) if value == Json::Null => {}

@@ -141,3 +141,24 @@ async fn order_group_by_and_fields_have_at_most_a_hundred_entries() {
     assert_eq!(both.good(&json!({"aggregation": {"fields": counted(100)}}).to_string()).await, 1);
     both.refused(&json!({"aggregation": {"fields": counted(101)}}).to_string(), "QS207", "/query/aggregation/fields").await;
 }
+
+// contract E2.2, trap 19
+#[tokio::test]
+async fn what_a_body_gets_wrong_many_times_over_is_told_briefly() {
+    let both = Both::open().await;
+    let long = "k".repeat(400_000);
+    let twice = vec![r#""a":1"#; 50_000].join(",");
+    let unknown = (0..50_000).map(|number| format!(r#""z{number}":1"#)).collect::<Vec<_>>().join(",");
+    for body in [
+        format!(r#"{{"query":{{"{long}":{{{twice}}}}}}}"#),
+        format!(r#"{{"query":{{"relations":{{"{long}":{{{unknown}}}}}}}}}"#),
+        format!(r#"{{"query":{{"where":{{"{long}":{{{unknown}}}}}}}}}"#),
+        format!(r#"{{{unknown}}}"#),
+        format!(r#"{{"query":{{{unknown}}}}}"#),
+        format!(r#"{{"query":{{"where":{{"id":{{{twice}}}}}}}}}"#),
+    ] {
+        let answer = both.post(LIST, body).await;
+        answer.problem(400);
+        assert!(answer.body.len() < 1_000_000, "{}", answer.body.len());
+    }
+}

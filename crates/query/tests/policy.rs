@@ -1,0 +1,69 @@
+//! What a manifest's constraints become in a plan, where the fixture's have no such shape.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use query::catalog::Catalog;
+use query::error::Error;
+use query::manifest::Manifest;
+use query::policy::{self, Viewer};
+use query::sql::{Dialect, Query};
+use query::{parse, plan, sql};
+use serde_json::{Value, json};
+
+fn catalog(text: &str) -> Catalog {
+    Manifest::read(text).and_then(|manifest| Catalog::resolve(&manifest)).expect("a manifest")
+}
+
+fn asked(catalog: &Catalog, resource: &str, viewer: &Viewer, query: &Value) -> Result<Query, Error> {
+    let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), viewer).expect("a way in");
+    let body = parse::body(json!({ "query": query }).to_string().as_bytes())?;
+    let plan = plan::plan(entrance, body.query, viewer, plan::Operation::List, None)?;
+    Ok(sql::render(&plan, Dialect::Postgres))
+}
+
+// contract P2.7
+#[test]
+fn an_absent_variable_closes_what_a_constraint_loads_whatever_stands_around_it() {
+    let clauses = [
+        "{ not = { name = { eq = \"$account.meta.secret\" } } }",
+        "{ or = [{ id = { gt = 0 } }, { name = { eq = \"$account.meta.secret\" } }] }",
+        "{ name = { ne = \"$account.meta.secret\" } }",
+        "{ not = { id = { in = [1, \"$account.meta.secret\"] } } }",
+    ];
+    for clause in clauses {
+        let catalog = catalog(&format!(
+            "[resource.t.first]\nconstraint = {{ relations = {{ seconds = {{ where = {clause} }} }} }}\n\
+             [resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\n\
+             [resource.t.first.relations]\nseconds = {{ many = \"t.second\", on = {{ id = \"firstId\" }} }}\n\
+             [resource.t.second.fields]\nid = {{ type = \"int\", key = true }}\nfirstId = \"int\"\nname = \"text\"\n"
+        ));
+        for query in [json!({}), json!({ "relations": { "seconds": { "where": { "id": { "gt": 5 } } } } })] {
+            let text = |account: Value| {
+                let query = asked(&catalog, "t.first", &Viewer::new([], account), &query).expect("a statement");
+                query.root.children[0].level.sql.text.clone()
+            };
+            let closed = text(json!({ "meta": {} }));
+            assert!(closed.ends_with(" FALSE"), "{clause}: {closed}");
+            let open = text(json!({ "meta": { "secret": "seven" } }));
+            assert_eq!(open.contains("FALSE"), clause.contains(" in "), "a value of the wrong type closes too: {clause}: {open}");
+        }
+    }
+}
+
+// contract Q11.3, contract P2.9
+#[test]
+fn constraints_that_are_followed_over_and_over_have_a_bound() {
+    let nodes = |count: usize| vec!["{ child = {} }"; count].join(", ");
+    let catalog = catalog(&format!(
+        "[resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\n\
+         [resource.t.first.relations]\nseconds = {{ many = \"t.second\", on = {{ id = \"firstId\" }} }}\n\
+         [resource.t.second]\nconstraint = {{ where = {{ and = [{}] }} }}\n\
+         [resource.t.second.fields]\nid = {{ type = \"int\", key = true }}\nfirstId = \"int\"\n\
+         [resource.t.second.relations]\nchild = {{ one = \"t.third\", on = {{ firstId = \"id\" }} }}\n\
+         [resource.t.third.fields]\nid = {{ type = \"int\", key = true }}\n",
+        nodes(40)
+    ));
+    let filters = |count: usize| json!({ "where": { "and": vec![json!({ "seconds": {} }); count] } });
+    asked(&catalog, "t.first", &Viewer::anonymous(), &filters(40)).expect("1,641 tables");
+    let Error { faults } = asked(&catalog, "t.first", &Viewer::anonymous(), &filters(900)).expect_err("far more");
+    assert_eq!((faults.len(), faults[0].code.as_str(), faults[0].path.as_str()), (1, "QS204", "/query"), "{faults:?}");
+}
