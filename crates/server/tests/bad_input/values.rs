@@ -185,7 +185,7 @@ async fn names_that_want_to_be_sql_are_unknown_names() {
         "ctid",
         "rowid",
         "\u{1F980}",
-        &"x".repeat(5_000),
+        &"x".repeat(3_000),
     ];
     for name in names {
         let escaped = name.replace('~', "~0").replace('/', "~1");
