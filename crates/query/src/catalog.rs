@@ -170,9 +170,12 @@ pub enum Native {
     Real,
     /// `varchar`: behaves as text.
     Varchar,
-    /// Texts that are compared as text only after a cast: `bpchar`, `citext`, `name`. Where equal texts are equal by the type itself too,
-    /// its name: an index of the column finds them.
-    TextByCast(Option<TypeName>),
+    /// `char(n)`: compared as text after a cast, which drops the blanks.
+    Padded,
+    /// `citext`: compared as text after a cast, so that the case of letters counts.
+    Caseless(TypeName),
+    /// Other texts that are compared as text only after a cast: `name`, an enum that is declared as text.
+    TextByCast,
     /// Texts of a collation that not every operator takes: searched and connected by the database's own.
     TextByCollation,
     /// `timestamp` without time zone, read as UTC.

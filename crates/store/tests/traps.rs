@@ -99,6 +99,28 @@ async fn json_that_jsonb_refuses_fails_no_statement() {
     assert!(failing.is_empty(), "{}", failing.join("\n"));
 }
 
+/// trap 3, contract Q14.4: what merely looks like something that `jsonb` refuses is found in a `json` column.
+#[tokio::test(flavor = "multi_thread")]
+async fn json_that_only_looks_odd_is_compared() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json\"\n";
+    let rows = r#"(1, '"invoice2024"'), (2, '"\\u0000"'), (3, '"\ud83d\ude00"'), (4, '["say \"e99999\"", "line1234"]'),
+        (5, '["\ud83d", 1]'), (6, '12e3'), (7, '"\\\\ud83d"'), (8, '["\ud83d\ude00\ud83d\ude01"]')"#;
+    let answers = both(
+        manifest,
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO facts VALUES {rows}"),
+        &[
+            json!({ "where": { "v": { "in": ["invoice2024", "\\u0000", "😀", 12000, "\\\\ud83d"] } }, "aggregation": { "fields": [{ "fn": "count", "field": "id" }] } }),
+            json!({ "where": { "v": { "contains": ["line1234"] } }, "aggregation": { "fields": [{ "fn": "sum", "field": "id" }] } }),
+            json!({ "where": { "v": { "overlap": ["😀😁", "say \"e99999\""] } }, "aggregation": { "fields": [{ "fn": "sum", "field": "id" }] } }),
+        ],
+    )
+    .await;
+    agree(&answers);
+    let found: Vec<&Value> = answers.iter().map(|(_, postgres, _)| &postgres.as_ref().expect("rows")[0]).collect();
+    assert_eq!(found, [&json!({ "count_id": 5 }), &json!({ "sum_id": 4 }), &json!({ "sum_id": 12 })]);
+}
+
 /// trap 9, contract Q14.3, contract Q13.2: sums of floats that leave the doubles, NaN and the infinities are null, not an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sum_of_floats_that_overflows_is_null() {

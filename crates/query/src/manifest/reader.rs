@@ -15,9 +15,9 @@ const RELATION_KEYS: [&str; 5] = ["one", "many", "on", "through", "to"];
 pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
     let tree = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        ManifestError(vec![ManifestFault { line: line_at(text, offset), message: format!("not TOML: {}", error.message()) }])
+        ManifestError(vec![ManifestFault { line: Lines::of(text).at(offset), message: format!("not TOML: {}", error.message()) }])
     })?;
-    let mut reader = Reader { text, faults: Vec::new() };
+    let mut reader = Reader { lines: Lines::of(text), faults: Vec::new() };
     let mut manifest = Manifest::default();
     for (key, value) in tree.get_ref() {
         if key.get_ref() != "resource" {
@@ -38,25 +38,35 @@ pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
     if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
 }
 
-fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].split(|byte| *byte == b'\n').count()
+/// Where each line begins: a manifest of a thousand tables asks for the lines of tens of thousands of places.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(place, _)| place + 1)).collect())
+    }
+
+    /// The number of a place's line.
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset)
+    }
 }
 
-struct Reader<'t> {
-    text: &'t str,
+struct Reader {
+    lines: Lines,
     faults: Vec<ManifestFault>,
 }
 
 type Entry<'v> = (&'v str, &'v Spanned<DeValue<'v>>, usize);
 
-impl Reader<'_> {
+impl Reader {
     fn fault(&mut self, offset: usize, message: impl Into<String>) {
-        let line = line_at(self.text, offset);
+        let line = self.lines.at(offset);
         self.faults.push(ManifestFault { line, message: message.into() });
     }
 
     fn line(&self, offset: usize) -> usize {
-        line_at(self.text, offset)
+        self.lines.at(offset)
     }
 
     fn table<'v>(&mut self, value: &'v Spanned<DeValue<'v>>, what: &str) -> Vec<((&'v str, usize), &'v Spanned<DeValue<'v>>)> {

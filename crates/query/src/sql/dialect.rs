@@ -193,7 +193,7 @@ pub(super) fn no_limit(writer: &mut Writer) {
 pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     match writer.dialect {
         Dialect::Postgres => {
-            writer.column(sort.column);
+            postgres::sort_key(writer, sort.column);
             direction(writer, sort.direction);
         }
         Dialect::Sqlite => {

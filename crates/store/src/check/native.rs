@@ -27,7 +27,7 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
             // A domain over an enum has no operators of its own.
             Scalar::Enum(_) if !column.domain => Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name))),
             // A text that is no label would fail the cast to the enum; as text it merely equals nothing.
-            Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast(None)),
+            Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast),
             _ => None,
         };
     }
@@ -46,9 +46,9 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
         (Scalar::Int | Scalar::BigInt, "int2" | "int4" | "int8") => Some(Native::OtherInteger),
         (Scalar::Float, "float4") => Some(Native::Real),
         (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
-        (Scalar::Text | Scalar::Enum(_), "bpchar" | "citext" | "name") => {
-            Some(Native::TextByCast(Some(TypeName::new(&column.native_schema, &column.native))))
-        }
+        (Scalar::Text | Scalar::Enum(_), "bpchar") => Some(Native::Padded),
+        (Scalar::Text | Scalar::Enum(_), "citext") => Some(Native::Caseless(TypeName::new(&column.native_schema, &column.native))),
+        (Scalar::Text | Scalar::Enum(_), "name") => Some(Native::TextByCast),
         (Scalar::Timestamp, "timestamp") => Some(Native::TimestampWithoutZone),
         (Scalar::Json, "json") => Some(Native::JsonText),
         _ => None,

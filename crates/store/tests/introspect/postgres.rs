@@ -102,8 +102,8 @@ fn natives(text: &str, schema: &Schema) {
     let expected = [
         ("id", Native::Standard),
         ("email", Native::Standard),
-        ("countryCode", Native::TextByCast(Some(TypeName::new("pg_catalog", "bpchar")))),
-        ("nick", Native::TextByCast(Some(TypeName::new("pg_catalog", "name")))),
+        ("countryCode", Native::Padded),
+        ("nick", Native::TextByCast),
         ("tags", Native::Standard),
         ("codes", Native::ArrayByCast),
         ("scores", Native::ArrayByCast),
@@ -121,13 +121,13 @@ fn natives(text: &str, schema: &Schema) {
         ("balance", Native::Standard),
         ("level", Native::OtherInteger),
         ("count", Native::Standard),
-        ("none", Native::TextByCast(None)),
+        ("none", Native::TextByCast),
     ];
     for (field, expected) in expected {
         assert_eq!(native("app.customer", field), expected, "{field}");
     }
     assert_eq!(native("app.country", "name"), Native::Varchar);
     assert_eq!(native("app.order", "status"), Native::Enum(TypeName::new("public", "order_status")));
-    assert_eq!(native("app.order", "state"), Native::TextByCast(None));
+    assert_eq!(native("app.order", "state"), Native::TextByCast);
     assert_eq!(native("app.order", "history"), Native::ArrayByCast);
 }

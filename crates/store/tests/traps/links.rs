@@ -71,6 +71,8 @@ async fn equal_values_connect_rows_however_they_are_stored() {
     asked.push(json!({ "where": { "peers": { "peers": { "peers": { "peers": { "meetings": {} } } } } }, "order": order }));
     asked.push(json!({ "where": { "changes": { "same": { "same": { "same": {} } } } }, "order": order }));
     asked.push(json!({ "where": { "not": { "rooms": { "same": { "same": { "same": { "same": {} } } } } } }, "order": order }));
+    // Without a zone too, which no zone of the session changes.
+    agree(&both(MANIFEST, &POSTGRES.replace("timestamptz", "timestamp"), SQLITE, &asked).await);
     let answers = both(MANIFEST, POSTGRES, SQLITE, &asked).await;
     agree(&answers);
     let connected = |query: usize, relation: &str| -> Vec<usize> {

@@ -57,7 +57,19 @@ async fn padded_and_caseless_texts_compare_as_they_are_shown() {
         let found: Vec<i64> = rows.as_array().expect("rows").iter().map(|row| row["id"].as_i64().expect("an id")).collect();
         assert_eq!(found, expected, "{clause}");
     }
-    let asked = json!({ "where": { "code": { "in": ["D", "d"] } }, "order": [{ "field": "name" }], "relations": { "cities": true } });
+    // Sorted and told apart as they compare.
+    let order = json!([{ "field": "mayor", "dir": "desc" }, { "field": "id" }]);
+    let rows = answer(&catalog, &database, "t.city", &json!({ "where": { "id": { "gt": 20_000 } }, "order": order, "limit": 3 })).await;
+    let sorted: Vec<Value> = rows.expect("rows").as_array().expect("rows").iter().map(|row| row["mayor"].clone()).collect();
+    let least = json!([{ "fn": "min", "field": "mayor" }, { "fn": "max", "field": "mayor" }]);
+    let ends =
+        answer(&catalog, &database, "t.city", &json!({ "where": { "id": { "gt": 20_000 } }, "aggregation": { "fields": least } })).await;
+    let ends = ends.expect("a group");
+    assert_eq!(sorted, [Value::Null, ends[0]["max_mayor"].clone(), ends[0]["min_mayor"].clone()]);
+    let counted = json!({ "fields": [{ "fn": "count", "field": "*" }], "groupBy": ["mayor"] });
+    let groups = answer(&catalog, &database, "t.city", &json!({ "where": { "id": { "gt": 20_000 } }, "aggregation": counted })).await;
+    assert_eq!(groups.expect("groups").as_array().map(Vec::len), Some(3));
+    let asked = json!({ "where": { "code": { "in": ["D", "d"] } }, "order": [{ "field": "code" }], "relations": { "cities": true } });
     let rows = answer(&catalog, &database, "t.country", &asked).await.expect("rows");
     let mayors: Vec<&Value> = rows.as_array().expect("rows").iter().map(|row| &row["cities"][0]["mayor"]).collect();
     assert_eq!(mayors, ["Ada", "ADA"]);

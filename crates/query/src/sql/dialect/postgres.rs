@@ -1,6 +1,6 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
-use crate::catalog::{Field, Native, TypeName};
+use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
@@ -19,16 +19,29 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
         Native::JsonText => {
             writer.raw("CASE WHEN ");
             writer.column(column);
-            writer.raw("::text !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' THEN ");
+            // Most have nothing that looks like one.
+            writer.raw("::text !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' OR (");
+            sound_json(writer, column);
+            writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])' AND regexp_replace(");
+            sound_json(writer, column);
+            writer.raw(", '\"[^\"]*\"', '', 'g') !~ '[eE][+-]?[0-9]{4,}|\\[{200,}') THEN ");
             writer.column(column);
             writer.raw("::jsonb END");
         }
-        Native::TextByCast(_) | Native::TextByCollation => {
+        Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
         }
         _ => writer.column(column),
     }
+}
+
+/// The text of a `json` column without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote
+/// ends a text.
+fn sound_json(writer: &mut Writer, column: Column<'_>) {
+    writer.raw("regexp_replace(");
+    writer.column(column);
+    writer.raw("::text, '\\\\[^u]|\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')");
 }
 
 fn value_kind(field: &Field) -> Kind {
@@ -53,23 +66,28 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
 
 /// Texts that are equal are equal by the column's own type too, and that an index can find: `(found AND equal)` is true, false or unknown
 /// exactly as `equal` is.
-fn found(field: &Field) -> Option<&TypeName> {
+fn is_found(field: &Field) -> bool {
+    matches!(field.native, Native::Padded | Native::Caseless(_))
+}
+
+/// `::citext`, the column's own type.
+fn own_type(writer: &mut Writer, field: &Field) {
+    writer.raw("::");
     match &field.native {
-        Native::TextByCast(Some(name)) => Some(name),
-        _ => None,
+        Native::Caseless(name) => writer.table_name(name.table_name()),
+        _ => writer.raw("bpchar"),
     }
 }
 
 /// `(column = $1::text::citext AND column::text = $1::text)`, or ANY of a list.
-fn equal_and_found(writer: &mut Writer, (column, name): (Column<'_>, &TypeName), many: Many, value: Value) {
+fn equal_and_found(writer: &mut Writer, column: Column<'_>, many: Many, value: Value) {
     let (open, close) = if many == Many::List { ("ANY(", "[])") } else { ("", "") };
     writer.raw("(");
     writer.column(column);
     writer.raw(" = ");
     writer.raw(open);
     let number = writer.bind(Kind::Text, many, Source::Value(value));
-    writer.raw("::");
-    writer.table_name(name.table_name());
+    own_type(writer, column.field);
     writer.raw(close);
     writer.raw(" AND ");
     operand(writer, column);
@@ -80,8 +98,8 @@ fn equal_and_found(writer: &mut Writer, (column, name): (Column<'_>, &TypeName),
 }
 
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, _: Logic) {
-    if let (Comparison::Eq, Some(name)) = (comparison, found(column.field)) {
-        return equal_and_found(writer, (column, name), Many::One, value.clone());
+    if comparison == Comparison::Eq && is_found(column.field) {
+        return equal_and_found(writer, column, Many::One, value.clone());
     }
     operand(writer, column);
     writer.raw(sign(comparison));
@@ -89,8 +107,8 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
 }
 
 pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], _: Logic) {
-    if let (Membership::In, Some(name)) = (membership, found(column.field)) {
-        return equal_and_found(writer, (column, name), Many::List, Value::List(values.to_vec()));
+    if membership == Membership::In && is_found(column.field) {
+        return equal_and_found(writer, column, Many::List, Value::List(values.to_vec()));
     }
     operand(writer, column);
     writer.raw(match membership {
@@ -117,7 +135,7 @@ pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static st
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.column(column);
     match column.field.native {
-        Native::Enum(_) | Native::TextByCast(_) => writer.raw("::text"),
+        Native::Enum(_) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         _ => {}
     }
@@ -193,7 +211,9 @@ pub(in crate::sql) fn json_array(values: &[Value]) -> String {
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
-        (Type::One(_), Native::TextByCast(_) | Native::TextByCollation | Native::Enum(_)) => writer.raw("::text"),
+        (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(_)) => {
+            writer.raw("::text")
+        }
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
             writer.raw(element_kind(column.field).as_str());
@@ -206,6 +226,8 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
 pub(super) fn key_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
         (Scalar::Int, Native::Standard) => Kind::Int4,
+        // As it is kept, so that a pivot's column of the same type compares with it, whatever zone the session has.
+        (Scalar::Timestamp, Native::TimestampWithoutZone) => Kind::Timestamp,
         (scalar, _) => scalar_kind(scalar),
     }
 }
@@ -213,8 +235,7 @@ pub(super) fn key_kind(field: &Field) -> Kind {
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match &column.field.native {
-        Native::Standard | Native::Varchar => {}
-        Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
+        Native::Standard | Native::Varchar | Native::TimestampWithoutZone => {}
         _ => {
             writer.raw("::");
             writer.raw(key_kind(column.field).as_str());
@@ -224,21 +245,31 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 
 /// Two columns of the same native type need no cast, and an index serves.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if column.field.native == other.native && !matches!(other.native, Native::TextByCast(_) | Native::TextByCollation) {
+    if column.field.native == other.native
+        && !matches!(other.native, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation)
+    {
         writer.column(column);
     } else {
         standard(writer, column);
     }
 }
 
-/// Bound keys are of the standard types.
-pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
-    standard(writer, column);
+/// Bound keys are of the standard types, but for timestamps without a zone.
+pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
+    match (&own.native, &column.field.native) {
+        (Native::TimestampWithoutZone, Native::TimestampWithoutZone) => writer.column(column),
+        // Takes either to the other.
+        (Native::TimestampWithoutZone, _) => {
+            writer.column(column);
+            writer.raw(" AT TIME ZONE 'UTC'");
+        }
+        _ => standard(writer, column),
+    }
 }
 
 /// An index of one column finds what may equal the other.
 pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
-    if column.field.native == other.field.native && found(column.field).is_some() {
+    if column.field.native == other.field.native && is_found(column.field) {
         writer.raw(" AND ");
         writer.column(column);
         writer.raw(" = ");
@@ -248,13 +279,12 @@ pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_
 
 /// An index of the column finds what may equal a bound key.
 pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usize) {
-    if let Some(name) = found(column.field) {
+    if is_found(column.field) {
         writer.raw(" AND ");
         writer.column(column);
         writer.raw(" = k.v");
         writer.number(number);
-        writer.raw("::");
-        writer.table_name(name.table_name());
+        own_type(writer, column.field);
     }
 }
 
@@ -272,15 +302,24 @@ pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
 fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match column.field.native {
-        Native::Enum(_) | Native::TextByCast(_) => writer.raw("::text"),
+        Native::Enum(_) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
         _ => {}
     }
 }
 
+/// A column where its values are told apart, which `citext` does not do as we compare.
 pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
+    sort_key(writer, column);
+}
+
+/// A column where rows are sorted by it, in the order in which its values compare. Blanks at the end change no order.
+pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
+    if let Native::Caseless(_) = column.field.native {
+        writer.raw("::text");
+    }
 }
 
 pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
@@ -321,7 +360,7 @@ pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
         // The digits of UUIDs sort as the UUIDs do.
         (Scalar::Uuid, _) => writer.raw("::text COLLATE \"C\")::uuid"),
         (_, Native::Enum(_)) => writer.raw(")::text"),
-        (_, Native::TextByCast(_) | Native::TextByCollation) => writer.raw("::text)"),
+        (_, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation) => writer.raw("::text)"),
         _ => writer.raw(")"),
     }
 }
