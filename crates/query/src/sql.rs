@@ -19,7 +19,7 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
-use nesting::Around;
+use nesting::Surroundings;
 
 /// A text with its values.
 #[derive(Clone, Debug)]
@@ -284,7 +284,7 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
 pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
     writer.begin(std::iter::once(predicate));
-    predicate::Conjunction::new("").predicate(&mut writer, predicate);
+    predicate::Conjunction::new("").write(&mut writer, [predicate]);
     writer.finish()
 }
 
@@ -293,12 +293,12 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
-    around: Around,
+    surroundings: Surroundings,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), around: Around::NOTHING }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), surroundings: Surroundings::NONE }
     }
 
     fn finish(self) -> Sql {

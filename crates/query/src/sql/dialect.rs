@@ -238,20 +238,27 @@ pub(super) const MOST_FLATTENED: usize = 2;
 /// row: five filters take it three milliseconds to plan, seven take thirty, and forty take twenty seconds.
 pub(super) const MOST_JOINED: usize = 5;
 
-/// How long chains of to-many relation filters are written.
-pub(super) struct Chains {
-    /// A longer one is not followed to its end from each row.
-    pub(super) longest: usize,
-    /// How many of such a one are followed nevertheless, from the outside in.
-    pub(super) followed: usize,
+/// To-many filters in each other that are always followed, however far they spread out.
+pub(super) fn most_to_many(dialect: Dialect) -> usize {
+    match dialect {
+        // It joins them well by itself.
+        Dialect::Postgres => MOST_FLATTENED,
+        Dialect::Sqlite => 0,
+    }
 }
 
-pub(super) fn chains(dialect: Dialect) -> Chains {
+/// Which to-many filters of a chain are written as sets of keys, where several spread out.
+pub(super) enum Sets {
+    EveryToMany,
+    AllButTheFirst,
+}
+
+pub(super) fn sets(dialect: Dialect) -> Sets {
     match dialect {
         // It may find the keys anew for each row that is followed, so none is.
-        Dialect::Postgres => Chains { longest: 3, followed: 0 },
-        // It finds them once, so that the first levels can go on using their indexes.
-        Dialect::Sqlite => Chains { longest: 2, followed: 2 },
+        Dialect::Postgres => Sets::EveryToMany,
+        // It finds the keys once, so that others can go on using their indexes.
+        Dialect::Sqlite => Sets::AllButTheFirst,
     }
 }
 

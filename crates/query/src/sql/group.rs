@@ -75,11 +75,8 @@ fn body(writer: &mut Writer, grouped: &Grouped<'_>) {
     for join in &grouped.joins {
         link::left_join(writer, join);
     }
-    let mut conjunction = Conjunction::new(" WHERE ");
-    conjunction.predicate(writer, grouped.table.policy());
-    for (_, predicate) in &grouped.filters {
-        conjunction.predicate(writer, predicate);
-    }
+    let filters = grouped.filters.iter().map(|(_, predicate)| predicate);
+    Conjunction::new(" WHERE ").write(writer, std::iter::once(grouped.table.policy()).chain(filters));
     if !grouped.groups.is_empty() {
         writer.raw(" GROUP BY ");
         writer.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));

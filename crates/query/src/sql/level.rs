@@ -18,7 +18,7 @@ pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     writer.raw("SELECT ");
     columns.write(&mut writer, select, Naming::Bare);
     from(&mut writer, select);
-    filters(&mut writer, select, Conjunction::new(" WHERE "));
+    Conjunction::new(" WHERE ").write(&mut writer, conditions(select));
     order(&mut writer, select, " ORDER BY ");
     bounds(&mut writer, select);
     Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
@@ -32,7 +32,7 @@ pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     writer.table_name(&select.table.resource.table);
     writer.raw(" AS ");
     writer.alias(select.table.alias);
-    filters(&mut writer, select, Conjunction::new(" WHERE "));
+    Conjunction::new(" WHERE ").write(&mut writer, conditions(select));
     writer.finish()
 }
 
@@ -49,12 +49,6 @@ fn from(writer: &mut Writer, select: &Select<'_>) {
 /// The policy and the filters of all layers.
 fn conditions<'p, 'c>(select: &'p Select<'c>) -> impl Iterator<Item = &'p Predicate<'c>> {
     std::iter::once(select.table.policy()).chain(select.filters.iter().map(|(_, predicate)| predicate))
-}
-
-fn filters(writer: &mut Writer, select: &Select<'_>, mut conjunction: Conjunction) {
-    for predicate in conditions(select) {
-        conjunction.predicate(writer, predicate);
-    }
 }
 
 fn order(writer: &mut Writer, select: &Select<'_>, before: &'static str) {
@@ -202,7 +196,7 @@ fn unbounded(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &K
     writer.raw("SELECT k.n, ");
     columns.write(writer, select, Naming::Bare);
     let conjunction = joined(writer, child, keys);
-    filters(writer, select, conjunction);
+    conjunction.write(writer, conditions(select));
     order(writer, select, " ORDER BY ");
 }
 
@@ -254,7 +248,7 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
             Conjunction::new(" WHERE ")
         }
     };
-    filters(writer, select, conjunction);
+    conjunction.write(writer, conditions(select));
     order(writer, select, " ORDER BY ");
     bounds(writer, select);
     writer.raw(") AS s");
@@ -274,7 +268,7 @@ fn numbered(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Ke
     order(writer, select, " ORDER BY ");
     writer.raw(") AS r");
     let conjunction = joined(writer, child, keys);
-    filters(writer, select, conjunction);
+    conjunction.write(writer, conditions(select));
     writer.raw(") AS s WHERE s.r > ");
     let offset = select.offset.unwrap_or(0);
     writer.bind_count(offset);

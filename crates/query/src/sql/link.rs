@@ -5,25 +5,20 @@ use crate::plan::predicate::{Alias, Column, Exists};
 use crate::plan::{Child, Join};
 
 use super::dialect::{self, KeyTable};
-use super::nesting::{Beside, Form};
+use super::nesting::{Form, Placement};
 use super::predicate::Conjunction;
 use super::{Kind, Many, Source, Writer};
 
 /// At least one related row, its policy and the filter.
-pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>) {
-    let outer = writer.around;
-    let around = outer.with(exists, writer);
-    let form = around.form(exists, writer);
-    writer.around = around.inside(exists, form);
-    match form {
-        Form::Followed => followed(writer, exists, around.beside),
-        Form::Set => set(writer, exists, around.beside),
+pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, placement: &Placement) {
+    match placement.form {
+        Form::Followed => followed(writer, exists, placement.fenced),
+        Form::Set => set(writer, exists),
     }
-    writer.around = outer;
 }
 
 /// `EXISTS (SELECT 1 FROM …)`
-fn followed(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
+fn followed(writer: &mut Writer, exists: &Exists<'_>, fenced: bool) {
     writer.raw("EXISTS (SELECT 1 FROM ");
     let target = exists.table.resource;
     match &exists.relation.link {
@@ -39,7 +34,7 @@ fn followed(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
         }
     }
     wanted(writer, exists);
-    if matches!(beside, Beside::Apart | Beside::Deep) {
+    if fenced {
         dialect::fence(writer);
     }
     writer.raw(")");
@@ -47,7 +42,7 @@ fn followed(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
 
 /// `(key IS NOT NULL AND key IN (SELECT … FROM …))`: the same, where the query inside does not look at the row around it. Neither side
 /// of the IN is ever NULL, so that it is true or false, as EXISTS is.
-fn set(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
+fn set(writer: &mut Writer, exists: &Exists<'_>) {
     let target = exists.table.resource;
     let own = |id: FieldId| Column { alias: exists.parent, field: &exists.parent_resource.fields[id] };
     writer.raw("(");
@@ -83,9 +78,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>, beside: Beside) {
     wanted(writer, exists);
     dialect::fence(writer);
     writer.raw("))");
-    if matches!(beside, Beside::Apart | Beside::Deep) {
-        dialect::fence_set(writer);
-    }
+    dialect::fence_set(writer);
 }
 
 /// `key IS NOT NULL AND key IN (SELECT `, each key with the field it is compared with.
@@ -113,9 +106,7 @@ fn pivot_and_target(writer: &mut Writer, exists: &Exists<'_>, pivot: &TableName,
 
 /// What must hold of the related row, after what connects it.
 fn wanted(writer: &mut Writer, exists: &Exists<'_>) {
-    let mut conjunction = Conjunction::started();
-    conjunction.predicate(writer, exists.table.policy());
-    conjunction.predicate(writer, &exists.filter);
+    Conjunction::started().write(writer, [exists.table.policy(), &exists.filter]);
 }
 
 /// A LEFT join whose ON holds the target's policy: a root without a match stays.
@@ -127,7 +118,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             named(writer, &target.table, join.table.alias);
             writer.raw(" ON ");
             direct(writer, pairs, (join.parent_resource, join.parent), (target, join.table.alias));
-            Conjunction::started().predicate(writer, join.table.policy());
+            Conjunction::started().write(writer, [join.table.policy()]);
         }
         Link::Through { pivot, own, other } => {
             // The pivot may name a pair twice; the relation knows it once.
@@ -148,7 +139,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             named(writer, &target.table, join.table.alias);
             writer.raw(" ON ");
             to_target(writer, other, Pivot::Read(join.pivot), (target, join.table.alias));
-            Conjunction::started().predicate(writer, join.table.policy());
+            Conjunction::started().write(writer, [join.table.policy()]);
             writer.raw(") ON ");
             from_own(writer, own, (join.parent_resource, join.parent), Pivot::Read(join.pivot));
         }

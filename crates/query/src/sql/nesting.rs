@@ -1,40 +1,71 @@
-//! How relation filters stand beside and in each other, and what that makes of their texts: planners were not made for many of them.
+//! How a relation filter is written, by what stands beside, around and inside it: planners were not made for many of them.
+//!
+//! | where it stands | how it is written | why |
+//! |---|---|---|
+//! | beside at most five that would become one join | `EXISTS` | the planner chooses well |
+//! | beside more | `EXISTS`, fenced | every order of a join is weighed |
+//! | around more than two to-many ones, and no `or` between | fenced, and all inside too | they would be joined without an idea of their rows |
+//! | where rows would be looked at again for each way to them | `key IN (SELECT …)` | that is evaluated once |
+//!
+//! Decision 0012 has the measurements; the bounds of each database are in `dialect`.
 
+use crate::catalog::Link;
 use crate::plan::predicate::{Exists, Predicate};
 
-use super::Writer;
-use super::dialect;
+use super::dialect::{self, Dialect, Sets};
+use super::{Writer, link};
 
-/// Where the relation filters stand that are written next.
+/// What stands around the relation filters that are written next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
-    pub(super) beside: Beside,
-    pub(super) chain: Chain,
+pub(super) struct Surroundings {
+    join: Join,
+    ways: Ways,
+    rows: Rows,
+    /// How many to-many filters are followed around them that spread out.
+    spread: usize,
 }
 
 /// What a planner may make of a relation filter and the query around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+enum Join {
     /// One join, with all that stand beside it.
-    Joined,
-    /// They are too many for one join: each is kept apart.
-    Apart,
-    /// Too many to-many filters stand in each other: all of them are kept apart.
-    Deep,
+    Shared,
+    /// They are too many for one join.
+    TooWide,
+    /// Too many to-many filters stand in each other.
+    TooDeep,
     /// No join: a connector stands between.
-    Alone,
+    None,
 }
 
-/// How many to-many relation filters stand in each other, whatever stands between them.
+/// How many ways lead through the to-many filters that stand in each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chain {
-    /// Few enough to follow them from each row.
-    Short,
-    /// Rows that are reached from many others would be looked at once for each way that leads to them. `passed` stand around.
-    Long { passed: usize },
+enum Ways {
+    /// Few enough to follow each from each row.
+    Few,
+    /// Too many.
+    Many,
 }
 
-/// How a relation filter is written.
+/// How often the query around looks at a row. A to-many filter behind which rows are repeated *spreads out*: it looks at more rows than
+/// there are, and another one inside of it at so many times more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rows {
+    /// At each row once at most.
+    Once,
+    /// At some rows once for each of the rows that lead to them.
+    Repeated,
+}
+
+/// How one relation filter is written.
+pub(super) struct Placement {
+    pub(super) form: Form,
+    /// Whether it is kept apart from the planner of the query around.
+    pub(super) fenced: bool,
+    inside: Surroundings,
+}
+
+/// The two ways to write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// From each row to its related rows.
@@ -43,54 +74,85 @@ pub(super) enum Form {
     Set,
 }
 
-impl Around {
-    pub(super) const NOTHING: Around = Around { beside: Beside::Joined, chain: Chain::Short };
+impl Surroundings {
+    pub(super) const NONE: Surroundings = Surroundings { join: Join::Shared, ways: Ways::Few, rows: Rows::Once, spread: 0 };
 
-    /// What stands around the filters of a query of its own, of which `joined` would become one join.
-    fn query(joined: usize, chain: Chain) -> Self {
-        Around { beside: if joined > dialect::MOST_JOINED { Beside::Apart } else { Beside::Joined }, chain }
+    /// Those of the filters of a query of its own, of which so many would become one join.
+    fn of_query(joined: usize, ways: Ways) -> Self {
+        let join = if joined > dialect::MOST_JOINED { Join::TooWide } else { Join::Shared };
+        Surroundings { join, ways, rows: Rows::Once, spread: 0 }
     }
 
-    /// What stands around a relation filter, itself included.
-    pub(super) fn with(self, exists: &Exists<'_>, writer: &Writer) -> Self {
-        let bounds = dialect::chains(writer.dialect);
-        match self.chain {
-            Chain::Short if in_each_other(exists) > bounds.longest => Around { chain: Chain::Long { passed: 0 }, ..self },
-            Chain::Short if flattened(exists) > dialect::MOST_FLATTENED => Around { beside: Beside::Deep, ..self },
-            _ => self,
+    fn place(self, exists: &Exists<'_>, dialect: Dialect) -> Placement {
+        let (mut join, mut ways) = (self.join, self.ways);
+        if ways == Ways::Few {
+            let depth = Depth::of(exists, self.rows);
+            if depth.to_many > dialect::most_to_many(dialect) && depth.spread > 1 {
+                ways = Ways::Many;
+            } else if depth.joined > dialect::MOST_FLATTENED {
+                join = Join::TooDeep;
+            }
         }
-    }
-
-    pub(super) fn form(self, exists: &Exists<'_>, writer: &Writer) -> Form {
-        match self.chain {
-            Chain::Long { passed } if exists.relation.many && passed >= dialect::chains(writer.dialect).followed => Form::Set,
-            _ => Form::Followed,
-        }
-    }
-
-    /// What stands around the filters inside.
-    pub(super) fn inside(self, exists: &Exists<'_>, form: Form) -> Self {
-        let chain = match self.chain {
-            Chain::Short => Chain::Short,
-            Chain::Long { passed } => Chain::Long { passed: passed + usize::from(exists.relation.many) },
+        let rows = self.rows.behind(exists);
+        let spreads = exists.relation.many && rows == Rows::Repeated;
+        let is_set = ways == Ways::Many
+            && match dialect::sets(dialect) {
+                Sets::EveryToMany => exists.relation.many,
+                Sets::AllButTheFirst => spreads && self.spread > 0,
+            };
+        let spread = self.spread + usize::from(spreads);
+        let inside = match join {
+            _ if is_set => Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways),
+            Join::Shared | Join::TooDeep => Surroundings { join, ways, rows, spread },
+            Join::TooWide | Join::None => {
+                let query = Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
+                Surroundings { rows, spread, ..query }
+            }
         };
-        match (self.beside, form) {
-            (Beside::Deep, _) => Around { beside: Beside::Deep, chain },
-            (Beside::Joined, Form::Followed) => Around { beside: Beside::Joined, chain },
-            _ => Around::query(joined(exists.table.policy()) + joined(&exists.filter), chain),
-        }
+        let form = if is_set { Form::Set } else { Form::Followed };
+        Placement { form, fenced: matches!(join, Join::TooWide | Join::TooDeep), inside }
     }
 
     /// Behind a connector that no planner joins through.
-    pub(super) fn behind_connector(self) -> Self {
-        if self.beside == Beside::Deep { self } else { Around { beside: Beside::Alone, ..self } }
+    fn behind_connector(self) -> Self {
+        if self.join == Join::TooDeep { self } else { Surroundings { join: Join::None, ..self } }
+    }
+}
+
+impl Rows {
+    /// The rows that the relation leads to, from all rows of the query around. Those of different rows differ when a whole key leads to
+    /// them, and only then.
+    fn behind(self, exists: &Exists<'_>) -> Self {
+        let key = &exists.parent_resource.key;
+        let by_key = match &exists.relation.link {
+            Link::Direct(pairs) => !key.is_empty() && key.iter().all(|id| pairs.iter().any(|(own, _)| own == id)),
+            Link::Through { .. } => false,
+        };
+        if by_key { self } else { Rows::Repeated }
     }
 }
 
 impl Writer {
     /// A query begins, whose relation filters stand in these.
     pub(super) fn begin<'p, 'c: 'p>(&mut self, predicates: impl Iterator<Item = &'p Predicate<'c>>) {
-        self.around = Around::query(predicates.map(joined).sum(), Chain::Short);
+        self.surroundings = Surroundings::of_query(predicates.map(joined).sum(), Ways::Few);
+    }
+
+    /// Writes a relation filter as its surroundings want it.
+    pub(super) fn relation_filter(&mut self, exists: &Exists<'_>) {
+        let placement = self.surroundings.place(exists, self.dialect);
+        self.within(placement.inside, |writer| link::exists(writer, exists, &placement));
+    }
+
+    /// Writes what a planner does not join with the query around.
+    pub(super) fn behind_connector(&mut self, write: impl FnOnce(&mut Self)) {
+        self.within(self.surroundings.behind_connector(), write);
+    }
+
+    fn within(&mut self, surroundings: Surroundings, write: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.surroundings, surroundings);
+        write(self);
+        self.surroundings = outer;
     }
 }
 
@@ -101,34 +163,47 @@ fn joined(predicate: &Predicate<'_>) -> usize {
         Predicate::All(all) => all.iter().map(joined).sum(),
         Predicate::Not(inner) if matches!(**inner, Predicate::Exists(_)) => joined(inner),
         // What stands in one that is kept apart is no matter of the query around.
-        Predicate::Exists(exists) if flattened(exists) > dialect::MOST_FLATTENED => 1,
+        Predicate::Exists(exists) if Depth::of(exists, Rows::Once).joined > dialect::MOST_FLATTENED => 1,
         Predicate::Exists(exists) => 1 + joined(exists.table.policy()) + joined(&exists.filter),
         _ => 0,
     }
 }
 
-/// How many to-many relation filters stand in each other without an `or` between them, this one included.
-fn flattened(exists: &Exists<'_>) -> usize {
-    fn within(predicate: &Predicate<'_>) -> usize {
-        match predicate {
-            Predicate::All(all) => all.iter().map(within).max().unwrap_or(0),
-            Predicate::Not(inner) => within(inner),
-            Predicate::Exists(exists) => flattened(exists),
-            _ => 0,
-        }
-    }
-    usize::from(exists.relation.many) + within(&exists.filter).max(within(exists.table.policy()))
+/// How many to-many relation filters stand in each other, on the longest way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Depth {
+    to_many: usize,
+    /// Without an `or` between them.
+    joined: usize,
+    /// Of which so many spread out.
+    spread: usize,
 }
 
-/// The same, whatever stands between them.
-fn in_each_other(exists: &Exists<'_>) -> usize {
-    fn within(predicate: &Predicate<'_>) -> usize {
-        match predicate {
-            Predicate::All(several) | Predicate::Any(several) => several.iter().map(within).max().unwrap_or(0),
-            Predicate::Not(inner) => within(inner),
-            Predicate::Exists(exists) => in_each_other(exists),
-            _ => 0,
+impl Depth {
+    /// From this relation filter on, it included; so often does the query around look at its rows.
+    fn of(exists: &Exists<'_>, rows: Rows) -> Self {
+        let inner = rows.behind(exists);
+        let below = Depth::within(&exists.filter, inner).or(Depth::within(exists.table.policy(), inner));
+        let many = usize::from(exists.relation.many);
+        Depth {
+            to_many: below.to_many + many,
+            joined: below.joined + many,
+            spread: below.spread + if inner == Rows::Repeated { many } else { 0 },
         }
     }
-    usize::from(exists.relation.many) + within(&exists.filter).max(within(exists.table.policy()))
+
+    fn within(predicate: &Predicate<'_>, rows: Rows) -> Self {
+        let longest = |several: &[Predicate<'_>]| several.iter().map(|one| Depth::within(one, rows)).fold(Depth::default(), Depth::or);
+        match predicate {
+            Predicate::All(all) => longest(all),
+            Predicate::Any(any) => Depth { joined: 0, ..longest(any) },
+            Predicate::Not(inner) => Depth::within(inner, rows),
+            Predicate::Exists(exists) => Depth::of(exists, rows),
+            _ => Depth::default(),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Depth { to_many: self.to_many.max(other.to_many), joined: self.joined.max(other.joined), spread: self.spread.max(other.spread) }
+    }
 }

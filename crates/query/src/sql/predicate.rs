@@ -2,7 +2,7 @@
 
 use crate::plan::predicate::{Comparison, Predicate};
 
-use super::{Writer, dialect, link};
+use super::{Writer, dialect};
 
 /// Whether a condition that is neither true nor false may be taken for false.
 ///
@@ -15,33 +15,42 @@ pub(super) enum Logic {
 
 /// Conditions joined by AND, with a word before the first.
 pub(super) struct Conjunction {
-    next: &'static str,
+    before: &'static str,
 }
 
 impl Conjunction {
     pub(super) fn new(before: &'static str) -> Self {
-        Conjunction { next: before }
+        Conjunction { before }
     }
 
     /// One condition stands already.
     pub(super) fn started() -> Self {
-        Conjunction { next: " AND " }
+        Conjunction { before: " AND " }
     }
 
-    pub(super) fn predicate(&mut self, writer: &mut Writer, predicate: &Predicate<'_>) {
-        match predicate {
-            Predicate::Always => {}
-            Predicate::All(all) if all.len() <= dialect::MOST_BRANCHES => {
-                for predicate in all {
-                    self.predicate(writer, predicate);
-                }
-            }
-            other => {
-                writer.raw(self.next);
-                self.next = " AND ";
-                condition(writer, other, Logic::UnknownIsFalse);
-            }
+    /// Writes all of them as one list, whoever brought them: several lists behind each other would be one deep chain to SQLite.
+    pub(super) fn write<'p, 'c: 'p>(self, writer: &mut Writer, predicates: impl IntoIterator<Item = &'p Predicate<'c>>) {
+        let mut all = Vec::new();
+        for predicate in predicates {
+            flatten(predicate, &mut all);
         }
+        if all.is_empty() {
+            return;
+        }
+        writer.raw(self.before);
+        if all.len() <= dialect::MOST_BRANCHES {
+            writer.separated(" AND ", all, |writer, predicate| condition(writer, predicate, Logic::UnknownIsFalse));
+        } else {
+            joined(writer, &all, " AND ", Logic::UnknownIsFalse);
+        }
+    }
+}
+
+fn flatten<'p, 'c>(predicate: &'p Predicate<'c>, all: &mut Vec<&'p Predicate<'c>>) {
+    match predicate {
+        Predicate::Always => {}
+        Predicate::All(several) => several.iter().for_each(|one| flatten(one, all)),
+        other => all.push(other),
     }
 }
 
@@ -49,17 +58,17 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
     match predicate {
         Predicate::Always => writer.raw("TRUE"),
         Predicate::Never => writer.raw("FALSE"),
-        Predicate::All(all) => joined(writer, all, " AND ", logic),
+        Predicate::All(all) => joined(writer, &all.iter().collect::<Vec<_>>(), " AND ", logic),
         Predicate::Any(any) => {
             dialect::before_any(writer, any.len());
-            behind_connector(writer, |writer| joined(writer, any, " OR ", logic));
+            writer.behind_connector(|writer| joined(writer, &any.iter().collect::<Vec<_>>(), " OR ", logic));
         }
         Predicate::Not(inner) => {
             writer.raw("NOT (");
             if matches!(**inner, Predicate::Exists(_)) {
                 condition(writer, inner, Logic::ThreeValued);
             } else {
-                behind_connector(writer, |writer| condition(writer, inner, Logic::ThreeValued));
+                writer.behind_connector(|writer| condition(writer, inner, Logic::ThreeValued));
             }
             writer.raw(")");
         }
@@ -75,19 +84,11 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::Like { column, pattern } => dialect::like(writer, *column, pattern),
         Predicate::Contains { column, values } => dialect::contains(writer, *column, values),
         Predicate::Overlap { column, values } => dialect::overlap(writer, *column, values),
-        Predicate::Exists(exists) => link::exists(writer, exists),
+        Predicate::Exists(exists) => writer.relation_filter(exists),
     }
 }
 
-/// Writes what a planner does not join with the query around.
-fn behind_connector(writer: &mut Writer, write: impl FnOnce(&mut Writer)) {
-    let around = writer.around;
-    writer.around = around.behind_connector();
-    write(writer);
-    writer.around = around;
-}
-
-fn joined(writer: &mut Writer, predicates: &[Predicate<'_>], separator: &'static str, logic: Logic) {
+fn joined(writer: &mut Writer, predicates: &[&Predicate<'_>], separator: &'static str, logic: Logic) {
     writer.raw("(");
     if predicates.len() <= dialect::MOST_BRANCHES {
         writer.separated(separator, predicates, |writer, predicate| condition(writer, predicate, logic));

@@ -113,6 +113,88 @@ async fn many_ways_to_the_same_rows_are_followed_once() {
     agree(&both(LABELS, &postgres, &sqlite, &asked(&wheres)).await);
 }
 
+const CROWDED: &str = r#"
+[resource.t.row]
+table = "people"
+soft-delete = "gone"
+[resource.t.row.fields]
+id = { type = "int", key = true }
+crowdId = "int"
+name = "text"
+gone = "timestamp"
+[resource.t.row.relations]
+crowd = { one = "t.crowd", on = { crowdId = "id" } }
+peers = { many = "t.row", on = { crowdId = "crowdId" } }
+
+[resource.t.crowd]
+[resource.t.crowd.fields]
+id = { type = "int", key = true }
+[resource.t.crowd.relations]
+people = { many = "t.row", on = { id = "crowdId" } }
+"#;
+
+/// contract Q11.1, contract Q14.3: rows that hundreds lead to are not looked at once for each of them, and again at each level.
+#[tokio::test(flavor = "multi_thread")]
+async fn crowds_that_lead_back_to_themselves_are_answered() {
+    let plain = |inner: Value| inner;
+    let or = |inner: Value| json!({ "or": [inner, { "id": { "eq": 77 } }] });
+    let nowhere = json!({ "name": { "eq": "nobody" } });
+    let mut wheres = Vec::new();
+    for depth in [1, 2, 3, 4, 6] {
+        wheres.push(chain(depth, &["peers"], &nowhere, &plain));
+        wheres.push(chain(depth.min(5), &["peers"], &nowhere, &or));
+        wheres.push(json!({ "not": chain(depth, &["peers"], &nowhere, &plain) }));
+    }
+    for depth in [2, 4, 6, 8, 10] {
+        wheres.push(chain(depth, &["crowd", "people"], &nowhere, &plain));
+        wheres.push(chain(depth, &["crowd", "people"], &json!({ "name": { "eq": "p7" } }), &plain));
+    }
+    let script = |time: &str, series: &str, analyze: &str| {
+        format!(
+            "CREATE TABLE crowds (id INTEGER PRIMARY KEY); CREATE TABLE people (id INTEGER PRIMARY KEY, crowd_id INTEGER, name TEXT, gone {time}); \
+             CREATE INDEX people_crowd ON people (crowd_id); INSERT INTO crowds VALUES (0), (1), (2); \
+             INSERT INTO people SELECT n, n % 3, 'p' || n, NULL FROM {series} AS n; {analyze}"
+        )
+    };
+    let sqlite = |count: usize| {
+        let series = format!("(WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {count}) SELECT n FROM n)");
+        script("TEXT", &series, "")
+    };
+    // Many rows with statistics, and few rows of which the planner knows nothing and expects one.
+    for (count, analyze) in [(900, "ANALYZE"), (40, "")] {
+        let postgres = script("TIMESTAMPTZ", &format!("generate_series(1, {count})"), analyze);
+        let answers = both(CROWDED, &postgres, &sqlite(count), &asked(&wheres)).await;
+        agree(&answers);
+        let found = |index: usize| answers[index].1.as_ref().map_or(0, |rows| rows.as_array().map_or(0, Vec::len));
+        assert_eq!((found(0), found(2), found(16)), (0, count, count / 3 + usize::from(count % 3 > 0)), "{count}");
+    }
+}
+
+/// contract Q14.3: SQLite bounds the depth of an expression, which whole lists behind each other must not come near.
+#[tokio::test(flavor = "multi_thread")]
+async fn long_lists_of_conditions_are_no_deep_expressions() {
+    let leaf = json!({ "id": { "gte": 0, "lte": 100_000, "ne": 55 } });
+    let list = |outer: usize, inner: usize| json!({ "and": vec![json!({ "and": vec![leaf.clone(); inner] }); outer] });
+    let inside = |relation: &str, clause: Value| json!({ relation: clause });
+    let wheres = [
+        list(16, 15),
+        list(15, 16),
+        json!({ "and": vec![leaf.clone(); 300] }),
+        inside("crowd", inside("people", list(16, 15))),
+        json!({ "and": [list(8, 15), inside("peers", list(8, 15))] }),
+        json!({ "not": list(16, 15) }),
+        json!({ "or": [list(8, 15), list(8, 15)] }),
+    ];
+    let rows = "INSERT INTO crowds VALUES (1); INSERT INTO people VALUES (1, 1, 'a', NULL), (55, 1, 'b', NULL)";
+    let script = |time: &str| {
+        format!(
+            "CREATE TABLE crowds (id INTEGER PRIMARY KEY); \
+             CREATE TABLE people (id INTEGER PRIMARY KEY, crowd_id INTEGER, name TEXT, gone {time}); {rows}"
+        )
+    };
+    agree(&both(CROWDED, &script("TIMESTAMPTZ"), &script("TEXT"), &asked(&wheres)).await);
+}
+
 const PAIRED: &str = r#"
 [resource.t.row]
 table = "nodes"

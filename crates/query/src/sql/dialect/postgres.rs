@@ -212,7 +212,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
         (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(_)) => {
-            writer.raw("::text")
+            writer.raw("::text");
         }
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
