@@ -33,7 +33,7 @@ use serve::Until;
 #[command(
     name = "peristyle",
     version,
-    after_help = "Configuration is read from the environment; see the guide for every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
+    after_help = "Configuration is read from the environment; docs/guide/settings.md has every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
 )]
 struct Arguments {
     #[command(subcommand)]

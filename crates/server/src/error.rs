@@ -1,4 +1,4 @@
-//! Problems as clients see them: the only file that chooses statuses.
+//! Problems as clients see them: the only module that chooses statuses.
 
 pub(crate) mod oauth;
 

@@ -19,7 +19,8 @@ use crate::tagged::Tagged;
 /// Where schemas stand in the document.
 const SCHEMAS: &str = "#/components/schemas/";
 const ABOUT: &str = "The declared resources, asked by Query Statements. An address that takes another method answers 405 with `Allow`; \
-    one that leads nowhere answers 404. Errors are `application/problem+json`.";
+    one that leads nowhere answers 404. Errors are `application/problem+json`, but for those of signing in, which have OAuth's shape, and \
+    those of GraphQL.";
 
 /// The names of the two ways in: an account by its token, a client by its secret.
 const BEARER: &str = "bearer";

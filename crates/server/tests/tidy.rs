@@ -324,15 +324,15 @@ fn every_code_and_every_variable_is_documented() {
     let config = read("crates/server/src/config.rs");
     let list = config.split("const VARIABLES").nth(1).and_then(|text| text.split_once("= [")).map(|(_, rest)| rest);
     let list = list.and_then(|text| text.split_once(']')).expect("config.rs lists its VARIABLES").0;
-    let readme = read("README.md");
+    let settings = read("docs/guide/settings.md");
     let variables: Vec<&str> = list
         .split('"')
         .filter(|word| word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') && !word.is_empty())
         .collect();
     assert!(variables.len() > 10, "only {variables:?}");
     let missing: Vec<String> =
-        variables.iter().filter(|name| !readme.contains(&format!("`{name}`"))).map(|name| (*name).to_owned()).collect();
-    none("variables that README.md does not explain", &missing);
+        variables.iter().filter(|name| !settings.contains(&format!("| `{name}` |"))).map(|name| (*name).to_owned()).collect();
+    none("variables that docs/guide/settings.md does not explain", &missing);
 }
 
 #[test]
@@ -356,16 +356,19 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     text.split(&fence).skip(1).map(|part| part.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
-#[test]
-fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest_guide() {
-    let manifest = blocks(&read("docs/guide/manifest.md"), "toml").pop().expect("the complete example");
-    let manifest = Manifest::read(&manifest).unwrap_or_else(|error| panic!("docs/guide/manifest.md: {error}"));
-    let catalog = Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("docs/guide/manifest.md: {error}"));
+/// The catalog of a manifest that a document shows.
+fn shown(document: &str, manifest: &str) -> Catalog {
+    let manifest = Manifest::read(manifest).unwrap_or_else(|error| panic!("{document}: {error}"));
+    Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{document}: {error}"))
+}
+
+/// How many statements a document shows; each must be valid for a resource of the catalog.
+fn accepted_statements(document: &str, catalog: &Catalog) -> usize {
     let viewer = Viewer::operator();
     let mut refused = Vec::new();
     let mut count = 0;
-    for text in blocks(&read("docs/guide/language.md"), "json") {
-        let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("docs/guide/language.md: {error}: {text}"));
+    for text in blocks(&read(document), "json") {
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{document}: {error}: {text}"));
         let keys: Vec<&str> = value.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         let body = match keys.first() {
             Some(&("query" | "constraint")) => text.clone(),
@@ -375,7 +378,7 @@ fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest
         };
         count += 1;
         let planned = |resource: usize| {
-            let entrance = policy::enter(&catalog, resource, &viewer).expect("the operator may read everything");
+            let entrance = policy::enter(catalog, resource, &viewer).expect("the operator may read everything");
             let body = parse::body(body.as_bytes())?;
             let statement = match body.constraint {
                 Some(constraint) => merge::merge(body.query, constraint),
@@ -388,6 +391,23 @@ fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest
             refused.push(format!("{text}{outcomes:?}"));
         }
     }
+    none(&format!("statements of {document} that no resource accepts"), &refused);
+    count
+}
+
+#[test]
+fn every_statement_of_the_language_guide_is_valid_for_a_resource_of_the_manifest_guide() {
+    let manifests = blocks(&read("docs/guide/manifest.md"), "toml");
+    shown("docs/guide/manifest.md", manifests.first().expect("the first look"));
+    let catalog = shown("docs/guide/manifest.md", manifests.last().expect("the complete example"));
+    let count = accepted_statements("docs/guide/language.md", &catalog);
     assert!(count > 20, "only {count} statements were found");
-    none("statements of docs/guide/language.md that no resource accepts", &refused);
+}
+
+#[test]
+fn every_recipe_loads_and_its_statement_is_valid() {
+    let recipes = "docs/guide/recipes.md";
+    let catalog = shown(recipes, &blocks(&read(recipes), "toml").join("\n"));
+    let count = accepted_statements(recipes, &catalog);
+    assert!(count > 8, "only {count} statements were found");
 }

@@ -73,9 +73,10 @@ pub(super) struct Secret {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("called").args(["username", "email"]).required(true).multiple(true))]
 pub(super) struct Add {
-    /// Its username
-    #[arg(long, required_unless_present = "email")]
+    /// Its username; this, an email or both
+    #[arg(long)]
     username: Option<String>,
     /// Its email
     #[arg(long)]

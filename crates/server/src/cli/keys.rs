@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use identity::event::Event;
-use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRing};
+use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};
 use store::events::{self, Occasion};
@@ -16,6 +16,9 @@ use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
 
 use super::desk::Desk;
 use super::{Administered, Failure, Output, print};
+
+/// How long a key is announced before it signs, as somebody would type it.
+const ANNOUNCED: &str = "5m";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -35,7 +38,7 @@ pub(super) enum Action {
     )]
     Rotate {
         /// How long the key must have been announced before it signs: as long as verifiers keep the key set
-        #[arg(long, default_value_t = ANNOUNCED_SECONDS, value_parser = seconds)]
+        #[arg(long, default_value = ANNOUNCED, value_parser = seconds)]
         after: i64,
         /// Let the announced key sign although verifiers may not know it yet: --after 0s
         #[arg(long, conflicts_with = "after")]
@@ -161,5 +164,18 @@ fn moved(next: &Path, path: &Path) -> String {
     match std::fs::rename(next, path) {
         Ok(()) => format!("the announced key signs now, from {name}; the old one stays published until its last token has expired"),
         Err(error) => format!("the announced key signs now; put {next_name} in the place of {name} yourself: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use identity::keys::rotation::ANNOUNCED_SECONDS;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_announced_for_as_long_as_the_rules_say() {
+        // contract B3.6
+        assert_eq!(seconds(ANNOUNCED), Ok(ANNOUNCED_SECONDS));
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn member(name: &str, schema: Json) -> (String, Json) {
 pub(super) fn error() -> (String, Json) {
     let schema = object! {
         "type" => "object",
-        "description" => "RFC 6749, 5.2",
+        "description" => "In the shape of RFC 6749, 5.2",
         "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
         "required" => texts(["error", "error_description"]),
     };

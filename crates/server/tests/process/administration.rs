@@ -33,6 +33,7 @@ async fn what_is_typed_wrongly_is_told_in_one_line() {
     for (line, told) in [
         ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
         ("account", "a command is missing, one of add, list, update, remove, password, invite, reset"),
+        ("account add --role clerk", "<--username <USERNAME>|--email <EMAIL>>; see `peristyle account add --help`"),
         ("account remove", "--username <USERNAME>; see `peristyle account remove --help`"),
         ("account remove --user ana", "unexpected argument '--user'"),
         ("account add --username ana --tenant zz", "'zz' for '--tenant <TENANTS>': an id is expected, such as"),
