@@ -21,7 +21,8 @@ use crate::session::LiveSession;
 pub const CODE_SECONDS: i64 = 60;
 /// The path that the sign-in page leads back to.
 pub const PATH: &str = "/authorize";
-const LONGEST_STATE: usize = 2_000;
+/// Clients keep what they return to in it, sealed.
+const LONGEST_STATE: usize = 8_000;
 const LONGEST_NONCE: usize = 500;
 /// What the request after a sign-in repeats of the one before it: all that counts, but for `prompt` and `max_age`.
 const CONTINUED: [&str; 10] = [
@@ -80,7 +81,7 @@ pub fn check(parameters: &Parameters, client: Option<&Client>) -> Result<Request
     Ok(Request {
         state: check_state(parameters)?,
         challenge: Challenge::read(parameters.get("code_challenge"), parameters.get("code_challenge_method"))?,
-        scope: Scope::read(parameters.get("scope"))?,
+        scope: Scope::read(parameters.get("scope")).map_err(|error| Error::new(ErrorCode::InvalidRequest, error.description()))?,
         nonce: check_nonce(parameters)?,
         prompt: check_prompt(parameters)?,
         max_age: check_max_age(parameters)?,

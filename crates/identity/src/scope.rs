@@ -9,9 +9,14 @@ const LONGEST: usize = 2_000;
 pub struct Scope(String);
 
 impl Scope {
-    /// Reads a `scope` parameter: words of RFC 6749's characters with single spaces between.
+    /// Reads a `scope` parameter: words of RFC 6749's characters. Spaces more than it wants change nothing.
     pub fn read(text: Option<&str>) -> Result<Option<Self>, Error> {
-        text.map(|text| Scope::parse(text).ok_or(Error::new(ErrorCode::InvalidScope, "scope is malformed or too long"))).transpose()
+        let Some(text) = text else { return Ok(None) };
+        let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
+        if words.is_empty() {
+            return Ok(None);
+        }
+        Scope::parse(&words.join(" ")).map(Some).ok_or(Error::new(ErrorCode::InvalidScope, "scope is malformed or too long"))
     }
 
     /// Reads a scope as the database keeps it.

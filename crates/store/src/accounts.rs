@@ -165,6 +165,7 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Momen
     let kept = Kept::of(account);
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
     transaction.announce(Happening::ClaimsChange, Subject::Account(account.id));
+    links::end_where_moved(transaction, account.id, kept.email_key.as_deref(), account.is_active).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
 

@@ -29,6 +29,18 @@ pub(crate) async fn end(transaction: &mut Transaction, accounts: &[Uuid]) -> Res
     transaction.run(SQL, &[Bind::Ids(accounts)]).await.map(drop)
 }
 
+/// Ends the links of an account that is about to get another email, to which they were not sent, or to be closed.
+pub(crate) async fn end_where_moved(
+    transaction: &mut Transaction,
+    account: Uuid,
+    email: Option<&str>,
+    is_active: bool,
+) -> Result<(), Error> {
+    const SQL: &str = "DELETE FROM peristyle.link WHERE account_id IN (SELECT id FROM peristyle.account WHERE id = $1 \
+                       AND ((email_key IS NOT NULL AND (email_key = $2) IS NOT TRUE) OR is_active <> $3))";
+    transaction.run(SQL, &[Bind::Id(account), Bind::maybe(email, Bind::Text), Bind::Flag(is_active)]).await.map(drop)
+}
+
 /// The link with this digest, as [`LinkRecord::open`] judges it.
 pub async fn load(on: impl Run, digest: &Digest<purpose::Link>) -> Result<Option<LinkRecord>, Error> {
     const SQL: &str = "SELECT account_id, purpose, expires_at, used_at FROM peristyle.link WHERE hash = $1";

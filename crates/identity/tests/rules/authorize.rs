@@ -134,11 +134,14 @@ fn what_else_is_missing_or_malformed_is_invalid_request() {
     ] {
         assert_eq!(fault(&with(&GOOD, name, value), Some(&client())), ErrorCode::InvalidRequest, "{name}={value}");
     }
-    let long = "x".repeat(5_000);
-    for name in ["state", "nonce"] {
+    let long = "x".repeat(9_000);
+    for name in ["state", "nonce", "scope"] {
         assert_eq!(fault(&with(&GOOD, name, &long), Some(&client())), ErrorCode::InvalidRequest, "{name}");
     }
-    assert_eq!(fault(&with(&GOOD, "scope", &long), Some(&client())), ErrorCode::InvalidScope);
+    // Clients seal what they return to in the state, and some write more spaces than they need.
+    for (name, value) in [("state", "x".repeat(8_000)), ("scope", " openid  email ".to_owned()), ("scope", " ".to_owned())] {
+        checked(&with(&GOOD, name, &value));
+    }
 }
 
 #[test]

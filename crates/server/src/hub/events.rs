@@ -15,6 +15,7 @@ use identity::form;
 use identity::parameters::Parameters;
 use identity::token::security_event::{MOST_AUDIENCES, Subject};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::error::oauth::Fault;
 
@@ -54,6 +55,7 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         listeners,
         position: resumed.unwrap_or(numbers.newest),
         pending: VecDeque::new(),
+        silent_at: Instant::now() + SILENCE,
         newest: hub.feed().newest(),
         retired: hub.feed().retired(),
         state: State::Open,
@@ -79,6 +81,8 @@ struct Stream {
     /// The last change that was looked at.
     position: i64,
     pending: VecDeque<Bytes>,
+    /// When it has been silent for too long.
+    silent_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
     state: State,
@@ -116,10 +120,17 @@ impl Stream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(chunk) = self.pending.pop_front() {
+                self.silent_at = Instant::now() + SILENCE;
                 return Some(chunk);
             }
             if self.state == State::Closing || *self.retired.borrow() {
                 return None;
+            }
+            // Changes that concern others are not heard, however many there are: whether it is time is asked before each.
+            if Instant::now() >= self.silent_at {
+                // The number goes along, so that a stream that was about others can still be taken up.
+                self.pending.push_back(Bytes::from(format!("id: {}\n: still here\n\n", self.position)));
+                continue;
             }
             if *self.newest.borrow_and_update() > self.position {
                 if let Err(error) = self.advance().await {
@@ -131,8 +142,7 @@ impl Stream {
             tokio::select! {
                 _ = self.newest.changed() => {}
                 _ = self.retired.changed() => {}
-                // The number goes along, so that a stream that was about others can still be taken up.
-                () = tokio::time::sleep(SILENCE) => return Some(Bytes::from(format!("id: {}\n: still here\n\n", self.position))),
+                () = tokio::time::sleep_until(self.silent_at) => {}
             }
         }
     }

@@ -52,8 +52,17 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Err(Fault::Method("GET, POST"));
     }
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub.issuer())?;
-    Farewell::read(hub, &body).await?.done(hub, &sender, Redirection::SeeOther).await
+    let provenance = sender.refuse_foreign(hub.issuer());
+    let farewell = Farewell::read(hub, &body).await?;
+    match (provenance, farewell.session) {
+        (Ok(()), _) => {}
+        // A page of the app: the hint says what it may end, since the browser sends no cookie along.
+        (Err(_), Some(session)) => {
+            store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
+        }
+        (Err(fault), None) => return Err(fault),
+    }
+    farewell.done(hub, &sender, Redirection::SeeOther).await
 }
 
 /// What a logout asks for beside the end.

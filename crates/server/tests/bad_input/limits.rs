@@ -153,7 +153,7 @@ async fn what_a_body_gets_wrong_many_times_over_is_told_briefly() {
         format!(r#"{{"query":{{"{long}":{{{twice}}}}}}}"#),
         format!(r#"{{"query":{{"relations":{{"{long}":{{{unknown}}}}}}}}}"#),
         format!(r#"{{"query":{{"where":{{"{long}":{{{unknown}}}}}}}}}"#),
-        format!(r#"{{{unknown}}}"#),
+        format!("{{{unknown}}}"),
         format!(r#"{{"query":{{{unknown}}}}}"#),
         format!(r#"{{"query":{{"where":{{"id":{{{twice}}}}}}}}}"#),
     ] {

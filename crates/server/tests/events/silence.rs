@@ -1,8 +1,9 @@
 //! What is said when nothing happens, and who tells a satellite when its hub does not.
 
+use identity::client::GrantType;
 use serde_json::json;
 
-use crate::house::{Ear, events, tokens_of};
+use crate::house::{Ear, events, tokens_of, touch};
 use crate::impostor::{Impostor, tell};
 use crate::pair::{self, NOTES, ask};
 use crate::stage::{CLIENT, Stage};
@@ -16,6 +17,26 @@ async fn a_hub_that_has_nothing_to_tell_says_that_it_is_there() {
     let (mut ear, first) = Ear::open(stage.server.address, &events(CLIENT, &stage.secret)).await;
     let Chunk::Data(bytes) = ear.0.chunk().await else { panic!("a sign of life") };
     assert_eq!(String::from_utf8(bytes).unwrap(), format!("id: {}\n: still here\n\n", first.id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_concern_others_are_no_sign_of_life() {
+    // contract I37.7
+    let stage = Stage::start(Place::Sqlite).await;
+    let secret = stage.add_client("bystander", &GrantType::ALL, None).await;
+    let (mut ear, _) = Ear::open(stage.server.address, &events("bystander", &secret)).await;
+    let noise = async {
+        loop {
+            touch(&stage.records, stage.account).await;
+            tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        }
+    };
+    let heard = tokio::select! {
+        chunk = ear.0.chunk() => chunk,
+        () = noise => unreachable!("it never ends"),
+    };
+    let Chunk::Data(bytes) = heard else { panic!("a sign of life") };
+    assert!(String::from_utf8(bytes).unwrap().ends_with("\n: still here\n\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -109,7 +109,7 @@ async fn every_refusal_is_noted_without_what_was_sent() {
             (format!("{}&state=s-2", authorize(&verifier(), &[])), ("grant.refused".to_owned(), json!({"error": "invalid_request"}))),
             (authorize(&verifier(), &[("redirect_uri", "https://evil.test/")]), refused("invalid_request")),
             (authorize(&verifier(), &[("code_challenge", "")]), refused("invalid_request")),
-            (authorize(&verifier(), &[("scope", "\"")]), refused("invalid_scope")),
+            (authorize(&verifier(), &[("scope", "\"")]), refused("invalid_request")),
         ] {
             let answer = stage.send(&get(&path)).await;
             assert!((400..402).contains(&answer.status()), "{path}");

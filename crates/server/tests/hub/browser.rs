@@ -168,7 +168,7 @@ async fn a_trusted_proxy_that_speaks_https_makes_the_session_cookie_secure() {
     let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("x-forwarded-proto", "https");
     let secure = async |proxies: &[&str]| {
         let mut setup = crate::stage::setup();
-        setup.trusted_proxies = proxies.iter().map(|proxy| proxy.parse().unwrap()).collect();
+        setup.trusted_proxies = proxies.iter().map(|proxy| format!("{proxy}/32").parse().unwrap()).collect();
         let stage = Stage::with(Place::Sqlite, &setup).await;
         let begun = stage.send(&sign_in).await;
         let ended = stage.send(&posted("/logout", &[]).header("cookie", &cookie(&begun)).header("x-forwarded-proto", "https")).await;

@@ -181,6 +181,12 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
         assert_eq!((led.header("cache-control"), led.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
         assert!(led.header("set-cookie").unwrap().contains("Max-Age=0"));
         assert!(!lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
+        // A page of the app posts across origins, where a browser sends no cookie along: its hint is enough.
+        let (posting, granted) = opened(&stage).await;
+        let hint = [("id_token_hint", granted["id_token"].as_str().unwrap()), ("post_logout_redirect_uri", "https://shop.test/bye")];
+        let led = stage.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
+        assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye")));
+        assert!(!lives(&stage, &posting).await && lives(&stage, &other_cookie).await);
         // Somebody else's page cannot sign anybody out.
         let forged = posted("/logout", &[]).header("cookie", &other_cookie).header("origin", "https://evil.test");
         assert_eq!(stage.send(&forged).await.status(), 403);

@@ -251,7 +251,7 @@ async fn an_app_of_another_origin_posts_where_cors_allows_it() {
 async fn a_trusted_proxy_that_speaks_https_makes_the_login_cookie_secure() {
     // contract B1.5, I30.3
     let https = |request: Request| request.header("x-forwarded-proto", "https");
-    let pair = Pair::with(|setup| setup.trusted_proxies = vec!["127.0.0.1".parse().unwrap()]).await;
+    let pair = Pair::with(|setup| setup.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]).await;
     let answer = pair.satellite.send(&https(get("/auth/login"))).await;
     let set = answer.header("set-cookie").expect("a cookie");
     assert!(set.starts_with("__Host-login=") && set.ends_with("; Secure"), "{set}");

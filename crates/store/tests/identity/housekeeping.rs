@@ -1,5 +1,6 @@
 //! Throttling, links, keys, events, and what is removed when it is over.
 
+use identity::account::Account;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use identity::link::{LinkPurpose, LinkRecord};
@@ -87,6 +88,22 @@ pub(crate) async fn a_link_is_taken_once(url: &str) {
         transaction.commit().await.expect("committed");
     }
     assert_eq!(taken, 1);
+    // A link was sent to the email that the account had then, and a closed account sets no password.
+    for change in
+        [|account: &mut Account| account.email = Some("new@example.com".to_owned()), |account: &mut Account| account.is_active = false]
+    {
+        let token = LinkToken::from_random(random());
+        let mut transaction = world.records.begin().await.expect("a transaction");
+        links::insert(&mut transaction, &LinkRecord::make(&token, world.account.id, LinkPurpose::Reset, NOW), NOW).await.expect("inserted");
+        let mut account = accounts::by_id(&mut transaction, world.account.id).await.expect("a read").expect("the account");
+        account.tags.push("other".to_owned());
+        accounts::update(&mut transaction, &account, NOW).await.expect("updated");
+        assert!(links::load(&mut transaction, &token.digest()).await.expect("a read").is_some(), "what else changes is no matter");
+        change(&mut account);
+        accounts::update(&mut transaction, &account, NOW).await.expect("updated");
+        assert_eq!(links::load(&mut transaction, &token.digest()).await.expect("a read"), None);
+        transaction.commit().await.expect("committed");
+    }
 }
 
 pub(crate) async fn the_key_ring_comes_back(url: &str) {
