@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::pointer::Layer;
+
 /// At most this many faults are reported in one answer, so that a hostile statement cannot make a huge one.
 pub const MOST_FAULTS: usize = 100;
 
@@ -150,6 +152,17 @@ impl Faults {
     pub(crate) fn finish(self) -> Result<(), Error> {
         if self.0.is_empty() { Ok(()) } else { Err(Error { faults: self.0 }) }
     }
+}
+
+/// A message about a piece of this layer. What stands in a constraint is not repeated: whoever sees the answer need not be who sent it.
+pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
+    let mut message = message.into();
+    if layer == Layer::Constraint
+        && let Some(end) = message.find("; found ")
+    {
+        message.truncate(end);
+    }
+    message
 }
 
 /// A text of the client short enough for a message.

@@ -8,7 +8,7 @@ mod clause;
 mod order;
 mod relation;
 
-use crate::error::{Code, Error, Faults};
+use crate::error::{Code, Error, Faults, about};
 use crate::json::{self, Json};
 use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
@@ -175,7 +175,7 @@ impl Parser {
 
     pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
         let places = &self.places;
-        self.faults.add(code, || places.pointer(at), message);
+        self.faults.add(code, || places.pointer(at), about(at.layer, message));
     }
 
     /// Refuses a reserved name; says whether the name may stand.

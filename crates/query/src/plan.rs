@@ -10,7 +10,7 @@ mod order;
 pub(crate) mod predicate;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
-use crate::error::{Code, Error, Faults};
+use crate::error::{Code, Error, Faults, about};
 use crate::merge;
 use crate::parse::near;
 use crate::pointer::{At, Layer};
@@ -235,7 +235,7 @@ impl<'c, 's> Planner<'c, 's> {
             return;
         }
         let statement = self.statement;
-        self.faults.add(code, || statement.pointer(at), message);
+        self.faults.add(code, || statement.pointer(at), about(at.layer, message));
     }
 
     /// Counts one node of where against the layer's budget.

@@ -48,6 +48,8 @@ fn constraints_that_lead_to_each_other_are_refused() {
 fn a_constraint_neither_skips_nor_aggregates() {
     for (constraint, word) in [
         ("constraint = { offset = 5 }", "`offset`"),
+        ("constraint = { relations = { siblings = { offset = 1 } } }", "`offset`"),
+        ("constraint = { relations = { siblings = { relations = { second = { offset = 1 } } } } }", "`offset`"),
         ("constraint = { where = { id = { gt = 1 } }, aggregation = { fields = [{ fn = \"count\", field = \"*\" }] } }", "`aggregation`"),
     ] {
         let faults = faults(&manifest(constraint, ""));

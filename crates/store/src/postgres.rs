@@ -7,6 +7,7 @@ mod numeric;
 mod page;
 mod read;
 mod tls;
+mod told_plan;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

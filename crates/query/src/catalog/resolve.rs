@@ -291,10 +291,21 @@ impl Resolver {
         }
     }
 
+    /// What a client could undo, or could not understand, is in no constraint, nor in what it loads.
     fn constraint_shape(&mut self, json: &Json, line: usize) {
-        if let Json::Object(entries) = json {
-            for (key, _) in entries.iter().filter(|(key, _)| key == "offset" || key == "aggregation") {
-                self.fault(line, format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
+        let Json::Object(entries) = json else { return };
+        for (key, value) in entries {
+            match key.as_str() {
+                "offset" | "aggregation" => {
+                    self.fault(line, format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
+                }
+                "relations" => {
+                    let Json::Object(nodes) = value else { continue };
+                    for (_, node) in nodes {
+                        self.constraint_shape(node, line);
+                    }
+                }
+                _ => {}
             }
         }
     }

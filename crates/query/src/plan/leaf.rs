@@ -1,7 +1,7 @@
 //! A field's operators: shape, type and value of each.
 
 use crate::catalog::{Field, FieldId};
-use crate::error::Code;
+use crate::error::{Code, about};
 use crate::json::Json;
 use crate::parse::{near, words};
 use crate::pointer::At;
@@ -291,7 +291,7 @@ impl<'c> Planner<'c, '_> {
             return;
         }
         let statement = self.statement;
-        self.faults.add(code, || format!("{}/{index}", statement.pointer(place.at)), message);
+        self.faults.add(code, || format!("{}/{index}", statement.pointer(place.at)), about(place.at.layer, message));
     }
 }
 

@@ -106,4 +106,17 @@ async fn no_constraint_value_and_no_word_of_the_database_is_in_an_error() {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
     }
+    // What stands in a constraint on the wire is not repeated either.
+    let clauses = [
+        json!({"id": {"eq": "hush"}}),
+        json!({"id": {"in": [1, "hush"]}}),
+        json!({"createdAt": {"gt": "hush"}}),
+        json!({"isVip": {"isNull": "hush"}}),
+    ];
+    for clause in clauses {
+        let body = json!({"constraint": {"where": clause, "limit": 98_765}}).to_string();
+        let answer = server.post("/api/shop/customers/list", body).await;
+        assert_eq!(answer.faults().len(), 2, "{clause}");
+        assert!(!answer.text().contains("hush") && !answer.text().contains("98765"), "{}", answer.text());
+    }
 }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::assemble::{Batch, Keys};
 use crate::run::{BatchSize, Need, Sink, below, need_total};
 
-use super::{Connection, Lease, Postgres, Prepare, bind, encode};
+use super::{Connection, Lease, Postgres, Prepare, bind, encode, told_plan};
 
 /// How many rows there are without limit and offset.
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
@@ -48,26 +48,15 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(St
 }
 
 async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
-    let text = format!("EXPLAIN (ANALYZE, BUFFERS) {}", sql.text);
+    let text = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}", sql.text);
     lease
         .step(postgres.timeout, async |connection| {
             let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
             let rows: Vec<Row> = connection.client.query_typed_raw(&text, params).await?.try_collect().await?;
-            Ok(rows.iter().filter_map(|row| row.try_get::<_, String>(0).ok()).filter_map(|line| discreet(&line)).collect())
+            let document = rows.first().and_then(|row| row.try_get::<_, serde_json::Value>(0).ok());
+            Ok(document.as_ref().map(told_plan::lines).unwrap_or_default())
         })
         .await
-}
-
-/// A line of a plan without the values that were folded into it, and without how many rows a policy took away.
-fn discreet(line: &str) -> Option<String> {
-    if line.contains("Rows Removed by") {
-        return None;
-    }
-    let told = ["Cond: ", "Filter: ", "Cache Key: ", "Order By: ", "Function Call: ", "Output: "];
-    match told.iter().find_map(|label| line.find(label).map(|start| start + label.len())) {
-        Some(end) => Some(format!("{}…", &line[..end])),
-        None => Some(line.to_owned()),
-    }
 }
 
 /// What there is after the first batch.
