@@ -174,6 +174,7 @@ fn described(account: &Account) -> Value {
         "code": account.code,
         "email": account.email,
         "username": account.username,
+        "isActive": account.is_active,
         "tags": account.tags,
         "scopes": account.scopes,
         "dPermissions": account.rights.to_json(),

@@ -1,5 +1,6 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
+mod abrupt;
 mod accept;
 pub mod administration;
 pub mod app_files;

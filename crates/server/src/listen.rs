@@ -2,13 +2,13 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
+use futures_util::TryFutureExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -19,6 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tower::{Service, ServiceExt};
 
+use crate::abrupt::Connection;
 use crate::client::Peer;
 
 /// How long a client may take to send a request's head, the first one from when it connects.
@@ -66,15 +67,13 @@ where
     }
 }
 
-type Connection = Pin<Box<TimeoutStream<TcpStream>>>;
-
 /// A connection whose writes end when the other side takes nothing for too long.
 fn patient(stream: TcpStream, patience: Duration) -> Connection {
     // Answers are written whole; waiting to fill a packet only costs time.
     _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(patience));
-    Box::pin(stream)
+    Connection::new(stream)
 }
 
 fn connection<S>((stream, peer): (Connection, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, service: S)
@@ -84,11 +83,13 @@ where
 {
     let begun = Arc::new(AtomicBool::new(false));
     let first = begun.clone();
+    let breach = stream.breach();
     let service = service_fn(move |request: Request<Incoming>| {
         first.store(true, Ordering::Relaxed);
+        let (version, breach) = (request.version(), breach.clone());
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
-        service.clone().oneshot(request)
+        service.clone().oneshot(request).map_ok(move |answer| breach.watch(version, answer))
     });
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);

@@ -16,7 +16,7 @@ const QUERY: &str = r#"{"query":"{ iamMeAccount { id type code email username is
 /// An account with thousands of permissions fits.
 const MOST_BYTES: usize = 1024 * 1024;
 /// What `$account.…` looks into, here and at a hub.
-const TOLD: [&str; 10] = ["id", "type", "code", "email", "username", "tags", "scopes", "dPermissions", "dTenants", "meta"];
+const TOLD: [&str; 11] = ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
 /// What a GraphQL server calls a token that is not good.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 
@@ -63,10 +63,11 @@ pub(super) async fn ask(upstream: &Upstream, token: &str, subject: Uuid) -> Word
 fn read(answer: &Answer, subject: Uuid) -> Word {
     match answer.status {
         200 => {}
-        401 | 403 => return Word::Refused,
+        // A page is no word of the hub, but of something that stands before it.
+        401 | 403 if answer.body.is_empty() || object(&answer.body).is_some() => return Word::Refused,
         _ => return Word::Nothing,
     }
-    let Ok(Value::Object(mut answer)) = serde_json::from_slice::<Value>(&answer.body) else { return Word::Nothing };
+    let Some(mut answer) = object(&answer.body) else { return Word::Nothing };
     match answer.get_mut("data").and_then(|data| data.get_mut("iamMeAccount")).map(Value::take) {
         Some(Value::Object(account)) => of_row(&account, subject),
         Some(Value::Null) | None if is_refusal(answer.get("errors")) => Word::Refused,
@@ -74,6 +75,10 @@ fn read(answer: &Answer, subject: Uuid) -> Word {
         Some(Value::Null) if !answer.contains_key("errors") => Word::Refused,
         _ => Word::Nothing,
     }
+}
+
+fn object(body: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(body).ok()
 }
 
 fn is_refusal(errors: Option<&Value>) -> bool {

@@ -253,6 +253,8 @@ async fn an_account_counts_only_if_it_is_the_token_s_and_may_sign_in() {
         ("active in another word", row("isActive", json!("true")), 401),
         ("removed", row("deletedAt", json!("2026-01-01T00:00:00Z")), 401),
         ("refused", Lie::text(401, "{}"), 401),
+        ("refused without a word", Lie::text(403, ""), 401),
+        ("a page of something between", Lie::text(403, "<html>"), 503),
         ("refused by GraphQL", Lie::json(&refusal), 401),
         ("nobody", Lie::json(&told(&Value::Null)), 401),
         ("no id", row("id", Value::Null), 503),

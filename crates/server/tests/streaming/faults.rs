@@ -1,6 +1,7 @@
 //! Statements that fail in the middle: the answer is cut, the connection is not poisoned.
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{Database, PLACES, Place, Setup};
 
@@ -69,6 +70,24 @@ async fn a_fault_after_the_first_byte_cuts_the_answer() {
                 );
                 assert_eq!(server.post("/api/shop/parts/list", "{}").await.good(), json!([{"id": 1}, {"id": 2}]), "{place:?}");
             }
+        }
+    }
+}
+
+// contract E4.3
+#[tokio::test]
+async fn by_http_1_0_an_answer_that_breaks_off_is_torn_down() {
+    for place in PLACES {
+        let database = database(place).await;
+        let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
+        for (path, expected) in [("/api/shop/brittles/list", Err(std::io::ErrorKind::ConnectionReset)), ("/api/shop/parts/list", Ok(()))] {
+            let mut stream = tokio::net::TcpStream::connect(server.address).await.expect("a connection");
+            let head = format!("POST {path} HTTP/1.0\r\naccept: application/x-ndjson\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.expect("sent");
+            let mut answer = Vec::new();
+            let ended = stream.read_to_end(&mut answer).await;
+            assert_eq!(ended.map(drop).map_err(|error| error.kind()), expected, "{place:?} {path}");
+            assert!(answer.starts_with(b"HTTP/1.0 200"), "{place:?} {path}");
         }
     }
 }
