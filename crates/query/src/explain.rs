@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Object, json};
 
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
-use crate::plan::{Join, Plan, PlanBody, Select};
+use crate::plan::{Plan, PlanBody, Scope, Select};
 use crate::pointer::Layer;
 use crate::policy::Table;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
@@ -119,13 +119,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     match &plan.body {
         PlanBody::Rows(select) => rows(&mut levels, "", select, &query.root, dialect),
-        PlanBody::Groups(grouped) => {
-            let mut predicates = Predicates { list: Vec::new(), dialect };
-            predicates.table(&grouped.table);
-            predicates.filters(&grouped.table, &grouped.filters);
-            grouped.joins.iter().for_each(|join| predicates.join(join));
-            levels.push(level("", &query.root.sql, &predicates.list));
-        }
+        PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &Predicates::of(&grouped.scope, dialect))),
     }
     let total = match &query.total {
         Total::Count(sql) => json!({ "sql": sql.text, "parameters": parameters(&sql.params) }),
@@ -135,11 +129,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
 }
 
 fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Level, dialect: Dialect) {
-    let mut predicates = Predicates { list: Vec::new(), dialect };
-    predicates.table(&select.table);
-    predicates.filters(&select.table, &select.filters);
-    select.joins.iter().for_each(|join| predicates.join(join));
-    levels.push(level(path, &rendered.sql, &predicates.list));
+    levels.push(level(path, &rendered.sql, &Predicates::of(&select.scope, dialect)));
     for (child, rendered) in select.children.iter().zip(&rendered.children) {
         let name = &child.relation.name;
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -168,18 +158,20 @@ struct Predicates {
 }
 
 impl Predicates {
+    fn of(scope: &Scope<'_>, dialect: Dialect) -> Vec<Object> {
+        let mut predicates = Predicates { list: Vec::new(), dialect };
+        predicates.table(&scope.table);
+        for (layer, predicate) in &scope.filters {
+            predicates.predicate(&scope.table, *layer, predicate);
+        }
+        for join in &scope.joins {
+            predicates.table(&join.table);
+        }
+        predicates.list
+    }
+
     fn table(&mut self, table: &Table<'_>) {
         self.predicate(table, Layer::Policy, table.policy());
-    }
-
-    fn join(&mut self, join: &Join<'_>) {
-        self.table(&join.table);
-    }
-
-    fn filters(&mut self, table: &Table<'_>, filters: &[(Layer, Predicate<'_>)]) {
-        for (layer, predicate) in filters {
-            self.predicate(table, *layer, predicate);
-        }
     }
 
     fn predicate(&mut self, table: &Table<'_>, layer: Layer, predicate: &Predicate<'_>) {

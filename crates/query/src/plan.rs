@@ -62,14 +62,19 @@ pub enum PlanBody<'c> {
 /// Rows of one table, as root or as the rows of a relation.
 #[derive(Debug)]
 pub struct Select<'c> {
+    pub(crate) scope: Scope<'c>,
+    pub(crate) shown: Vec<(FieldId, Show)>,
+    pub(crate) children: Vec<Child<'c>>,
+}
+
+/// Which rows of a table are meant, in which order and how many, whatever is then made of them.
+#[derive(Debug)]
+pub(crate) struct Scope<'c> {
     pub(crate) table: Table<'c>,
     pub(crate) filters: Vec<(Layer, Predicate<'c>)>,
     pub(crate) joins: Vec<Join<'c>>,
     pub(crate) order: Vec<Sort<'c>>,
-    pub(crate) limit: Option<u64>,
-    pub(crate) offset: Option<u64>,
-    pub(crate) shown: Vec<(FieldId, Show)>,
-    pub(crate) children: Vec<Child<'c>>,
+    pub(crate) bounds: Bounds,
 }
 
 /// How a field appears in a row.
@@ -163,12 +168,12 @@ pub fn plan<'c>(
 /// Limit and offset of one level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    limit: Option<u64>,
-    offset: Option<u64>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) offset: Option<u64>,
 }
 
 impl Bounds {
-    fn given(self) -> bool {
+    pub(crate) fn given(self) -> bool {
         self.limit.is_some() || self.offset.is_some()
     }
 }

@@ -8,6 +8,7 @@ mod level;
 mod link;
 mod nesting;
 mod predicate;
+mod scope;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -268,16 +269,18 @@ impl Decode {
 
 /// Renders a plan. It cannot fail: everything was checked.
 pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
-    let (root, limit, offset) = match &plan.body {
-        PlanBody::Rows(select) => (level::root(select, dialect), select.limit, select.offset),
-        PlanBody::Groups(grouped) => (group::groups(grouped, dialect), grouped.limit, grouped.offset),
+    let asks_total = plan.operation == Operation::Paginate;
+    let (root, total, bounds) = match &plan.body {
+        PlanBody::Rows(select) => {
+            let total = if asks_total { Total::Count(level::total(select, dialect)) } else { Total::Unasked };
+            (level::root(select, dialect), total, select.scope.bounds)
+        }
+        PlanBody::Groups(grouped) => {
+            let total = if asks_total { group::total(grouped, dialect) } else { Total::Unasked };
+            (group::groups(grouped, dialect), total, grouped.scope.bounds)
+        }
     };
-    let total = match &plan.body {
-        _ if plan.operation != Operation::Paginate => Total::Unasked,
-        PlanBody::Rows(select) => Total::Count(level::total(select, dialect)),
-        PlanBody::Groups(grouped) => group::total(grouped, dialect),
-    };
-    Query { operation: plan.operation, root, total, limit, offset: offset.unwrap_or(0) }
+    Query { operation: plan.operation, root, total, limit: bounds.limit, offset: bounds.offset.unwrap_or(0) }
 }
 
 /// One predicate by itself, for explain.

@@ -50,7 +50,7 @@ impl Replica {
             return None;
         }
         match self.database.run(query, format).await {
-            Err(reason @ (Error::Unavailable(_) | Error::Refused(_))) => {
+            Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_))) => {
                 tracing::warn!(%reason, "the replica does not answer; asking the primary");
                 if started.elapsed() > SOON {
                     *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + AWAY);

@@ -9,19 +9,14 @@ use crate::policy::Table;
 use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Order};
 
 use super::predicate::{Column, Predicate};
-use super::{Bounds, Join, Planner, Rights, Sort};
+use super::{Bounds, Join, Planner, Rights, Scope, Sort};
 
 /// Groups of rows.
 #[derive(Debug)]
 pub struct Grouped<'c> {
-    pub(crate) table: Table<'c>,
-    pub(crate) filters: Vec<(Layer, Predicate<'c>)>,
-    pub(crate) joins: Vec<Join<'c>>,
+    pub(crate) scope: Scope<'c>,
     pub(crate) groups: Vec<Group<'c>>,
     pub(crate) measures: Vec<Measure<'c>>,
-    pub(crate) order: Vec<Sort<'c>>,
-    pub(crate) limit: Option<u64>,
-    pub(crate) offset: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -115,7 +110,7 @@ impl<'c> Planner<'c, '_> {
             measures.extend(key.zip(measured).map(|(key, measured)| Measure { key: json::key(&key), measured }));
         }
         let order = self.group_order(&table, &statement.order, (&names, &groups), &aggregation.group_by);
-        Grouped { table, filters, joins, groups, measures, order, limit: bounds.limit, offset: bounds.offset }
+        Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
     }
 
     /// A column by name or by `relation.column`, to-one or to-many.

@@ -101,66 +101,69 @@ impl<'c> Planner<'c, '_> {
             }
             None => json,
         };
-        let comparison = match operator {
-            Operator::Eq => Comparison::Eq,
-            Operator::Ne => Comparison::Ne,
-            Operator::Gt => Comparison::Gt,
-            Operator::Gte => Comparison::Gte,
-            Operator::Lt => Comparison::Lt,
-            Operator::Lte => Comparison::Lte,
-            Operator::In | Operator::NotIn => {
-                let membership = if operator == Operator::In { Membership::In } else { Membership::NotIn };
-                let Json::Array(items) = json else {
-                    self.shape(operator, place.at, json.noun());
-                    return None;
-                };
-                return Some(Predicate::Among { column, membership, values: self.list(field, operator, items, place)? });
+        match operator {
+            Operator::Eq => self.compare(column, Comparison::Eq, (operator, json), place),
+            Operator::Ne => self.compare(column, Comparison::Ne, (operator, json), place),
+            Operator::Gt => self.compare(column, Comparison::Gt, (operator, json), place),
+            Operator::Gte => self.compare(column, Comparison::Gte, (operator, json), place),
+            Operator::Lt => self.compare(column, Comparison::Lt, (operator, json), place),
+            Operator::Lte => self.compare(column, Comparison::Lte, (operator, json), place),
+            Operator::In => {
+                let values = self.list(field, operator, json, place)?;
+                Some(Predicate::Among { column, membership: Membership::In, values })
             }
-            Operator::Between => {
-                let Json::Array(items) = json else {
-                    self.shape(operator, place.at, json.noun());
-                    return None;
-                };
-                if items.len() != 2 {
-                    self.shape(operator, place.at, &format!("an array of {}", items.len()));
-                    return None;
-                }
-                let mut ends = self.list(field, operator, items, place)?.into_iter();
-                return Some(Predicate::Between { column, low: ends.next()?, high: ends.next()? });
+            Operator::NotIn => {
+                let values = self.list(field, operator, json, place)?;
+                Some(Predicate::Among { column, membership: Membership::NotIn, values })
             }
-            Operator::IsNull => {
-                return match json {
-                    Json::Bool(true) => Some(Predicate::IsNull(column)),
-                    Json::Bool(false) => Some(Predicate::IsNotNull(column)),
-                    other => {
-                        self.shape(operator, place.at, other.noun());
-                        None
-                    }
-                };
-            }
-            Operator::ILike => return self.pattern(column, json, place),
-            Operator::Contains | Operator::Overlap => {
-                let values = match json {
-                    Json::Array(items) => self.list(field, operator, items, place)?,
-                    Json::Object(_) => {
-                        self.shape(operator, place.at, "an object");
-                        return None;
-                    }
-                    scalar => vec![self.element(field, scalar, place, None)?],
-                };
-                return Some(if operator == Operator::Contains {
-                    Predicate::Contains { column, values }
-                } else {
-                    Predicate::Overlap { column, values }
-                });
-            }
-        };
+            Operator::Between => self.between(column, json, place),
+            Operator::IsNull => self.null_test(column, json, place),
+            Operator::ILike => self.pattern(column, json, place),
+            Operator::Contains => Some(Predicate::Contains { column, values: self.elements(field, operator, json, place)? }),
+            Operator::Overlap => Some(Predicate::Overlap { column, values: self.elements(field, operator, json, place)? }),
+        }
+    }
+
+    fn compare(
+        &mut self,
+        column: Column<'c>,
+        comparison: Comparison,
+        (operator, json): (Operator, &Json),
+        place: Place,
+    ) -> Option<Predicate<'c>> {
         if !json.is_scalar() {
             self.shape(operator, place.at, json.noun());
             return None;
         }
-        let value = self.value(field, json, place, None)?;
+        let value = self.value(column.field, json, place, None)?;
         Some(Predicate::Compare { column, comparison, value })
+    }
+
+    fn between(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
+        if let Json::Array(items) = json
+            && items.len() != 2
+        {
+            self.shape(Operator::Between, place.at, &format!("an array of {}", items.len()));
+            return None;
+        }
+        let mut ends = self.list(column.field, Operator::Between, json, place)?.into_iter();
+        Some(Predicate::Between { column, low: ends.next()?, high: ends.next()? })
+    }
+
+    fn null_test(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
+        match json {
+            Json::Bool(true) => Some(Predicate::IsNull(column)),
+            Json::Bool(false) => Some(Predicate::IsNotNull(column)),
+            other => {
+                self.shape(Operator::IsNull, place.at, other.noun());
+                None
+            }
+        }
+    }
+
+    /// What a list is searched for: one element or several.
+    fn elements(&mut self, field: &'c Field, operator: Operator, json: &Json, place: Place) -> Option<Vec<Value>> {
+        if json.is_scalar() { Some(vec![self.element(field, json, place, None)?]) } else { self.list(field, operator, json, place) }
     }
 
     fn pattern(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
@@ -185,7 +188,11 @@ impl<'c> Planner<'c, '_> {
         Some(Predicate::Like { column, pattern: pattern.clone() })
     }
 
-    fn list(&mut self, field: &'c Field, operator: Operator, items: &[Json], place: Place) -> Option<Vec<Value>> {
+    fn list(&mut self, field: &'c Field, operator: Operator, json: &Json, place: Place) -> Option<Vec<Value>> {
+        let Json::Array(items) = json else {
+            self.shape(operator, place.at, json.noun());
+            return None;
+        };
         // The budget is for what is asked, not for what an account is.
         if items.len() > MOST_VALUES && place.origin == Origin::Written {
             self.refuse(Code::ListLength, place, None, &format!("a list has at most {MOST_VALUES} values; found {}", items.len()));

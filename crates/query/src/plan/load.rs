@@ -5,19 +5,19 @@ use crate::pointer::Layer;
 use crate::policy::Table;
 use crate::statement::Relation;
 
-use super::order::Scope;
+use super::order::Standing;
 use super::predicate::Predicate;
-use super::{Bounds, Child, FieldId, Planner, Rights, Select, Show};
+use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show};
 
 impl<'c> Planner<'c, '_> {
     /// The root's rows.
     pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
-        let (mut order, joins) = self.ordered(&table, &statement.order, Scope::Root);
+        let (mut order, joins) = self.ordered(&table, &statement.order, Standing::Root);
         Self::tie_break(&table, &mut order, bounds);
         let children = statement.relations.iter().filter_map(|relation| self.child(&table, relation)).collect();
         let shown = self.shown(table.resource);
-        Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children }
+        Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
     }
 
     /// One relation of a level.
@@ -34,11 +34,11 @@ impl<'c> Planner<'c, '_> {
         let pivot = self.alias();
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };
-        let (mut order, joins) = self.ordered(&table, &relation.order, Scope::Relation);
+        let (mut order, joins) = self.ordered(&table, &relation.order, Standing::Relation);
         Self::tie_break(&table, &mut order, bounds);
         let children = relation.relations.iter().filter_map(|nested| self.child(&table, nested)).collect();
         let shown = self.shown(table.resource);
-        let select = Select { table, filters, joins, order, limit: bounds.limit, offset: bounds.offset, shown, children };
+        let select = Select { scope: Scope { table, filters, joins, order, bounds }, shown, children };
         Some(Child { relation: declared, pivot, select })
     }
 

@@ -22,7 +22,7 @@ fn tables(relation: &Relation) -> usize {
 
 /// Where an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum Standing {
     /// At top level, where a dot-path may follow a to-one relation.
     Root,
     /// In a relation node, whose own columns are all there is.
@@ -30,14 +30,14 @@ pub(super) enum Scope {
 }
 
 impl<'c> Planner<'c, '_> {
-    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], scope: Scope) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
+    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], standing: Standing) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
         let mut joins = Vec::new();
         let mut sorts = Vec::with_capacity(order.len());
         for entry in order {
             let rights = Rights::of(entry.at.layer);
             let column = match entry.field.split_once('.') {
                 None => self.sortable(table.resource, &entry.field, entry.at, rights).map(|id| table.column(id)),
-                Some(_) if scope == Scope::Relation => {
+                Some(_) if standing == Standing::Relation => {
                     self.fault(
                         Code::DotPath,
                         entry.at,

@@ -5,11 +5,11 @@ use crate::statement::Function;
 use crate::types::Scalar;
 
 use super::predicate::Conjunction;
-use super::{Decode, Dialect, Level, Output, Total, Writer, dialect, link};
+use super::{Decode, Dialect, Level, Output, Total, Writer, dialect};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
-    begin(&mut writer, grouped);
+    writer.begin_joined(&grouped.scope);
     let mut outputs = Vec::new();
     let mut column = 0;
     writer.raw("SELECT ");
@@ -30,22 +30,11 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
         column += if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
     }
     body(&mut writer, grouped);
-    if !grouped.order.is_empty() {
+    if !grouped.scope.order.is_empty() {
         writer.raw(" ORDER BY ");
-        writer.separated(", ", &grouped.order, dialect::sort_group);
+        writer.separated(", ", &grouped.scope.order, dialect::sort_group);
     }
-    match (grouped.limit, grouped.offset) {
-        (None, Some(_)) => dialect::no_limit(&mut writer),
-        (Some(limit), _) => {
-            writer.raw(" LIMIT ");
-            writer.bind_count(limit);
-        }
-        (None, None) => {}
-    }
-    if let Some(offset) = grouped.offset {
-        writer.raw(" OFFSET ");
-        writer.bind_count(offset);
-    }
+    writer.bounded(grouped.scope.bounds);
     Level { sql: writer.finish(), outputs, children: Vec::new() }
 }
 
@@ -54,29 +43,16 @@ pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
         return Total::One;
     }
     let mut writer = Writer::new(dialect);
-    begin(&mut writer, grouped);
+    writer.begin_joined(&grouped.scope);
     writer.raw("SELECT count(*) FROM (SELECT 1");
     body(&mut writer, grouped);
     writer.raw(") AS g");
     Total::Count(writer.finish())
 }
 
-fn begin(writer: &mut Writer, grouped: &Grouped<'_>) {
-    let joined = grouped.joins.iter().map(|join| join.table.policy());
-    let filters = grouped.filters.iter().map(|(_, predicate)| predicate);
-    writer.begin(joined.chain(std::iter::once(grouped.table.policy())).chain(filters));
-}
-
 fn body(writer: &mut Writer, grouped: &Grouped<'_>) {
-    writer.raw(" FROM ");
-    writer.table_name(&grouped.table.resource.table);
-    writer.raw(" AS ");
-    writer.alias(grouped.table.alias);
-    for join in &grouped.joins {
-        link::left_join(writer, join);
-    }
-    let filters = grouped.filters.iter().map(|(_, predicate)| predicate);
-    Conjunction::new(" WHERE ").write(writer, std::iter::once(grouped.table.policy()).chain(filters));
+    writer.from(&grouped.scope);
+    writer.filtered(&grouped.scope, Conjunction::new(" WHERE "));
     if !grouped.groups.is_empty() {
         writer.raw(" GROUP BY ");
         writer.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));

@@ -2,76 +2,44 @@
 
 use crate::catalog::Link;
 use crate::catalog::Mask;
-use crate::plan::predicate::Predicate;
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, Cut};
-use super::link::{self, KeySource};
+use super::link::KeySource;
 use super::predicate::Conjunction;
+use super::scope::conditions;
 use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
 
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut writer = Writer::new(dialect);
     let columns = Columns::of(select, 0, dialect);
-    writer.begin(select.joins.iter().map(|join| join.table.policy()).chain(conditions(select)));
+    writer.begin_joined(&select.scope);
     writer.raw("SELECT ");
     columns.write(&mut writer, select, Naming::Bare);
-    from(&mut writer, select);
-    Conjunction::new(" WHERE ").write(&mut writer, conditions(select));
+    writer.from(&select.scope);
+    writer.filtered(&select.scope, Conjunction::new(" WHERE "));
     order(&mut writer, select, " ORDER BY ");
-    bounds(&mut writer, select);
+    writer.bounded(select.scope.bounds);
     Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
     let mut writer = Writer::new(dialect);
-    writer.begin(conditions(select));
+    writer.begin(conditions(&select.scope));
     writer.raw("SELECT count(*) FROM ");
-    writer.table_name(&select.table.resource.table);
-    writer.raw(" AS ");
-    writer.alias(select.table.alias);
-    Conjunction::new(" WHERE ").write(&mut writer, conditions(select));
+    writer.named_table(&select.scope);
+    writer.filtered(&select.scope, Conjunction::new(" WHERE "));
     writer.finish()
 }
 
-fn from(writer: &mut Writer, select: &Select<'_>) {
-    writer.raw(" FROM ");
-    writer.table_name(&select.table.resource.table);
-    writer.raw(" AS ");
-    writer.alias(select.table.alias);
-    for join in &select.joins {
-        link::left_join(writer, join);
-    }
-}
-
-/// The policy and the filters of all layers.
-fn conditions<'p, 'c>(select: &'p Select<'c>) -> impl Iterator<Item = &'p Predicate<'c>> {
-    std::iter::once(select.table.policy()).chain(select.filters.iter().map(|(_, predicate)| predicate))
-}
-
 fn order(writer: &mut Writer, select: &Select<'_>, before: &'static str) {
-    if select.order.is_empty() {
+    if select.scope.order.is_empty() {
         return;
     }
     writer.raw(before);
-    writer.separated(", ", &select.order, |writer, sort| dialect::sort(writer, sort, select.table.alias));
-}
-
-fn bounds(writer: &mut Writer, select: &Select<'_>) {
-    match (select.limit, select.offset) {
-        (None, None) => {}
-        (None, Some(_)) => dialect::no_limit(writer),
-        (Some(limit), _) => {
-            writer.raw(" LIMIT ");
-            writer.bind_count(limit);
-        }
-    }
-    if let Some(offset) = select.offset {
-        writer.raw(" OFFSET ");
-        writer.bind_count(offset);
-    }
+    writer.separated(", ", &select.scope.order, |writer, sort| dialect::sort(writer, sort, select.scope.table.alias));
 }
 
 /// The columns of a level: those that are shown, then the keys its relations start from and that are not shown.
@@ -100,7 +68,7 @@ impl Columns {
     fn of(select: &Select<'_>, first: usize, dialect: Dialect) -> Self {
         let mut columns = Columns { outputs: Vec::with_capacity(select.shown.len()), selected: Vec::new(), first, dialect };
         for (id, show) in &select.shown {
-            let field = &select.table.resource.fields[*id];
+            let field = &select.scope.table.resource.fields[*id];
             let decode = match show {
                 Show::Masked(Mask::Redact) if field.masks_to_text() => Decode::Redacted,
                 Show::Masked(Mask::Redact) => Decode::RedactedNull,
@@ -127,7 +95,8 @@ impl Columns {
         self.selected
             .iter()
             .position(|(selected, purpose)| {
-                *selected == id && (*purpose == Purpose::Key || dialect::shown_is_key(self.dialect, &select.table.resource.fields[id]))
+                *selected == id
+                    && (*purpose == Purpose::Key || dialect::shown_is_key(self.dialect, &select.scope.table.resource.fields[id]))
             })
             .map(|position| self.first + position)
     }
@@ -135,7 +104,7 @@ impl Columns {
     fn write(&self, writer: &mut Writer, select: &Select<'_>, naming: Naming) {
         let mut number = 0;
         writer.separated(", ", &self.selected, |writer, (id, purpose)| {
-            let column = select.table.column(*id);
+            let column = select.scope.table.column(*id);
             match purpose {
                 Purpose::Shown => dialect::shown(writer, column),
                 Purpose::Key => dialect::key(writer, column),
@@ -177,15 +146,12 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Leve
     let select = &child.select;
     let columns = Columns::of(select, 1, dialect);
     let mut writer = Writer::new(dialect);
-    writer.begin(conditions(select));
-    let keys = KeySource::new(parent.table.resource, child);
-    if select.limit.is_none() && select.offset.is_none() {
-        unbounded(&mut writer, child, &columns, &keys);
-    } else {
-        match dialect::cut(dialect) {
-            Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
-            Cut::Numbered => numbered(&mut writer, child, &columns, &keys),
-        }
+    writer.begin(conditions(&select.scope));
+    let keys = KeySource::new(parent.scope.table.resource, child);
+    match dialect::cut(dialect) {
+        _ if !select.scope.bounds.given() => unbounded(&mut writer, child, &columns, &keys),
+        Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
+        Cut::Numbered => numbered(&mut writer, child, &columns, &keys),
     }
     Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
 }
@@ -196,7 +162,7 @@ fn unbounded(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &K
     writer.raw("SELECT k.n, ");
     columns.write(writer, select, Naming::Bare);
     let conjunction = joined(writer, child, keys);
-    conjunction.write(writer, conditions(select));
+    writer.filtered(&select.scope, conjunction);
     order(writer, select, " ORDER BY ");
 }
 
@@ -209,12 +175,10 @@ fn joined(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) -> Conju
         Link::Through { .. } => keys.write_with_pivot(writer, child),
     }
     dialect::forced_join(writer);
-    writer.table_name(&select.table.resource.table);
-    writer.raw(" AS ");
-    writer.alias(select.table.alias);
+    writer.named_table(&select.scope);
     writer.raw(" ON ");
     match &child.relation.link {
-        Link::Direct(_) => keys.equal_target(writer, select.table.alias),
+        Link::Direct(_) => keys.equal_target(writer, select.scope.table.alias),
         Link::Through { .. } => keys.equal_pivot_target(writer, child),
     }
     Conjunction::new(" WHERE ")
@@ -230,27 +194,23 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     writer.raw(" FROM ");
     let conjunction = match &child.relation.link {
         Link::Direct(_) => {
-            writer.table_name(&select.table.resource.table);
-            writer.raw(" AS ");
-            writer.alias(select.table.alias);
+            writer.named_table(&select.scope);
             writer.raw(" WHERE ");
-            keys.equal_target(writer, select.table.alias);
+            keys.equal_target(writer, select.scope.table.alias);
             Conjunction::started()
         }
         Link::Through { .. } => {
             keys.pivot_of_key(writer, child);
             writer.raw(" JOIN ");
-            writer.table_name(&select.table.resource.table);
-            writer.raw(" AS ");
-            writer.alias(select.table.alias);
+            writer.named_table(&select.scope);
             writer.raw(" ON ");
             keys.equal_pivot_alias(writer, child);
             Conjunction::new(" WHERE ")
         }
     };
-    conjunction.write(writer, conditions(select));
+    writer.filtered(&select.scope, conjunction);
     order(writer, select, " ORDER BY ");
-    bounds(writer, select);
+    writer.bounded(select.scope.bounds);
     writer.raw(") AS s");
 }
 
@@ -268,11 +228,11 @@ fn numbered(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Ke
     order(writer, select, " ORDER BY ");
     writer.raw(") AS r");
     let conjunction = joined(writer, child, keys);
-    conjunction.write(writer, conditions(select));
+    writer.filtered(&select.scope, conjunction);
     writer.raw(") AS s WHERE s.r > ");
-    let offset = select.offset.unwrap_or(0);
+    let offset = select.scope.bounds.offset.unwrap_or(0);
     writer.bind_count(offset);
     writer.raw(" AND s.r <= ");
-    writer.bind_count(select.limit.map_or(u64::MAX, |limit| offset.saturating_add(limit)));
+    writer.bind_count(select.scope.bounds.limit.map_or(u64::MAX, |limit| offset.saturating_add(limit)));
     writer.raw(" ORDER BY s.n, s.r");
 }

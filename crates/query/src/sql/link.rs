@@ -218,7 +218,7 @@ pub(super) struct KeySource<'c> {
 impl<'c> KeySource<'c> {
     pub(super) fn new(parent: &'c Resource, child: &Child<'c>) -> Self {
         let own = child.relation.link.own_fields().into_iter().map(|id| &parent.fields[id]).collect();
-        KeySource { own, link: &child.relation.link, target: child.select.table.resource }
+        KeySource { own, link: &child.relation.link, target: child.select.scope.table.resource }
     }
 
     /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
@@ -336,7 +336,7 @@ impl<'c> KeySource<'c> {
         let Link::Through { other, .. } = self.link else { return };
         let mut index = 0;
         writer.separated(" AND ", other, |writer, (_, id)| {
-            let field = Column { alias: child.select.table.alias, field: &self.target.fields[*id] };
+            let field = Column { alias: child.select.scope.table.alias, field: &self.target.fields[*id] };
             dialect::linked(writer, field, field.field);
             writer.raw(equals);
             writer.number(index);

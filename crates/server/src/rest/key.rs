@@ -2,12 +2,20 @@
 
 use percent_encoding::percent_decode_str;
 
-/// The parts of an id, each decoded by itself.
+/// The parts of an id, each decoded by itself. Most programs encode an id as a whole, its commas too: where they leave too few parts, it
+/// is decoded first.
 pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
     if count == 1 {
         return vec![decoded(raw)];
     }
-    raw.split(',').map(decoded).collect()
+    let parts: Vec<String> = raw.split(',').map(decoded).collect();
+    if parts.len() < count {
+        let whole: Vec<String> = decoded(raw).split(',').map(str::to_owned).collect();
+        if whole.len() == count {
+            return whole;
+        }
+    }
+    parts
 }
 
 /// What is no UTF-8 equals no key.
@@ -22,6 +30,9 @@ mod tests {
     #[test]
     fn a_part_of_a_composite_key_may_hold_a_comma() {
         assert_eq!(key_parts("a%2Cb,c", 2), ["a,b", "c"]);
+        assert_eq!(key_parts("a%2Cb", 2), ["a", "b"]);
+        assert_eq!(key_parts("a%2Cb%2Cc", 2), ["a,b,c"]);
+        assert_eq!(key_parts("a%2Cb,c", 3), ["a", "b", "c"]);
         assert_eq!(key_parts("a,b", 1), ["a,b"]);
         assert_eq!(key_parts("%C3%91U", 1), ["ÑU"]);
         assert_eq!(key_parts("%zz%4", 1), ["%zz%4"]);
