@@ -4,6 +4,7 @@
 
 mod dialect;
 mod group;
+mod keys;
 mod level;
 mod link;
 mod nesting;
@@ -362,11 +363,16 @@ impl Writer {
 
     /// Writes the items with a separator between.
     fn separated<T>(&mut self, separator: &'static str, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+        self.enumerated(separator, items, |writer, _, item| write(writer, item));
+    }
+
+    /// The same, each with its number.
+    fn enumerated<T>(&mut self, separator: &'static str, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Self, usize, T)) {
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
                 self.raw(separator);
             }
-            write(self, item);
+            write(self, index, item);
         }
     }
 }

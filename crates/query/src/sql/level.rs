@@ -1,11 +1,10 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
-use crate::catalog::Link;
 use crate::catalog::Mask;
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, Cut};
-use super::link::KeySource;
+use super::keys::{KeySource, Way};
 use super::predicate::Conjunction;
 use super::scope::conditions;
 use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
@@ -170,16 +169,16 @@ fn unbounded(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &K
 fn joined(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) -> Conjunction {
     let select = &child.select;
     writer.raw(" FROM ");
-    match &child.relation.link {
-        Link::Direct(_) => keys.write(writer),
-        Link::Through { .. } => keys.write_with_pivot(writer, child),
+    match keys.way {
+        Way::Direct(_) => keys.write(writer),
+        Way::Through(crossing) => keys.write_crossed(writer, crossing),
     }
     dialect::forced_join(writer);
     writer.named_table(&select.scope);
     writer.raw(" ON ");
-    match &child.relation.link {
-        Link::Direct(_) => keys.equal_target(writer, select.scope.table.alias),
-        Link::Through { .. } => keys.equal_pivot_target(writer, child),
+    match keys.way {
+        Way::Direct(pairs) => keys.equal_target(writer, pairs),
+        Way::Through(crossing) => keys.equal_crossed(writer, crossing, " = k.x"),
     }
     Conjunction::new(" WHERE ")
 }
@@ -192,19 +191,19 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     writer.raw(" CROSS JOIN LATERAL (SELECT ");
     columns.write(writer, select, Naming::Numbered);
     writer.raw(" FROM ");
-    let conjunction = match &child.relation.link {
-        Link::Direct(_) => {
+    let conjunction = match keys.way {
+        Way::Direct(pairs) => {
             writer.named_table(&select.scope);
             writer.raw(" WHERE ");
-            keys.equal_target(writer, select.scope.table.alias);
+            keys.equal_target(writer, pairs);
             Conjunction::started()
         }
-        Link::Through { .. } => {
-            keys.pivot_of_key(writer, child);
+        Way::Through(crossing) => {
+            keys.crossed_of_key(writer, crossing);
             writer.raw(" JOIN ");
             writer.named_table(&select.scope);
             writer.raw(" ON ");
-            keys.equal_pivot_alias(writer, child);
+            keys.equal_crossed(writer, crossing, " = x.x");
             Conjunction::new(" WHERE ")
         }
     };

@@ -1,13 +1,13 @@
-//! How rows of two tables are connected: EXISTS, LEFT joins for dot-paths, and the keys of a batch of parents.
+//! How rows of two tables are connected: EXISTS, and LEFT joins for dot-paths.
 
 use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
+use crate::plan::Join;
 use crate::plan::predicate::{Alias, Column, Exists};
-use crate::plan::{Child, Join};
 
-use super::dialect::{self, KeyTable};
+use super::Writer;
+use super::dialect;
 use super::nesting::{Form, Placement};
 use super::predicate::Conjunction;
-use super::{Kind, Many, Source, Writer};
 
 /// At least one related row, its policy and the filter.
 pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, placement: &Placement) {
@@ -146,7 +146,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
     }
 }
 
-fn named(writer: &mut Writer, table: &TableName, alias: Alias) {
+pub(super) fn named(writer: &mut Writer, table: &TableName, alias: Alias) {
     writer.table_name(table);
     writer.raw(" AS ");
     writer.alias(alias);
@@ -174,14 +174,14 @@ fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
 
 /// Where a pivot's columns come from.
 #[derive(Clone, Copy)]
-enum Pivot {
+pub(super) enum Pivot {
     /// The table itself.
     Table(Alias),
     /// A query that has brought them to their form.
     Read(Alias),
 }
 
-fn pivot_side(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: &Field) {
+pub(super) fn pivot_side(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: &Field) {
     match pivot {
         Pivot::Table(alias) => dialect::pivot(writer, field, |writer| pivot_column(writer, alias, column)),
         Pivot::Read(alias) => pivot_column(writer, alias, column),
@@ -206,142 +206,4 @@ fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>
         dialect::linked(writer, field, field.field);
         dialect::connected(writer, field);
     });
-}
-
-/// The keys of all parents of a batch, as the table `k` with their number `n`.
-pub(super) struct KeySource<'c> {
-    own: Vec<&'c Field>,
-    link: &'c Link,
-    target: &'c Resource,
-}
-
-impl<'c> KeySource<'c> {
-    pub(super) fn new(parent: &'c Resource, child: &Child<'c>) -> Self {
-        let own = child.relation.link.own_fields().into_iter().map(|id| &parent.fields[id]).collect();
-        KeySource { own, link: &child.relation.link, target: child.select.scope.table.resource }
-    }
-
-    /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
-    pub(super) fn write(&self, writer: &mut Writer) {
-        match dialect::key_table(writer.dialect) {
-            KeyTable::Arrays => {
-                writer.raw("unnest(");
-                let mut index = 0;
-                writer.separated(", ", &self.own, |writer, field| {
-                    writer.bind(dialect::key_kind(field), Many::List, Source::Keys(index));
-                    index += 1;
-                });
-                writer.raw(") WITH ORDINALITY AS k(");
-                for index in 0..self.own.len() {
-                    writer.raw("v");
-                    writer.number(index);
-                    writer.raw(", ");
-                }
-                writer.raw("n)");
-            }
-            KeyTable::Json => {
-                writer.raw("(SELECT key AS n");
-                for index in 0..self.own.len() {
-                    if self.own.len() == 1 {
-                        writer.raw(", value AS v");
-                    } else {
-                        writer.raw(", value ->> ");
-                        writer.number(index);
-                        writer.raw(" AS v");
-                    }
-                    writer.number(index);
-                }
-                writer.raw(" FROM json_each(");
-                writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
-                writer.raw(")) AS k");
-            }
-        }
-    }
-
-    /// The parents' numbers and the pivot's columns that lead to the target, each pair once.
-    pub(super) fn write_with_pivot(&self, writer: &mut Writer, child: &Child<'_>) {
-        let Link::Through { pivot, own, other } = self.link else { return };
-        writer.raw("(SELECT DISTINCT k.n");
-        for (index, (column, id)) in other.iter().enumerate() {
-            writer.raw(", ");
-            pivot_side(writer, Pivot::Table(child.pivot), column, &self.target.fields[*id]);
-            dialect::pivot_collation(writer, &self.target.fields[*id]);
-            writer.raw(" AS x");
-            writer.number(index);
-        }
-        writer.raw(" FROM ");
-        self.write(writer);
-        dialect::forced_join(writer);
-        named(writer, pivot, child.pivot);
-        writer.raw(" ON ");
-        self.equal_pivot(writer, own, child.pivot);
-        writer.raw(") AS k");
-    }
-
-    /// For one key: the pivot's columns that lead to the target, each once.
-    pub(super) fn pivot_of_key(&self, writer: &mut Writer, child: &Child<'_>) {
-        let Link::Through { pivot, own, other } = self.link else { return };
-        writer.raw("(SELECT DISTINCT ");
-        let mut index = 0;
-        writer.separated(", ", other, |writer, (column, id)| {
-            pivot_side(writer, Pivot::Table(child.pivot), column, &self.target.fields[*id]);
-            dialect::pivot_collation(writer, &self.target.fields[*id]);
-            writer.raw(" AS x");
-            writer.number(index);
-            index += 1;
-        });
-        writer.raw(" FROM ");
-        named(writer, pivot, child.pivot);
-        writer.raw(" WHERE ");
-        self.equal_pivot(writer, own, child.pivot);
-        writer.raw(") AS x");
-    }
-
-    fn equal_pivot(&self, writer: &mut Writer, own: &[(FieldId, Identifier)], pivot: Alias) {
-        let mut index = 0;
-        writer.separated(" AND ", own, |writer, (_, column)| {
-            pivot_side(writer, Pivot::Table(pivot), column, self.own[index]);
-            dialect::pivot_collation(writer, self.own[index]);
-            writer.raw(" = k.v");
-            writer.number(index);
-            index += 1;
-        });
-    }
-
-    pub(super) fn equal_target(&self, writer: &mut Writer, alias: Alias) {
-        let Link::Direct(pairs) = self.link else { return };
-        let mut index = 0;
-        writer.separated(" AND ", pairs, |writer, (_, right)| {
-            let column = Column { alias, field: &self.target.fields[*right] };
-            dialect::linked_to_key(writer, column, self.own[index]);
-            writer.raw(" = k.v");
-            writer.number(index);
-            dialect::found_by_key(writer, column, index);
-            dialect::connected(writer, column);
-            index += 1;
-        });
-    }
-
-    /// Target = pivot, where the pivot's columns came with the keys.
-    pub(super) fn equal_pivot_target(&self, writer: &mut Writer, child: &Child<'_>) {
-        self.equal_numbered(writer, child, " = k.x");
-    }
-
-    /// Target = pivot, where the pivot's columns are a subquery of their own.
-    pub(super) fn equal_pivot_alias(&self, writer: &mut Writer, child: &Child<'_>) {
-        self.equal_numbered(writer, child, " = x.x");
-    }
-
-    fn equal_numbered(&self, writer: &mut Writer, child: &Child<'_>, equals: &'static str) {
-        let Link::Through { other, .. } = self.link else { return };
-        let mut index = 0;
-        writer.separated(" AND ", other, |writer, (_, id)| {
-            let field = Column { alias: child.select.scope.table.alias, field: &self.target.fields[*id] };
-            dialect::linked(writer, field, field.field);
-            writer.raw(equals);
-            writer.number(index);
-            dialect::connected(writer, field);
-            index += 1;
-        });
-    }
 }

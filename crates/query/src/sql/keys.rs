@@ -1,0 +1,150 @@
+//! How a relation's rows are found for a whole batch of parents: their keys are bound as one table, and joined with the target's, by way of
+//! a pivot where there is one.
+
+use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
+use crate::plan::Child;
+use crate::plan::predicate::{Alias, Column};
+
+use super::dialect::{self, KeyTable};
+use super::link::{Pivot, named, pivot_side};
+use super::{Kind, Many, Source, Writer};
+
+/// The keys of all parents of a batch, as the table `k` with their number `n`.
+pub(super) struct KeySource<'c> {
+    own: Vec<&'c Field>,
+    target: &'c Resource,
+    /// The target's name in the query.
+    alias: Alias,
+    pub(super) way: Way<'c>,
+}
+
+/// How the keys lead to the target.
+#[derive(Clone, Copy)]
+pub(super) enum Way<'c> {
+    /// They equal these fields of it.
+    Direct(&'c [(FieldId, FieldId)]),
+    /// They equal columns of a pivot, whose others equal fields of it.
+    Through(Crossing<'c>),
+}
+
+/// A pivot, and what it connects.
+#[derive(Clone, Copy)]
+pub(super) struct Crossing<'c> {
+    pivot: &'c TableName,
+    alias: Alias,
+    own: &'c [(FieldId, Identifier)],
+    other: &'c [(Identifier, FieldId)],
+}
+
+impl<'c> KeySource<'c> {
+    pub(super) fn new(parent: &'c Resource, child: &Child<'c>) -> Self {
+        let link = &child.relation.link;
+        let own = link.own_fields().into_iter().map(|id| &parent.fields[id]).collect();
+        let way = match link {
+            Link::Direct(pairs) => Way::Direct(pairs),
+            Link::Through { pivot, own, other } => Way::Through(Crossing { pivot, alias: child.pivot, own, other }),
+        };
+        let table = &child.select.scope.table;
+        KeySource { own, target: table.resource, alias: table.alias, way }
+    }
+
+    /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        match dialect::key_table(writer.dialect) {
+            KeyTable::Arrays => {
+                writer.raw("unnest(");
+                writer.enumerated(", ", &self.own, |writer, index, field| {
+                    writer.bind(dialect::key_kind(field), Many::List, Source::Keys(index));
+                });
+                writer.raw(") WITH ORDINALITY AS k(");
+                for index in 0..self.own.len() {
+                    writer.raw("v");
+                    writer.number(index);
+                    writer.raw(", ");
+                }
+                writer.raw("n)");
+            }
+            KeyTable::Json => {
+                writer.raw("(SELECT key AS n");
+                for index in 0..self.own.len() {
+                    if self.own.len() == 1 {
+                        writer.raw(", value AS v");
+                    } else {
+                        writer.raw(", value ->> ");
+                        writer.number(index);
+                        writer.raw(" AS v");
+                    }
+                    writer.number(index);
+                }
+                writer.raw(" FROM json_each(");
+                writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
+                writer.raw(")) AS k");
+            }
+        }
+    }
+
+    /// The parents' numbers and the pivot's columns that lead to the target, each pair once.
+    pub(super) fn write_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>) {
+        writer.raw("(SELECT DISTINCT k.n, ");
+        self.crossed_columns(writer, crossing);
+        writer.raw(" FROM ");
+        self.write(writer);
+        dialect::forced_join(writer);
+        named(writer, crossing.pivot, crossing.alias);
+        writer.raw(" ON ");
+        self.equal_pivot(writer, crossing);
+        writer.raw(") AS k");
+    }
+
+    /// For one key: the pivot's columns that lead to the target, each once.
+    pub(super) fn crossed_of_key(&self, writer: &mut Writer, crossing: Crossing<'_>) {
+        writer.raw("(SELECT DISTINCT ");
+        self.crossed_columns(writer, crossing);
+        writer.raw(" FROM ");
+        named(writer, crossing.pivot, crossing.alias);
+        writer.raw(" WHERE ");
+        self.equal_pivot(writer, crossing);
+        writer.raw(") AS x");
+    }
+
+    fn crossed_columns(&self, writer: &mut Writer, crossing: Crossing<'_>) {
+        writer.enumerated(", ", crossing.other, |writer, index, (column, id)| {
+            pivot_side(writer, Pivot::Table(crossing.alias), column, &self.target.fields[*id]);
+            dialect::pivot_collation(writer, &self.target.fields[*id]);
+            writer.raw(" AS x");
+            writer.number(index);
+        });
+    }
+
+    fn equal_pivot(&self, writer: &mut Writer, crossing: Crossing<'_>) {
+        writer.enumerated(" AND ", crossing.own, |writer, index, (_, column)| {
+            pivot_side(writer, Pivot::Table(crossing.alias), column, self.own[index]);
+            dialect::pivot_collation(writer, self.own[index]);
+            writer.raw(" = k.v");
+            writer.number(index);
+        });
+    }
+
+    /// Target = key.
+    pub(super) fn equal_target(&self, writer: &mut Writer, pairs: &[(FieldId, FieldId)]) {
+        writer.enumerated(" AND ", pairs, |writer, index, (_, right)| {
+            let column = Column { alias: self.alias, field: &self.target.fields[*right] };
+            dialect::linked_to_key(writer, column, self.own[index]);
+            writer.raw(" = k.v");
+            writer.number(index);
+            dialect::found_by_key(writer, column, index);
+            dialect::connected(writer, column);
+        });
+    }
+
+    /// Target = pivot, where the pivot's columns are `k.x0`, … or `x.x0`, …
+    pub(super) fn equal_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>, equals: &'static str) {
+        writer.enumerated(" AND ", crossing.other, |writer, index, (_, id)| {
+            let field = Column { alias: self.alias, field: &self.target.fields[*id] };
+            dialect::linked(writer, field, field.field);
+            writer.raw(equals);
+            writer.number(index);
+            dialect::connected(writer, field);
+        });
+    }
+}
