@@ -1,4 +1,4 @@
-//! The OAuth and OpenID endpoints of a hub in the document. Each of the first six stands at the root and under `/api/o-auth`.
+//! The OAuth and OpenID endpoints of a hub in the document. Each of the first seven stands at the root and under `/api/o-auth`.
 
 use query::describe::document::texts;
 use query::describe::{Claims, upper_first};
@@ -185,6 +185,7 @@ fn endpoints() -> Vec<Endpoint> {
                 &[("200", answer("Done, whatever it was", None)), ("400", fault()), ("401", fault())],
             ),
         ),
+        one("events", "get", events()),
         one(
             "introspect",
             "post",
@@ -196,6 +197,17 @@ fn endpoints() -> Vec<Endpoint> {
             ),
         ),
     ]
+}
+
+/// The stream of changes, which a client opens by its secret.
+fn events() -> Vec<(String, Json)> {
+    let stream = object! { "text/event-stream" => object! { "schema" => text("Security event tokens (RFC 8417), each with its number") } };
+    let good = object! { "description" => "Changes of accounts, as they happen", "content" => stream };
+    let responses = [("200", good), ("400", fault()), ("401", fault()), ("429", fault()), ("503", fault())];
+    let mut entries =
+        operation("Changes of the accounts that signed in through the client", parameters(&["after", "audience"], &[]), None, &responses);
+    entries.insert(2, member("security", Json::Array(vec![object! { CLIENT => Json::Array(Vec::new()) }])));
+    entries
 }
 
 /// How a caller proves itself.

@@ -21,6 +21,8 @@ async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
         "/logout",
         "/revoke",
         "/introspect",
+        "/events",
+        "/api/o-auth/events",
         "/userinfo",
         "/api/iam/me",
         "/.well-known/jwks.json",
