@@ -3,6 +3,7 @@
 mod address;
 mod bind;
 mod encode;
+mod lease;
 mod numeric;
 mod page;
 mod read;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::Runtime;
-use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
+use deadpool::managed::{self, Metrics, PoolError, RecycleError, RecycleResult};
 use lru::LruCache;
 use query::sql::Sql;
 use tokio_postgres::config::{Host, SslMode};
@@ -26,6 +27,7 @@ use crate::Error;
 use crate::run::DatabaseSettings;
 
 use address::address;
+pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
 pub(crate) use read::{Begun, analyze, proceed, start};
 
@@ -40,7 +42,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// stalls is our own affair.
 const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
 
-/// Said once to every new connection that keeps records.
+/// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own is for
+/// what we can no longer reach to cancel it.
 const WRITING: &str = "SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = '30s'";
 
 /// A pool of connections.
@@ -155,72 +158,6 @@ impl Connection {
     }
 }
 
-/// A connection on loan. Dropped while a statement runs, it cancels it and does not go back.
-pub(crate) struct Lease {
-    connection: Option<Object<Manager>>,
-    running: bool,
-}
-
-impl Lease {
-    /// Runs one step on the connection within the time allowed.
-    async fn step<T>(
-        &mut self,
-        timeout: Duration,
-        step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>,
-    ) -> Result<T, Error> {
-        let Some(connection) = self.connection.as_mut() else {
-            return Err(Error::Unavailable("the connection is gone".to_owned()));
-        };
-        self.running = true;
-        match tokio::time::timeout(timeout, step(connection)).await {
-            Err(_) => Err(Error::Timeout),
-            Ok(result) => {
-                self.running = false;
-                if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
-                    self.discard();
-                }
-                Ok(result?)
-            }
-        }
-    }
-
-    /// Whether the last page of this statement was full.
-    fn was_full(&self, sql: &Sql) -> bool {
-        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text.as_str())).is_some_and(|kept| kept.full)
-    }
-
-    /// Remembers whether a page was full.
-    fn note_full(&mut self, sql: &Sql, full: bool) {
-        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text.as_str())) {
-            kept.full = full;
-        }
-    }
-
-    /// Takes the connection out of the pool, cancelling what it runs.
-    fn discard(&mut self) {
-        let Some(connection) = self.connection.take().map(Object::take) else { return };
-        if !self.running {
-            return;
-        }
-        let token = connection.client.cancel_token();
-        let tls = connection.tls.clone();
-        tokio::spawn(async move {
-            if let Err(error) = token.cancel_query(tls).await {
-                tracing::debug!(%error, "a statement could not be cancelled");
-            }
-            drop(connection);
-        });
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if self.running {
-            self.discard();
-        }
-    }
-}
-
 impl Postgres {
     /// Reads the address and sets up the pool; connects to nothing yet.
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
@@ -246,7 +183,7 @@ impl Postgres {
     }
 
     async fn lease(&self) -> Result<Lease, Error> {
-        Ok(Lease { connection: Some(acquire(&self.pool).await?), running: false })
+        lease(&self.pool).await
     }
 
     /// A connection for reading the schema at boot.
@@ -276,9 +213,9 @@ fn pool(manager: Manager, size: usize, wait: Duration) -> Result<managed::Pool<M
 }
 
 /// A connection of a pool, in time.
-pub(crate) async fn acquire(pool: &managed::Pool<Manager>) -> Result<Object<Manager>, Error> {
+pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error> {
     match pool.get().await {
-        Ok(connection) => Ok(connection),
+        Ok(connection) => Ok(Lease::new(connection)),
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
         Err(PoolError::Backend(error)) => match Error::from(error) {
             // Whatever it says, we have no connection.

@@ -1,6 +1,10 @@
 //! The process's own records on both databases: steps taken once, values that come back, transactions that count or do not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "records/cable.rs"]
+mod cable;
+#[path = "records/limits.rs"]
+mod limits;
 mod support;
 
 use std::time::Duration;

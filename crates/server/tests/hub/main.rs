@@ -7,6 +7,7 @@ mod browser;
 mod endings;
 mod grants;
 mod metadata;
+mod patience;
 mod requests;
 mod resources;
 #[allow(dead_code)]

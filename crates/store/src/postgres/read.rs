@@ -10,7 +10,7 @@ use crate::Error;
 use crate::assemble::{Batch, Keys};
 use crate::run::{BatchSize, Need, Sink, below, need_total};
 
-use super::{Connection, Lease, Postgres, Prepare, bind, encode, told_plan};
+use super::{Connection, Lease, Postgres, Prepare, State, bind, encode, told_plan};
 
 /// How many rows there are without limit and offset.
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
@@ -99,29 +99,21 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
         let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
         let batch = lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await).await?;
         if batch.len() < size.rows() {
+            lease.enter(State::Idle);
             let total = total_of(postgres, &mut lease, query, batch.len()).await?;
             return Ok((batch, Begun::Whole(total)));
         }
         size.learn(batch.len(), batch.size());
-        // The statement runs on, and is cancelled if nobody comes back to it.
-        lease.running = true;
         return Ok((batch, Begun::More(Box::new(Rest::Flowing(lease, rows, size)))));
     }
     let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
-    match fetched(postgres, &mut lease, level, &size).await {
-        Ok(batch) => {
-            if batch.len() < size.rows() {
-                let total = closed(postgres, lease, query, batch.len()).await?;
-                return Ok((batch, Begun::Whole(total)));
-            }
-            size.learn(batch.len(), batch.size());
-            Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, size)))))
-        }
-        Err(error) => {
-            lease.discard();
-            Err(error)
-        }
+    let batch = fetched(postgres, &mut lease, level, &size).await?;
+    if batch.len() < size.rows() {
+        let total = closed(postgres, lease, query, batch.len()).await?;
+        return Ok((batch, Begun::Whole(total)));
     }
+    size.learn(batch.len(), batch.size());
+    Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, size)))))
 }
 
 /// Hands the first batch and the rest to the sink, batch by batch. A reader that goes away ends it.
@@ -134,10 +126,9 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
             loop {
                 let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await)).await?;
                 // Waiting for the reader happens between batches, where no time limit runs.
-                lease.running = true;
                 sink.rows(&batch).await?;
                 if batch.len() < size.rows() {
-                    lease.running = false;
+                    lease.enter(State::Idle);
                     break;
                 }
                 size.learn(batch.len(), batch.size());
@@ -146,17 +137,11 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
             let total = total_of(postgres, &mut lease, query, sink.count()).await?;
             sink.finish(total).await
         }
-        Rest::Cursor(mut lease, size) => match pour((postgres, &mut lease), query, batch, (&mut sink, size)).await {
-            Ok(()) => {
-                let total = closed(postgres, lease, query, sink.count()).await?;
-                sink.finish(total).await
-            }
-            Err(error) => {
-                // Its transaction is still open: this connection must not go back as it is.
-                lease.discard();
-                Err(error)
-            }
-        },
+        Rest::Cursor(mut lease, size) => {
+            pour((postgres, &mut lease), query, batch, (&mut sink, size)).await?;
+            let total = closed(postgres, lease, query, sink.count()).await?;
+            sink.finish(total).await
+        }
     }
 }
 
@@ -189,16 +174,10 @@ async fn fetched(postgres: &Postgres, lease: &mut Lease, level: &Level, size: &B
 
 /// The total, and the end of the snapshot.
 async fn closed(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
-    let closing = async {
-        let total = total_of(postgres, &mut lease, query, count).await?;
-        lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
-        Ok(total)
-    };
-    let outcome = closing.await;
-    if outcome.is_err() {
-        lease.discard();
-    }
-    outcome
+    let total = total_of(postgres, &mut lease, query, count).await?;
+    lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
+    lease.enter(State::Idle);
+    Ok(total)
 }
 
 async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: usize) -> Result<i64, Error> {
@@ -225,7 +204,11 @@ async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStr
     loop {
         let mut lease = postgres.lease().await?;
         match lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await {
-            Ok(rows) => return Ok((lease, Box::pin(rows))),
+            Ok(rows) => {
+                // The statement runs on, and is cancelled if nobody comes back to it.
+                lease.enter(State::Running);
+                return Ok((lease, Box::pin(rows)));
+            }
             // The pool may hold connections that ended with the server they came from: one more try with another.
             Err(Error::Unavailable(_)) if !retried => retried = true,
             Err(error) => return Err(error),
@@ -239,6 +222,7 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
     let mut retried = false;
     loop {
         let mut lease = postgres.lease().await?;
+        lease.enter(State::InTransaction);
         let declare = lease.step(postgres.timeout, async |connection| {
             if statements == Statements::Forgotten {
                 connection.statements.clear();
@@ -250,11 +234,7 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
         match declare.await {
             Ok(_) => return Ok(lease),
             Err(Error::Unavailable(_)) if !retried => retried = true,
-            Err(error) => {
-                // The transaction is open and failed: this connection must not go back as it is.
-                lease.discard();
-                return Err(error);
-            }
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Records on PostgreSQL: a pool of connections that may write, and transactions that end with their connection.
 
+use std::time::Duration;
+
 use bytes::{BufMut, BytesMut};
-use deadpool::managed::{Object, Pool};
+use deadpool::managed::Pool;
 use fallible_iterator::FallibleIterator;
 use futures_util::future::{try_join, try_join_all, try_join3};
 use postgres_protocol::types::array_from_sql;
@@ -10,7 +12,7 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, Manager, Postgres, acquire};
+use crate::postgres::{Connection, Lease, Manager, Postgres, State, lease};
 
 use super::Bound;
 use super::cell::{Bind, Cell, Row};
@@ -20,9 +22,15 @@ const EPOCH_MICROS: i64 = 946_684_800_000_000;
 
 const COMMIT: &str = "COMMIT";
 
-/// Connections that may write.
+/// How long a script may take at least: the steps of a migration are not statements of a request, and replicas wait for each other.
+const SCRIPT: Duration = Duration::from_secs(30);
+
+/// Connections that may write, and how long a statement may take on them.
 #[derive(Clone)]
-pub(super) struct Writers(Pool<Manager>);
+pub(super) struct Writers {
+    pool: Pool<Manager>,
+    timeout: Duration,
+}
 
 impl std::fmt::Debug for Writers {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,7 +40,8 @@ impl std::fmt::Debug for Writers {
 
 /// A transaction that is open on a connection of its own.
 pub(super) struct Open {
-    connection: Option<Box<Object<Manager>>>,
+    lease: Box<Lease>,
+    timeout: Duration,
 }
 
 impl std::fmt::Debug for Open {
@@ -43,125 +52,110 @@ impl std::fmt::Debug for Open {
 
 impl Writers {
     pub(super) fn of(postgres: &Postgres) -> Result<Self, Error> {
-        Ok(Writers(postgres.writers()?))
+        Ok(Writers { pool: postgres.writers()?, timeout: postgres.timeout })
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        let mut patience = Patience::default();
+        let mut patience = if sql.starts_with("SELECT") { Patience::Fresh } else { Patience::Spent };
         loop {
-            let mut connection = acquire(&self.0).await?;
-            match run(&mut connection, sql, binds).await {
+            let mut lease = lease(&self.pool).await?;
+            match lease.step(self.timeout, async |connection| run(connection, sql, binds).await).await {
                 Ok(rows) => return Ok(rows),
-                Err(error) => patience.bear(error)?,
+                Err(error) => patience.bear(&lease, error)?,
             }
-            drop(Object::take(connection));
         }
     }
 
     /// Begins a transaction.
     pub(super) async fn begin(&self) -> Result<Open, Error> {
-        let mut patience = Patience::default();
+        let mut patience = Patience::Fresh;
         loop {
             let mut open = self.open().await?;
-            match open.connection()?.client.batch_execute("BEGIN").await {
+            match open.step(async |connection| connection.client.batch_execute("BEGIN").await).await {
                 Ok(()) => return Ok(open),
-                Err(error) => patience.bear(error)?,
+                Err(error) => patience.bear(&open.lease, error)?,
             }
         }
     }
 
     /// Begins a transaction by these words and runs its first statement, in one trip.
     pub(super) async fn begin_with(&self, words: &'static str, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Open, Vec<Row>), Error> {
-        let mut patience = Patience::default();
+        let mut patience = Patience::Fresh;
         loop {
             let mut open = self.open().await?;
-            match first(open.connection()?, words, (sql, binds)).await {
+            match open.step(async |connection| first(connection, words, (sql, binds)).await).await {
                 Ok(rows) => return Ok((open, rows)),
-                Err(error) => patience.bear(error)?,
+                Err(error) => patience.bear(&open.lease, error)?,
             }
         }
     }
 
     /// A whole transaction in one trip, begun by these words.
     pub(super) async fn together(&self, words: &'static str, statements: &[Bound<'_>]) -> Result<(), Error> {
-        let mut patience = Patience::default();
-        loop {
-            let mut open = self.open().await?;
-            match whole(open.connection()?, words, statements).await {
-                Ok(()) => break open.give_back(),
-                Err(error) => patience.bear(error)?,
-            }
-        }
+        let mut open = self.open().await?;
+        open.step(async |connection| whole(connection, words, statements).await).await?;
+        open.give_back();
         Ok(())
     }
 
     /// A connection for a transaction that is about to begin: whatever comes in between, it does not go back in the middle of it.
     async fn open(&self) -> Result<Open, Error> {
-        Ok(Open { connection: Some(Box::new(acquire(&self.0).await?)) })
+        let mut lease = lease(&self.pool).await?;
+        lease.enter(State::InTransaction);
+        Ok(Open { lease: Box::new(lease), timeout: self.timeout })
     }
 }
 
-/// Lets one connection be found closed: nothing was sent on it then, and another is tried.
-#[derive(Default)]
-struct Patience {
-    tried: bool,
+/// Lets one connection be found closed, where another can be tried without harm. What was sent on it may have arrived, and only its
+/// answer be lost: so a statement that counts by itself is not sent again, unless all it does is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Fresh,
+    Spent,
 }
 
 impl Patience {
-    fn bear(&mut self, error: tokio_postgres::Error) -> Result<(), Error> {
-        if !error.is_closed() || std::mem::replace(&mut self.tried, true) {
-            return Err(error.into());
+    fn bear(&mut self, lease: &Lease, error: Error) -> Result<(), Error> {
+        let closed = matches!(error, Error::Unavailable(_)) && lease.is_gone();
+        match std::mem::replace(self, Patience::Spent) {
+            Patience::Fresh if closed => Ok(()),
+            _ => Err(error),
         }
-        Ok(())
     }
 }
 
 impl Open {
-    fn connection(&mut self) -> Result<&mut Connection, Error> {
-        Ok(self.connection.as_mut().ok_or_else(over)?)
+    async fn step<T>(&mut self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        self.lease.step(self.timeout, step).await
     }
 
     pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
-        Ok(run(self.connection()?, sql, binds).await?)
+        self.step(async |connection| run(connection, sql, binds).await).await
     }
 
     pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
-        Ok(self.connection()?.client.batch_execute(text).await?)
+        let timeout = self.timeout.max(SCRIPT);
+        self.lease.step(timeout, async |connection| connection.client.batch_execute(text).await).await
     }
 
+    /// Makes it count. One that did not end in time may count or not: nobody can tell, and the error does not either.
     pub(super) async fn commit(mut self) -> Result<(), Error> {
-        self.script(COMMIT).await?;
+        self.step(async |connection| connection.client.batch_execute(COMMIT).await).await?;
         self.give_back();
         Ok(())
     }
 
     /// Runs the last statement and commits, in one trip.
     pub(super) async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
-        let connection = self.connection()?;
-        let ready = Ready::of(connection, sql, binds).await?;
-        let client = &connection.client;
-        try_join(ready.send(client, binds), client.batch_execute(COMMIT)).await?;
+        self.step(async |connection| last(connection, (sql, binds)).await).await?;
         self.give_back();
         Ok(())
     }
 
     /// The transaction is over: the connection goes back to the pool.
     fn give_back(mut self) {
-        drop(self.connection.take());
+        self.lease.enter(State::Idle);
     }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        // A connection in the middle of a transaction does not go back: closing it rolls back, whatever state it is in.
-        if let Some(connection) = self.connection.take() {
-            drop(Object::take(*connection));
-        }
-    }
-}
-
-fn over() -> Error {
-    Error::Refused("the transaction is over".to_owned())
 }
 
 async fn first(connection: &mut Connection, words: &'static str, (sql, binds): Bound<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
@@ -169,6 +163,12 @@ async fn first(connection: &mut Connection, words: &'static str, (sql, binds): B
     let client = &connection.client;
     let ((), rows) = try_join(client.batch_execute(words), ready.send(client, binds)).await?;
     Ok(rows)
+}
+
+async fn last(connection: &mut Connection, (sql, binds): Bound<'_>) -> Result<(), tokio_postgres::Error> {
+    let ready = Ready::of(connection, sql, binds).await?;
+    let client = &connection.client;
+    try_join(ready.send(client, binds), client.batch_execute(COMMIT)).await.map(drop)
 }
 
 async fn whole(connection: &mut Connection, words: &'static str, statements: &[Bound<'_>]) -> Result<(), tokio_postgres::Error> {
