@@ -26,10 +26,36 @@ pub enum Error {
     Missing,
     /// The database refused a statement that should have worked: a fault of ours or of the schema.
     #[error("the database refused a statement: {0}")]
-    Refused(String),
+    Refused(Refusal),
+    /// Something of our own is not as it has to be: a fault of ours, or of whoever changed a record by hand.
+    #[error("{0}")]
+    Unexpected(String),
     /// A setting that cannot be used.
     #[error("{0}")]
     Setting(String),
+}
+
+/// What a database said when it refused a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    code: Option<String>,
+    message: String,
+}
+
+impl Refusal {
+    /// PostgreSQL's code for it (SQLSTATE); SQLite has none that tells more than its words.
+    pub fn code(&self) -> &str {
+        self.code.as_deref().unwrap_or_default()
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.code {
+            Some(code) => write!(out, "{code}: {}", self.message),
+            None => out.write_str(&self.message),
+        }
+    }
 }
 
 impl From<tokio_postgres::Error> for Error {
@@ -44,9 +70,9 @@ impl From<tokio_postgres::Error> for Error {
             "23503" => Error::Missing,
             // Ended by somebody, or not to be had just now: a lock that is waited for too long, a materialized view that is not filled.
             "57P01" | "57P02" | "57P03" | "57P05" | "55P03" | "55000" => Error::Unavailable(chain(&error)),
-            _ if code.starts_with("08") => Error::Unavailable(chain(&error)),
-            _ if code.starts_with("53") => Error::Unavailable(chain(&error)),
-            _ => Error::Refused(format!("{code}: {}", refusal.message())),
+            // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.
+            _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
+            _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
         }
     }
 }
@@ -63,7 +89,7 @@ impl From<rusqlite::Error> for Error {
             Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::SystemIoFailure) => {
                 Error::Unavailable(error.to_string())
             }
-            _ => Error::Refused(error.to_string()),
+            _ => Error::Refused(Refusal { code: None, message: error.to_string() }),
         }
     }
 }

@@ -219,7 +219,7 @@ pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error>
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
         Err(PoolError::Backend(error)) => match Error::from(error) {
             // Whatever it says, we have no connection.
-            Error::Refused(message) => Err(Error::Unavailable(message)),
+            Error::Refused(refusal) => Err(Error::Unavailable(refusal.to_string())),
             other => Err(other),
         },
         Err(other) => Err(Error::Unavailable(other.to_string())),

@@ -7,6 +7,7 @@
 mod cell;
 mod migrate;
 mod postgres;
+mod rights;
 mod sqlite;
 
 use identity::token::security_event::{Happening, Subject};

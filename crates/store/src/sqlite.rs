@@ -109,7 +109,7 @@ impl Sqlite {
         })
         .await;
         drop(waiter);
-        result.map_err(|error| Error::Refused(error.to_string()))?
+        result.map_err(|error| Error::Unexpected(error.to_string()))?
     }
 
     pub(crate) async fn schema(&self) -> Result<Schema, Error> {

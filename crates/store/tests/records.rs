@@ -5,6 +5,8 @@
 mod cable;
 #[path = "records/limits.rs"]
 mod limits;
+#[path = "records/rights.rs"]
+mod rights;
 mod support;
 
 use std::time::Duration;

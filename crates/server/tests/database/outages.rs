@@ -1,7 +1,7 @@
 //! The database goes away and comes back; the server stays.
 
 use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Response, Setup, until};
+use crate::support::{Database, Place, Response, Setup, until};
 use crate::{MANIFEST, database, port};
 
 const LIST: &str = "/api/shop/items/list";
@@ -95,5 +95,25 @@ async fn an_answer_whose_database_goes_away_midway_is_cut() {
         assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err());
         cable.set(Cable::Whole);
         server.post(LIST, ONE).await.good();
+    }
+}
+
+// contract E2.6
+#[tokio::test]
+async fn a_statement_that_is_rolled_back_for_the_sake_of_others_is_503() {
+    // As a replica says it that has to go on, and a database that has found a deadlock.
+    for code in ["40001", "40P01"] {
+        let script = format!(
+            "CREATE FUNCTION torn() RETURNS integer LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '{code}'; END $$; \
+             CREATE VIEW items AS SELECT torn() AS id;"
+        );
+        let database = Database::with(Place::Postgres, &script).await;
+        let server = Setup::new("[resource.shop.item.fields]\nid = \"int\"\n").serve(&database).await;
+        for body in [ONE, "{}"] {
+            let answer = server.post(LIST, body).await;
+            assert_eq!(answer.problem(503)["code"], "DATABASE_UNAVAILABLE", "{code} {body}");
+            assert!(answer.header("retry-after").is_some());
+        }
     }
 }

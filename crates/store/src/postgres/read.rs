@@ -78,7 +78,7 @@ pub(crate) enum Rest {
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<(Batch, Begun), Error> {
     match first(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
-        Err(Error::Refused(reason)) if ["0A000", "26000", "25P02"].iter().any(|code| reason.starts_with(code)) => {
+        Err(Error::Refused(refusal)) if matches!(refusal.code(), "0A000" | "26000" | "25P02") => {
             Box::pin(first(postgres, query, Statements::Forgotten)).await
         }
         other => other,

@@ -218,5 +218,5 @@ impl Row {
 
 /// A record that is not as this program keeps it.
 pub(crate) fn unexpected(column: usize, wanted: &str) -> Error {
-    Error::Refused(format!("column {column} of a record is not {wanted}"))
+    Error::Unexpected(format!("column {column} of a record is not {wanted}"))
 }

@@ -4,7 +4,7 @@ use query::sql::Dialect;
 
 use crate::Error;
 
-use super::{Bind, Records, Run};
+use super::{Bind, Records, Run, rights};
 
 /// A step, in the words of each database.
 struct Step {
@@ -36,6 +36,8 @@ const STEPS: [Step; 3] = [
     },
 ];
 
+/// Asked first: PostgreSQL demands the right to make a schema also where it is there.
+const SCHEMA: &str = "DO $$ BEGIN IF to_regnamespace('peristyle') IS NULL THEN CREATE SCHEMA peristyle; END IF; END $$";
 const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version integer PRIMARY KEY, name text NOT NULL)";
 /// Replicas that start together take their steps one after the other.
 const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
@@ -48,30 +50,62 @@ fn newest() -> i64 {
 
 /// Whether there are steps to be taken; nothing is changed.
 pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
-    match records.row(TAKEN, &[]).await {
-        Ok(row) => Ok(row.map_or(Ok(0), |row| row.number(0))? < newest()),
-        // There is no such table yet.
-        Err(Error::Refused(_)) => Ok(true),
-        Err(other) => Err(other),
-    }
+    Ok(taken(records).await? < newest())
 }
 
 pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
+    // A role that may only use the tables has nothing to make where there is nothing to do.
+    let names = if is_pending(records).await? {
+        match steps(records).await {
+            Err(Error::Refused(refusal)) if refusal.code() == rights::DENIED => return Err(rights::lacking(records, &refusal).await),
+            other => other?,
+        }
+    } else {
+        Vec::new()
+    };
+    if records.dialect() == Dialect::Postgres {
+        rights::demand(records).await?;
+    }
+    Ok(names)
+}
+
+/// The version of the tables; nothing is refused where there are none.
+async fn taken(records: &Records) -> Result<i64, Error> {
+    let table = match records.dialect() {
+        Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
+        Dialect::Sqlite => "SELECT count(*) FROM sqlite_schema WHERE name = 'peristyle_migration'",
+    };
+    let asked = async {
+        if !records.row(table, &[]).await?.map_or(Ok(false), |row| row.flag(0))? {
+            return Ok(0);
+        }
+        records.row(TAKEN, &[]).await?.map_or(Ok(0), |row| row.number(0))
+    };
+    match asked.await {
+        Err(Error::Refused(refusal)) if refusal.code() == rights::DENIED => Err(rights::lacking(records, &refusal).await),
+        Ok(taken) if taken > newest() => Err(newer(taken)),
+        other => other,
+    }
+}
+
+fn newer(taken: i64) -> Error {
+    let known = newest();
+    Error::Setting(format!(
+        "the tables in schema peristyle are of a newer version ({taken}) than this program knows ({known}); use the newer program"
+    ))
+}
+
+async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     let dialect = records.dialect();
     let mut transaction = records.begin().await?;
     if dialect == Dialect::Postgres {
         transaction.script(ALONE).await?;
-        transaction.script("CREATE SCHEMA IF NOT EXISTS peristyle").await?;
+        transaction.script(SCHEMA).await?;
     }
     transaction.run(BEGINNING, &[]).await?;
+    // Another may have taken them in the meantime.
     let row = transaction.row(TAKEN, &[]).await?;
     let taken = row.map_or(Ok(0), |row| row.number(0))?;
-    let newest = newest();
-    if taken > newest {
-        return Err(Error::Setting(format!(
-            "the tables in schema peristyle are of a newer version ({taken}) than this program knows ({newest}); use the newer program"
-        )));
-    }
     let mut names = Vec::new();
     for step in STEPS.iter().filter(|step| step.version > taken) {
         let text = match dialect {

@@ -100,11 +100,11 @@ impl Drop for Open {
 }
 
 fn over() -> Error {
-    Error::Refused("the transaction is over".to_owned())
+    Error::Unexpected("the transaction is over".to_owned())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Refused(error.to_string()))?
+    tokio::task::spawn_blocking(work).await.map_err(|error| Error::Unexpected(error.to_string()))?
 }
 
 fn run(connection: &Connection, sql: &'static str, binds: &[Value]) -> Result<Vec<Row>, Error> {

@@ -200,7 +200,7 @@ fn bind(statement: &mut CachedStatement<'_>, sql: &Sql, keys: Option<(&Keys, usi
         match (&param.source, keys) {
             (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?,
             (Source::KeysAsJson, Some((keys, width))) => statement.raw_bind_parameter(index + 1, keys_as_json(keys, width))?,
-            _ => return Err(Error::Refused("a level's keys are missing".to_owned())),
+            _ => return Err(Error::Unexpected("a level's keys are missing".to_owned())),
         }
     }
     Ok(())

@@ -1,0 +1,51 @@
+//! What the role of a hub has to be allowed on PostgreSQL, and how to say what it lacks to whoever can grant it.
+
+use crate::Error;
+use crate::error::Refusal;
+
+use super::{Records, Run};
+
+/// PostgreSQL's code for a right that is lacking.
+pub(super) const DENIED: &str = "42501";
+
+/// Who we are, where, and whether there is a schema already, as names that can stand in a statement.
+const WHO: &str = "SELECT quote_ident(current_user), quote_ident(current_database()), to_regnamespace('peristyle') IS NOT NULL";
+
+/// The first right that is lacking on a table. The list of steps is only read once they are taken.
+const LACKED: &str = "SELECT p.right || ' on table peristyle.' || quote_ident(c.relname) FROM pg_catalog.pg_class c \
+     CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p (\"right\") \
+     WHERE c.relnamespace = to_regnamespace('peristyle') AND c.relkind IN ('r', 'p') AND c.relname <> 'migration' \
+     AND NOT has_table_privilege(c.oid, p.right) ORDER BY c.relname, p.right LIMIT 1";
+
+/// Refuses to go on where a table of ours cannot be used.
+pub(super) async fn demand(records: &Records) -> Result<(), Error> {
+    match records.row(LACKED, &[]).await? {
+        Some(row) => Err(advice(records, &format!("it lacks {}", row.text(0)?)).await),
+        None => Ok(()),
+    }
+}
+
+/// The refusal, with what to grant.
+pub(super) async fn lacking(records: &Records, refusal: &Refusal) -> Error {
+    advice(records, &refusal.to_string()).await
+}
+
+async fn advice(records: &Records, reason: &str) -> Error {
+    let asked = async {
+        let row = records.row(WHO, &[]).await?.ok_or_else(|| Error::Unexpected("PostgreSQL does not say who we are".to_owned()))?;
+        let (role, database) = (row.text(0)?, row.text(1)?);
+        Ok(if row.flag(2)? {
+            format!(
+                "the role {role} may not use the tables of the hub ({reason}): let it own the schema peristyle and the tables in it, or run \
+                 `peristyle migrate` as their owner and then, as that owner, GRANT USAGE ON SCHEMA peristyle TO {role}; \
+                 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA peristyle TO {role}"
+            )
+        } else {
+            format!(
+                "the role {role} may not make the tables of the hub ({reason}): GRANT CREATE ON DATABASE {database} TO {role}, \
+                 or make their schema for it: CREATE SCHEMA peristyle AUTHORIZATION {role}"
+            )
+        })
+    };
+    asked.await.map_or_else(|error: Error| error, Error::Setting)
+}
