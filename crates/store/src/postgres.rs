@@ -31,7 +31,7 @@ pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
 pub(crate) use read::{Begun, analyze, proceed, start};
 
-/// How many prepared statements a connection keeps; the least recently used goes first, here and on the server.
+/// How many prepared statements a connection keeps, none of them long; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// How long a request waits for a free connection.
 const WAIT: Duration = Duration::from_secs(5);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use query::catalog::Catalog;
 use query::plan::Operation;
-use query::sql::{Dialect, Query, Total};
+use query::sql::{Dialect, Query, Sql, Total};
 use tracing::Instrument;
 
 use crate::Error;
@@ -29,6 +29,14 @@ pub(crate) use sink::{BatchSize, Frame, Sink};
 
 /// A page of at most so many rows is built whole; a larger one is streamed.
 const WHOLE_ROWS: u64 = 1_000;
+
+/// A longer text is not kept as a prepared statement: a connection keeps many, and a client chooses their shapes.
+const KEPT_TEXT: usize = 16 * 1024;
+
+/// Whether a statement is kept once it is prepared.
+pub(crate) fn is_kept(sql: &Sql) -> bool {
+    sql.text.len() <= KEPT_TEXT
+}
 
 /// How a database is used.
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +234,7 @@ impl Database {
 /// What is to be done to learn the total.
 pub(crate) enum Need<'q> {
     Known(i64),
-    Ask(&'q query::sql::Sql),
+    Ask(&'q Sql),
 }
 
 /// The total is asked only when the page does not tell it.

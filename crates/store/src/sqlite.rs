@@ -6,6 +6,7 @@ pub(crate) mod fill;
 mod functions;
 mod glance;
 mod ilike;
+mod prepared;
 mod read;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -52,6 +52,38 @@ async fn with_prepare_off_everything_works_and_nothing_is_prepared() {
     assert!(prepared(&server).await > 3, "with prepare on they are kept");
 }
 
+// contract Q14.5
+#[tokio::test]
+async fn a_statement_of_great_length_is_answered_and_not_kept() {
+    let database = database().await;
+    database.execute(VIEW).await;
+    let server = Setup::new(&format!("{MANIFEST}{PREPARED}")).pool(1).serve(&database).await;
+    // Asked before, so that it is among what it shows from here on.
+    prepared(&server).await;
+    let before = prepared(&server).await;
+    let leaves: Vec<Value> = (0..800).map(|number| json!({"id": {"eq": number + 1}})).collect();
+    let long = json!({"or": leaves});
+    let asked = [
+        ("list", json!({"query": {"where": long, "limit": 1000}})),
+        ("list", json!({"query": {"where": long}})),
+        ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}}})),
+        ("list", json!({"query": {"where": {"id": {"lte": 800}}, "relations": {"parts": {"where": {"or": leaves}}}, "limit": 1000}})),
+    ];
+    for (operation, body) in asked {
+        for _ in 0..2 {
+            let rows = server.post(&format!("/api/shop/items/{operation}"), body.to_string()).await.good();
+            assert_eq!(rows.as_array().map(Vec::len), Some(800), "{operation}");
+        }
+    }
+    for _ in 0..3 {
+        let page = server.post("/api/shop/items/paginate", json!({"query": {"where": long, "limit": 2}}).to_string()).await.good();
+        assert_eq!((&page["total"], &page["count"]), (&json!(800), &json!(2)));
+    }
+    let after = prepared(&server).await;
+    // The short level above the long ones, once.
+    assert_eq!(after, before + 1);
+}
+
 // contract Q14.5, contract Q14.2
 #[tokio::test]
 async fn a_thousand_shapes_leave_at_most_256_prepared_statements() {

@@ -8,7 +8,7 @@ use query::sql::{Level, Query, Sql, Total};
 
 use crate::Error;
 use crate::assemble::Batch;
-use crate::run::{Need, need_total};
+use crate::run::{Need, is_kept, need_total};
 
 use super::read::{Source, collected, counted, is_stale, load, rows, total};
 use super::{Connection, Lease, Postgres, bind};
@@ -38,7 +38,7 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<(Batch, i
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Batch, Option<i64>), Error> {
     let level = &query.root;
     if let Total::Count(count) = &query.total {
-        let (batch, asked) = if lease.was_full(&level.sql) {
+        let (batch, asked) = if lease.was_full(&level.sql) && is_kept(count) {
             // Two statements, each with the time that one has.
             Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, count).await)).await?
         } else {

@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Need, Sink, below, need_total};
+use crate::run::{BatchSize, Need, Sink, below, is_kept, need_total};
 
 use super::{Connection, Lease, Postgres, Prepare, State, bind, encode, told_plan};
 
@@ -325,7 +325,7 @@ async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -
 
 /// Starts a statement, prepared or not.
 async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
-    if connection.prepare == Prepare::Off {
+    if connection.prepare == Prepare::Off || !is_kept(sql) {
         let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
         return Box::pin(connection.client.query_typed_raw(&sql.text, params)).await;
     }

@@ -6,13 +6,14 @@ use query::json;
 use query::sql::{ChildLevel, Kind, Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
-use rusqlite::{CachedStatement, Connection, Row, ToSql};
+use rusqlite::{Connection, Row, Statement, ToSql};
 use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::assemble::{Batch, Keys};
 use crate::run::{BatchSize, Need, Sink, below, need_total};
 
+use super::prepared::prepared;
 use super::{Brake, Sqlite, encode, functions};
 
 /// The rows of a page with everything loaded for them, and the total.
@@ -21,7 +22,7 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Batch, i64), 
         .work(move |connection, _| {
             // One snapshot for the page, its relations and its total.
             let transaction = connection.unchecked_transaction()?;
-            let mut statement = connection.prepare_cached(&query.root.sql.text)?;
+            let mut statement = prepared(connection, &query.root.sql)?;
             bind(&mut statement, &query.root.sql, None)?;
             let mut rows = statement.raw_query();
             let mut batch = Batch::roomy(0);
@@ -42,7 +43,7 @@ fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Er
     match need_total(query, count) {
         Need::Known(total) => Ok(total),
         Need::Ask(sql) => {
-            let mut statement = connection.prepare_cached(&sql.text)?;
+            let mut statement = prepared(connection, sql)?;
             bind(&mut statement, sql, None)?;
             let mut rows = statement.raw_query();
             Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
@@ -82,7 +83,7 @@ struct Pump<'c> {
 impl Pump<'_> {
     fn rows(&mut self, query: &Query) -> Result<(), Error> {
         let level = &query.root;
-        let mut statement = self.connection.prepare_cached(&level.sql.text)?;
+        let mut statement = prepared(self.connection, &level.sql)?;
         bind(&mut statement, &level.sql, None)?;
         let mut rows = statement.raw_query();
         let mut size = BatchSize::first();
@@ -181,7 +182,7 @@ fn load(connection: &Connection, level: &Level, batch: &mut Batch) -> Result<(),
 }
 
 fn related(connection: &Connection, child: &ChildLevel, keys: &Keys) -> Result<(Vec<u32>, Batch), Error> {
-    let mut statement = connection.prepare_cached(&child.level.sql.text)?;
+    let mut statement = prepared(connection, &child.level.sql)?;
     bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
     let mut rows = statement.raw_query();
     let mut owners = Vec::with_capacity(2 * keys.len());
@@ -195,7 +196,7 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys) -> Result<(
     Ok((owners, batch))
 }
 
-fn bind(statement: &mut CachedStatement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
+fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
     for (index, param) in sql.params.iter().enumerate() {
         match (&param.source, keys) {
             (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?,
