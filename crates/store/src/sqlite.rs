@@ -9,6 +9,7 @@ mod ilike;
 mod prepared;
 mod read;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -61,7 +62,11 @@ impl Sqlite {
     pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let place = match path {
             "" => return Err(Error::Setting("sqlite:// needs a path, such as sqlite://peristyle.db".to_owned())),
-            ":memory:" => Place::Memory(format!("file:/peristyle-{:p}?vfs=memdb", Arc::new(()))),
+            ":memory:" => {
+                // A name of its own: databases in memory of the same name are one.
+                static NEXT: AtomicU64 = AtomicU64::new(0);
+                Place::Memory(format!("file:/peristyle-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed)))
+            }
             path => Place::File(path.to_owned()),
         };
         let wait = WAIT.min(settings.timeout);

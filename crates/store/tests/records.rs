@@ -188,6 +188,17 @@ async fn a_database_in_memory_is_one_for_all_its_connections() {
 }
 
 #[tokio::test]
+async fn each_database_in_memory_is_one_of_its_own() {
+    let mut all = Vec::new();
+    for number in 0..64 {
+        let records = records("sqlite::memory:");
+        assert!(records.is_pending().await.expect("an answer"), "number {number} has the tables of another");
+        records.migrate().await.expect("steps");
+        all.push(records);
+    }
+}
+
+#[tokio::test]
 async fn tables_of_a_newer_version_are_left_alone() {
     let database = Sqlite::with("");
     let records = records(&database.url);

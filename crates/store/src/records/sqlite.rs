@@ -93,10 +93,15 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let Some(connection) = self.0.take() else { return };
-        if let Err(error) = connection.execute_batch("ROLLBACK") {
+        if let Err(error) = roll_back(&connection) {
             tracing::error!(%error, "a transaction could not be rolled back");
         }
     }
+}
+
+/// Ends a transaction, if there still is one: whoever left during the commit left none behind.
+fn roll_back(connection: &Connection) -> rusqlite::Result<()> {
+    if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }
 }
 
 fn over() -> Error {
@@ -155,5 +160,21 @@ fn kept(bind: &Bind<'_>) -> Value {
         Bind::Texts(texts) => Value::Text(serde_json::json!(texts).to_string()),
         Bind::Ids(ids) => Value::Text(serde_json::json!(ids.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string()),
         Bind::Bytes(bytes) => Value::Blob(bytes.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_that_is_over_is_not_rolled_back() {
+        let connection = Connection::open_in_memory().expect("a database");
+        connection.execute_batch("CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1); COMMIT").expect("committed");
+        roll_back(&connection).expect("nothing to roll back");
+        connection.execute_batch("BEGIN; INSERT INTO t VALUES (2)").expect("open");
+        roll_back(&connection).expect("rolled back");
+        assert!(connection.is_autocommit());
+        assert_eq!(connection.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).expect("a count"), 1);
     }
 }
