@@ -235,7 +235,7 @@ impl<'c> Checker<'c> {
             return;
         }
         let instead = match table.primary_key.as_slice() {
-            [] => format!("add a unique index on {} ({})", table.name, columns.join(", ")),
+            [] => format!("add a unique index on {} ({})", self.schema.shown(table, self.dialect), columns.join(", ")),
             key => format!("the primary key is ({})", key.join(", ")),
         };
         let message = format!(

@@ -149,6 +149,14 @@ impl Schema {
         self.find(name.schema.as_ref().map(Identifier::plain), name.name.plain(), dialect)
     }
 
+    /// A table as a statement has to name it: with its schema where the name alone finds none, or another one.
+    pub(crate) fn shown(&self, table: &Table, dialect: Dialect) -> String {
+        match self.find(None, &table.name, dialect) {
+            Some(found) if same(&found.schema, &table.schema, dialect) => table.name.clone(),
+            _ => format!("{}.{}", table.schema, table.name),
+        }
+    }
+
     pub(crate) fn find(&self, schema: Option<&str>, name: &str, dialect: Dialect) -> Option<&Table> {
         let within =
             |schema: &str| self.tables.iter().find(|table| same(&table.schema, schema, dialect) && same(&table.name, name, dialect));

@@ -35,7 +35,7 @@ impl<'c> Checker<'c> {
         match column {
             None => {
                 let hint = near(name, table.columns.iter().map(|column| column.name.as_str()));
-                self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", table.name));
+                self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", self.schema.shown(table, self.dialect)));
             }
             Some(column) if column.forbidden => {
                 let message =

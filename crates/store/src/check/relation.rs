@@ -47,7 +47,8 @@ impl<'c> Checker<'c> {
         if !table.is_view {
             let message = format!(
                 "{what}: `one` needs a unique key, and ({listed}) is none of table `{}`; add a unique index on {} ({listed}), or declare the relation `many`",
-                target.table, table.name
+                target.table,
+                self.schema.shown(table, self.dialect)
             );
             self.error(relation.line, message);
         } else if !target.key.is_empty() && target.key.iter().all(|id| fields.contains(id)) {
@@ -64,11 +65,8 @@ impl<'c> Checker<'c> {
 
     fn index(&mut self, table: &Table, columns: &[&str], line: usize, what: &str) {
         if !table.is_view && !table.is_indexed(columns, self.dialect) {
-            let listed = columns.join(", ");
-            self.warning(
-                line,
-                format!("{what}: no index finds rows of `{}` by ({listed}); add an index on {} ({listed})", table.name, table.name),
-            );
+            let (listed, name) = (columns.join(", "), self.schema.shown(table, self.dialect));
+            self.warning(line, format!("{what}: no index finds rows of `{name}` by ({listed}); add an index on {name} ({listed})"));
         }
     }
 

@@ -144,3 +144,46 @@ id = {{ type = "int", key = true }}
     })
     .await;
 }
+
+#[tokio::test]
+async fn check_names_a_table_by_its_schema_where_its_name_finds_none_or_another() {
+    let sql = "
+        CREATE SCHEMA crm;
+        CREATE TABLE customers (id int PRIMARY KEY);
+        CREATE TABLE crm.customers (id int PRIMARY KEY);
+        CREATE TABLE crm.leads (id int NOT NULL, customer_id int);
+        CREATE TABLE leads (id int, customer_id int);
+        CREATE TABLE crm.pairs (customer_id int, lead_id int);";
+    with_postgres("", sql, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = r#"[resource.app.customer.fields]
+id = { type = "int", key = true }
+[resource.app.customer.relations]
+leads = { many = "app.lead", on = { id = "customerId" } }
+lead = { one = "app.lead", on = { id = "customerId" } }
+own = { many = "app.own", on = { id = "customerId" } }
+pairs = { many = "app.customer", through = "crm.pairs", on = { id = "customer_id" }, to = { lead_id = "id" } }
+[resource.app.lead]
+table = "crm.leads"
+[resource.app.lead.fields]
+id = { type = "int", key = true }
+customerId = "int"
+lost = "int"
+[resource.app.own]
+table = "leads"
+[resource.app.own.fields]
+customerId = "int"
+"#;
+        let expected = [
+            "4 warning: relation `leads` of `app.customer`: no index finds rows of `crm.leads` by (customer_id); add an index on crm.leads (customer_id)",
+            "5 error: relation `lead` of `app.customer`: `one` needs a unique key, and (customer_id) is none of table `crm.leads`; add a unique index on crm.leads (customer_id), or declare the relation `many`",
+            "6 warning: relation `own` of `app.customer`: no index finds rows of `leads` by (customer_id); add an index on leads (customer_id)",
+            "7 warning: relation `pairs` of `app.customer`: no index finds rows of `crm.pairs` by (customer_id); add an index on crm.pairs (customer_id)",
+            "11 warning: resource `app.lead`: the key (id) is not unique in table `crm.leads`; add a unique index on crm.leads (id)",
+            "13 error: field `lost` of `app.lead`: table `crm.leads` has no column `lost`",
+        ];
+        let found = findings(text, &schema, Dialect::Postgres);
+        assert_eq!(found, expected, "{found:#?}");
+    })
+    .await;
+}
