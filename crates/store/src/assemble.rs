@@ -1,11 +1,13 @@
 //! Children into parents: rows are encoded once, level by level, and then written out as one nested answer.
 
 mod keys;
+mod portion;
 mod rows;
 
 use std::sync::Arc;
 
 pub(crate) use keys::Keys;
+pub(crate) use portion::{Gathered, Gathering, Held};
 pub(crate) use rows::{Rows, Written};
 
 /// Room for a usual page, so that it is not moved while it grows.
@@ -21,6 +23,8 @@ pub(crate) struct Batch {
     relations: Vec<Loaded>,
     /// The keys of relations that are still to be loaded, one set a relation.
     pub(crate) pending: Vec<Keys>,
+    /// For each row what loading its relations would take, where that is too much at once; empty otherwise.
+    weights: Vec<usize>,
 }
 
 /// The rows of one relation for all rows of a batch.
@@ -60,7 +64,7 @@ impl Batch {
         self.ends.push(self.bytes.len());
     }
 
-    fn row(&self, index: usize) -> &[u8] {
+    pub(crate) fn row(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start..self.ends[index]]
     }

@@ -6,6 +6,7 @@ mod encode;
 mod lease;
 mod numeric;
 mod page;
+mod pour;
 mod read;
 mod tls;
 mod told_plan;
@@ -54,6 +55,8 @@ pub(crate) struct Postgres {
     wait: Duration,
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
+    /// How many bytes of related rows are held at once.
+    memory: usize,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -173,7 +176,8 @@ impl Postgres {
         }
         let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare, session: READING };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
-        Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout: settings.timeout, patience: settings.patience })
+        let DatabaseSettings { timeout, patience, memory, .. } = *settings;
+        Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
 
     /// A second pool, of connections that may write.

@@ -1,7 +1,8 @@
 //! Runs a rendered statement: the only place where one is executed, whichever database it is for.
 //!
 //! A page of known size is read whole, and written whole if that is small enough. Everything else comes out of one snapshot in batches,
-//! each sent on before the next is read, so that memory does not grow with the answer.
+//! each sent on before the next is read, and so does a page whose relations are more than is held at once: memory grows with the largest
+//! row of a table, not with the answer.
 
 mod page;
 mod sink;
@@ -49,11 +50,14 @@ pub struct DatabaseSettings {
     pub prepare: Prepare,
     /// How long a reader of a streamed answer may take nothing before it is cut off.
     pub patience: Duration,
+    /// How many bytes of related rows an answer holds at once; what is more is read in portions.
+    pub memory: usize,
 }
 
 impl Default for DatabaseSettings {
     fn default() -> Self {
-        DatabaseSettings { pool: 16, timeout: Duration::from_secs(30), prepare: Prepare::On, patience: Duration::from_secs(30) }
+        let seconds = Duration::from_secs(30);
+        DatabaseSettings { pool: 16, timeout: seconds, prepare: Prepare::On, patience: seconds, memory: 8 * 1024 * 1024 }
     }
 }
 
@@ -154,9 +158,15 @@ impl Database {
             return Box::pin(self.stream(query, format)).await;
         }
         let operation = query.operation;
-        let (batch, total) = match self {
-            Database::Postgres(handle) => postgres::page(&handle.0, &query).await?,
+        let (query, page) = match self {
+            Database::Postgres(handle) => {
+                let page = postgres::page(&handle.0, &query).await?;
+                (query, page)
+            }
             Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
+        };
+        let Some((batch, total)) = page else {
+            return Box::pin(self.stream(query, format)).await;
         };
         if operation == Operation::Find && batch.len() == 0 {
             return Ok(Answer::Nothing);
@@ -184,6 +194,7 @@ impl Database {
                 let rest = match begun {
                     postgres::Begun::More(rest) => rest,
                     // Most answers without a limit are small: no task, no channel.
+                    postgres::Begun::Whole(_) if query.operation == Operation::Find && batch.len() == 0 => return Ok(Answer::Nothing),
                     postgres::Begun::Whole(total) => {
                         let whole = frame().whole(&batch, total);
                         return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), Answer::Whole));
@@ -197,10 +208,11 @@ impl Database {
             }
             Database::Sqlite(handle) => {
                 let (sink, outlet) = sink::channel(frame(), self.patience());
-                let (alarm, sqlite) = (sink.alarm(), handle.0.clone());
+                let (alarm, sqlite, operation) = (sink.alarm(), handle.0.clone(), query.operation);
                 let work = async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) };
                 tokio::spawn(work.in_current_span());
                 Ok(match outlet.open().await? {
+                    Opening::Whole(bytes) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
                     Opening::Whole(bytes) => Answer::Whole(bytes),
                     Opening::Chunks(chunks) => Answer::Chunks(chunks),
                 })

@@ -6,6 +6,7 @@ pub(crate) mod fill;
 mod functions;
 mod glance;
 mod ilike;
+mod pour;
 mod prepared;
 mod read;
 
@@ -25,7 +26,8 @@ use crate::{Error, introspect};
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
 pub(crate) use glance::glance;
-pub(crate) use read::{analyze, page, stream};
+pub(crate) use pour::stream;
+pub(crate) use read::{analyze, page};
 
 const STATEMENTS: usize = 256;
 const WAIT: Duration = Duration::from_secs(5);
@@ -38,6 +40,8 @@ pub(crate) struct Sqlite {
     shared: Arc<Shared>,
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
+    /// How many bytes of related rows are held at once.
+    memory: usize,
 }
 
 #[derive(Debug)]
@@ -78,7 +82,7 @@ impl Sqlite {
         }
         let permits = Arc::new(Semaphore::new(settings.pool));
         let shared = Shared { place, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
-        Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience })
+        Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience, memory: settings.memory })
     }
 
     /// One more connection to the same database.

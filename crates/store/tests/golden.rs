@@ -82,11 +82,24 @@ async fn judge(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> R
 // contract Q14.3, contract Q14.4, contract P3.1, trap 2, trap 5, trap 6, trap 7, trap 8, trap 13
 #[tokio::test(flavor = "multi_thread")]
 async fn both_databases_and_the_oracle_agree_on_every_golden_case() {
+    agree_holding(store::DatabaseSettings::default().memory).await;
+}
+
+// contract E4.1
+#[tokio::test(flavor = "multi_thread")]
+async fn they_agree_however_little_of_the_related_rows_is_held_at_once() {
+    // Nothing at all, a row or two, and a few.
+    for memory in [0, 250, 1_000] {
+        agree_holding(memory).await;
+    }
+}
+
+async fn agree_holding(memory: usize) {
     let server = support::Postgres::with(&oracle::postgres_script()).await;
     // Without statistics PostgreSQL takes `IS NULL` to hold for one row in two hundred, and nests loops ten deep.
     support::connect(&server.url).await.batch_execute("ANALYZE").await.expect("statistics");
     let file = support::Sqlite::with(&oracle::sqlite_script());
-    let (postgres, sqlite) = (support::open(&server.url), support::open(&file.url));
+    let (postgres, sqlite) = (support::open_narrow(&server.url, memory), support::open_narrow(&file.url, memory));
     let catalogs = (support::catalog(oracle::MANIFEST, &postgres).await, support::catalog(oracle::MANIFEST, &sqlite).await);
     let (mut failures, mut count) = (Vec::new(), 0);
     for theme in case::themes() {

@@ -1,6 +1,7 @@
 //! The keys that the rows of a relation are looked up by.
 
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -80,6 +81,19 @@ impl Keys {
     pub(super) fn number(&self, row: usize) -> Option<usize> {
         let number = self.of_row[row];
         (number != NONE).then_some(number as usize)
+    }
+
+    /// The keys of some of the rows.
+    pub(super) fn part(&self, rows: Range<usize>) -> Keys {
+        let mut part = Keys::new(self.parts.width);
+        for number in &self.of_row[rows] {
+            if *number == NONE {
+                part.of_row.push(NONE);
+            } else {
+                part.add(self.parts.of(*number).map(Some));
+            }
+        }
+        part
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -2,6 +2,9 @@
 
 use super::{Batch, Loaded};
 
+/// So many rows that nothing was loaded for are written at once.
+const FEW: usize = 64;
+
 /// Rows that are being written. A row may be of any size, since what it shares with others is written again for each of them: so
 /// writing can stop anywhere and go on later.
 #[derive(Debug)]
@@ -95,7 +98,7 @@ impl<'b> Rows<'b> {
             out.extend_from_slice(&loaded.key);
             written += 1;
             let members = loaded.members(index);
-            if loaded.batch.relations.is_empty() {
+            if loaded.batch.relations.is_empty() && members.len() <= FEW {
                 loaded.leaves(members, out);
                 continue;
             }
@@ -118,7 +121,7 @@ impl<'b> Rows<'b> {
 }
 
 impl Loaded {
-    /// Writes rows that nothing was loaded for: they are never larger than what is in memory already.
+    /// Writes few rows that nothing was loaded for.
     fn leaves(&self, members: &[u32], out: &mut Vec<u8>) {
         let leaf = |row: u32, out: &mut Vec<u8>| {
             out.extend_from_slice(self.batch.row(row as usize));

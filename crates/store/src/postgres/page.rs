@@ -13,19 +13,23 @@ use crate::run::{Need, is_kept, need_total};
 use super::read::{Source, collected, counted, is_stale, load, rows, total};
 use super::{Connection, Lease, Postgres, bind};
 
-/// The rows of a page with everything loaded for them, and the total where it is wanted.
-pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<(Batch, i64), Error> {
+/// The rows of a page with everything loaded for them, and the total where it is wanted; nothing where that is more than is held at once.
+pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
     let mut retried = false;
     loop {
         let mut lease = postgres.lease().await?;
         match root(postgres, &mut lease, query).await {
             Ok((mut batch, asked)) => {
-                load(&mut lease, postgres, &query.root, &mut batch).await?;
+                let mut left = postgres.memory;
+                load(&mut lease, postgres, (&query.root, &mut batch), &mut left).await?;
+                if batch.is_heavy() {
+                    return Ok(None);
+                }
                 let total = match (need_total(query, batch.len()), asked) {
                     (Need::Known(total), _) | (Need::Ask(_), Some(total)) => total,
                     (Need::Ask(sql), None) => total(postgres, &mut lease, sql).await?,
                 };
-                return Ok((batch, total));
+                return Ok(Some((batch, total)));
             }
             // The pool may hold connections that ended with the server they came from: one more try with another.
             Err(Error::Unavailable(_)) if !retried => retried = true,

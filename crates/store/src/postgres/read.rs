@@ -7,9 +7,10 @@ use query::sql::{ChildLevel, Level, Query, Sql};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
-use crate::assemble::{Batch, Keys};
+use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
 use crate::run::{BatchSize, Need, Sink, below, is_kept, need_total};
 
+use super::pour::Pump;
 use super::{Connection, Lease, Postgres, Prepare, State, bind, encode, told_plan};
 
 /// How many rows there are without limit and offset.
@@ -30,21 +31,27 @@ const EXPLAINED_ROWS: usize = 256;
 pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
     let mut plans = vec![(String::new(), explained(&mut lease, postgres, &root.sql, None).await?)];
-    let first = Sql { text: format!("SELECT * FROM ({}) AS first LIMIT {EXPLAINED_ROWS}", root.sql.text), params: root.sql.params.clone() };
-    let mut open = Vec::new();
+    let mut levels = Vec::new();
     if !root.children.is_empty() {
-        let batch = lease.step(postgres.timeout, async |connection| rows(connection, root, Source::Query(&first)).await).await?;
-        open.push((String::new(), root, batch.pending));
+        let batch = lease.step(postgres.timeout, async |connection| few(connection, root, None).await).await?;
+        levels.push((String::new(), root, batch.pending));
     }
-    while let Some((path, level, pending)) = open.pop() {
+    while let Some((path, level, pending)) = levels.pop() {
         for (keys, child) in pending.into_iter().zip(&level.children) {
             let path = below(&path, &child.key);
             plans.push((path.clone(), explained(&mut lease, postgres, &child.level.sql, Some(&keys)).await?));
-            let (_, batch) = lease.step(postgres.timeout, async |connection| related(connection, child, &keys).await).await?;
-            open.push((path, &child.level, batch.pending));
+            let batch = lease.step(postgres.timeout, async |connection| few(connection, &child.level, Some(&keys)).await).await?;
+            levels.push((path, &child.level, batch.pending));
         }
     }
     Ok(plans)
+}
+
+/// The first rows of a level, whose keys the levels below are explained with.
+async fn few(connection: &mut Connection, level: &Level, keys: Option<&Keys>) -> Result<Batch, tokio_postgres::Error> {
+    let Sql { text, params } = &level.sql;
+    let first = Sql { text: format!("SELECT * FROM ({text}) AS first LIMIT {EXPLAINED_ROWS}"), params: params.clone() };
+    collected(level, open(connection, &first, keys).await?).await
 }
 
 async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
@@ -107,12 +114,15 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
         return Ok((batch, Begun::More(Box::new(Rest::Flowing(lease, rows, size)))));
     }
     let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
-    let batch = fetched(postgres, &mut lease, level, &size).await?;
-    if batch.len() < size.rows() {
+    let wanted = size.rows();
+    let fetch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(Cursor::ROOT, wanted)).await);
+    let mut batch = fetch.await?;
+    let mut left = postgres.memory;
+    load(&mut lease, postgres, (level, &mut batch), &mut left).await?;
+    if batch.len() < wanted && !batch.is_heavy() {
         let total = closed(postgres, lease, query, batch.len()).await?;
         return Ok((batch, Begun::Whole(total)));
     }
-    size.learn(batch.len(), batch.size());
     Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, size)))))
 }
 
@@ -138,38 +148,11 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
             sink.finish(total).await
         }
         Rest::Cursor(mut lease, size) => {
-            pour((postgres, &mut lease), query, batch, (&mut sink, size)).await?;
+            Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, size).await?;
             let total = closed(postgres, lease, query, sink.count()).await?;
             sink.finish(total).await
         }
     }
-}
-
-async fn pour(
-    (postgres, lease): (&Postgres, &mut Lease),
-    query: &Query,
-    first: Batch,
-    (sink, mut size): (&mut Sink, BatchSize),
-) -> Result<(), Error> {
-    sink.rows(&first).await?;
-    drop(first);
-    loop {
-        let batch = sink.while_read(fetched(postgres, lease, &query.root, &size)).await?;
-        sink.rows(&batch).await?;
-        if batch.len() < size.rows() {
-            return Ok(());
-        }
-        size.learn(batch.len(), batch.size());
-        sink.flush().await?;
-    }
-}
-
-/// The next rows of the open cursor with everything loaded for them.
-async fn fetched(postgres: &Postgres, lease: &mut Lease, level: &Level, size: &BatchSize) -> Result<Batch, Error> {
-    let wanted = size.rows();
-    let mut batch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(wanted)).await).await?;
-    load(lease, postgres, level, &mut batch).await?;
-    Ok(batch)
 }
 
 /// The total, and the end of the snapshot.
@@ -218,7 +201,6 @@ async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStr
 
 /// A connection with a cursor open on the statement, in a snapshot of its own.
 async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Result<Lease, Error> {
-    let text = format!("DECLARE batch NO SCROLL CURSOR FOR {}", sql.text);
     let mut retried = false;
     loop {
         let mut lease = postgres.lease().await?;
@@ -228,30 +210,56 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
                 connection.statements.clear();
             }
             connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?;
-            let params = sql.params.iter().map(|param| (bind::Bound { param, keys: None }, bind::kind(param)));
-            connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await
+            self::declare(connection, Cursor::ROOT, (sql, None)).await
         });
         match declare.await {
-            Ok(_) => return Ok(lease),
+            Ok(()) => return Ok(lease),
             Err(Error::Unavailable(_)) if !retried => retried = true,
             Err(error) => return Err(error),
         }
     }
 }
 
+/// A cursor of a snapshot, by how deep the rows that it reads are. There is never more than one of a depth.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor(u32);
+
+impl Cursor {
+    pub(super) const ROOT: Cursor = Cursor(0);
+
+    pub(super) fn below(self) -> Self {
+        Cursor(self.0 + 1)
+    }
+
+    pub(super) fn close(self) -> String {
+        format!("CLOSE batch_{}", self.0)
+    }
+}
+
+/// Opens a cursor on a statement.
+pub(super) async fn declare(
+    connection: &mut Connection,
+    Cursor(depth): Cursor,
+    (sql, keys): (&Sql, Option<&Keys>),
+) -> Result<(), tokio_postgres::Error> {
+    let text = format!("DECLARE batch_{depth} NO SCROLL CURSOR FOR {}", sql.text);
+    let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+    connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
+}
+
 /// What a level's rows come from.
 pub(super) enum Source<'a> {
     Query(&'a Sql),
-    /// The next so many of the open cursor.
-    Fetch(usize),
+    /// The next so many of an open cursor.
+    Fetch(Cursor, usize),
 }
 
 pub(super) async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) -> Result<Batch, tokio_postgres::Error> {
     let stream = match source {
         Source::Query(sql) => open(connection, sql, None).await?,
-        Source::Fetch(count) => {
+        Source::Fetch(Cursor(depth), count) => {
             let none: [(&str, tokio_postgres::types::Type); 0] = [];
-            Box::pin(connection.client.query_typed_raw(&format!("FETCH {count} FROM batch"), none)).await?
+            Box::pin(connection.client.query_typed_raw(&format!("FETCH {count} FROM batch_{depth}"), none)).await?
         }
     };
     collected(level, stream).await
@@ -282,45 +290,64 @@ fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
     }
 }
 
-/// Loads the levels below, one statement a level for the whole batch, on the same connection.
+/// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
+/// nothing is loaded, and the batch is heavy.
 pub(super) fn load<'a>(
     lease: &'a mut Lease,
     postgres: &'a Postgres,
-    level: &'a Level,
-    batch: &'a mut Batch,
+    (level, batch): (&'a Level, &'a mut Batch),
+    left: &'a mut usize,
 ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
     Box::pin(async move {
-        let keys = std::mem::take(&mut batch.pending);
-        for (keys, child) in keys.into_iter().zip(&level.children) {
-            let mut owners = Vec::new();
-            let mut rows = Batch::default();
-            if keys.len() > 0 {
-                (owners, rows) = lease.step(postgres.timeout, async |connection| related(connection, child, &keys).await).await?;
-                load(lease, postgres, &child.level, &mut rows).await?;
+        let pending = std::mem::take(&mut batch.pending);
+        let mut loaded = Vec::with_capacity(pending.len());
+        for (keys, child) in pending.iter().zip(&level.children) {
+            if keys.len() == 0 {
+                loaded.push((Vec::new(), Batch::default()));
+                continue;
             }
+            let heavy = match lease.step(postgres.timeout, async |connection| related(connection, child, keys, left).await).await? {
+                Gathered::TooMuch(weights) => weights,
+                Gathered::Whole(owners, mut rows) => {
+                    load(lease, postgres, (&child.level, &mut rows), left).await?;
+                    if !rows.is_heavy() {
+                        loaded.push((owners, rows));
+                        continue;
+                    }
+                    rows.weights_by_key(&owners, keys.len())
+                }
+            };
+            batch.weigh(keys, &heavy);
+            batch.pending = pending;
+            return Ok(());
+        }
+        for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
             batch.attach((child.key.clone(), child.many), keys, &owners, rows);
         }
         Ok(())
     })
 }
 
-async fn related(connection: &mut Connection, child: &ChildLevel, keys: &Keys) -> Result<(Vec<u32>, Batch), tokio_postgres::Error> {
+async fn related(
+    connection: &mut Connection,
+    child: &ChildLevel,
+    keys: &Keys,
+    left: &mut usize,
+) -> Result<Gathered, tokio_postgres::Error> {
     let stream = open(connection, &child.level.sql, Some(keys)).await?;
     let mut stream = pin!(stream);
-    let mut owners = Vec::with_capacity(2 * keys.len());
-    let mut batch = Batch::roomy(2 * keys.len());
+    let mut gathering = Gathering::new(keys.len(), left);
     let mut key_sets = key_sets(&child.level);
     while let Some(row) = stream.next().await {
         let row = row?;
         // Ordinals count from one.
         let owner = row.try_get::<_, i64>(0)? - 1;
-        owners.push(owner as u32);
-        encode::row(batch.buffer(), &child.level.outputs, &row);
-        batch.end_row();
-        collect_keys(&mut key_sets, &child.level, &row);
+        encode::row(gathering.buffer(), &child.level.outputs, &row);
+        if gathering.end_row(owner as u32) == Held::Yes {
+            collect_keys(&mut key_sets, &child.level, &row);
+        }
     }
-    batch.pending = key_sets;
-    Ok((owners, batch))
+    Ok(gathering.end(key_sets))
 }
 
 /// Starts a statement, prepared or not.

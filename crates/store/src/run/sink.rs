@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 use query::plan::Operation;
+use query::sql::ChildLevel;
 use tokio::sync::mpsc;
 
 use crate::Error;
@@ -36,6 +37,15 @@ pub(crate) struct Frame {
     buffer: Vec<u8>,
     rows: usize,
     end: End,
+    /// The relations that are open in a row which is written bit by bit, the innermost last: whether something stands in it already.
+    open: Vec<Begun>,
+}
+
+/// Whether something stands in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    Yes,
+    No,
 }
 
 /// What is still to be told after the rows.
@@ -115,37 +125,55 @@ impl Stream for Chunks {
 impl Frame {
     /// The frame of rows that are not counted yet.
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
-        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers }
+        Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers, open: Vec::new() }
     }
 
     /// The frame of rows whose number is known, and their total.
     pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
         let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
-        Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing }
+        Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing, open: Vec::new() }
     }
 
     /// Adds rows until there is enough to be sent; says whether these were all.
     fn add(&mut self, rows: &mut Rows<'_>, enough: usize) -> bool {
-        let lines = self.format == Format::Lines && self.operation == Operation::List;
         loop {
             if !rows.is_open() {
                 if !rows.begin() {
                     return true;
                 }
-                if self.rows > 0 && !lines {
-                    self.buffer.push(b',');
-                }
-                self.rows += 1;
+                self.separate();
             }
             if rows.write(&mut self.buffer, enough) == Written::Enough {
                 return false;
             }
-            if lines {
-                self.buffer.push(b'\n');
-            }
+            self.end_line();
             if self.buffer.len() >= enough {
                 return false;
             }
+        }
+    }
+
+    fn is_lines(&self) -> bool {
+        self.format == Format::Lines && self.operation == Operation::List
+    }
+
+    /// What stands before a row.
+    fn separate(&mut self) {
+        let comma = if let Some(begun) = self.open.last_mut() {
+            std::mem::replace(begun, Begun::Yes) == Begun::Yes
+        } else {
+            self.rows += 1;
+            self.rows > 1 && !self.is_lines()
+        };
+        if comma {
+            self.buffer.push(b',');
+        }
+    }
+
+    /// What stands after a row.
+    fn end_line(&mut self) {
+        if self.open.is_empty() && self.is_lines() {
+            self.buffer.push(b'\n');
         }
     }
 
@@ -198,6 +226,45 @@ impl Sink {
             self.flush().await?;
         }
         Ok(())
+    }
+
+    /// Begins a row that is written bit by bit: these bytes, then its relations.
+    pub(crate) fn open_row(&mut self, own: &[u8]) {
+        self.frame.separate();
+        self.frame.buffer.extend_from_slice(own);
+    }
+
+    /// Begins a relation of the open row, whose rows are added next.
+    pub(crate) fn open_relation(&mut self, child: &ChildLevel) {
+        let Frame { buffer, open, .. } = &mut self.frame;
+        // Nothing is sent between a row's own bytes and its first relation.
+        if buffer.last() != Some(&b'{') {
+            buffer.push(b',');
+        }
+        buffer.extend_from_slice(&child.key);
+        if child.many {
+            buffer.push(b'[');
+        }
+        open.push(Begun::No);
+    }
+
+    pub(crate) fn close_relation(&mut self, child: &ChildLevel) {
+        let begun = self.frame.open.pop();
+        if child.many {
+            self.frame.buffer.push(b']');
+        } else if begun == Some(Begun::No) {
+            self.frame.buffer.extend_from_slice(b"null");
+        }
+    }
+
+    pub(crate) fn close_row(&mut self) {
+        self.frame.buffer.push(b'}');
+        self.frame.end_line();
+    }
+
+    /// Sends what was added if that is a piece.
+    pub(crate) async fn spill(&mut self) -> Result<(), Error> {
+        if self.frame.buffer.len() >= PIECE { self.flush().await } else { Ok(()) }
     }
 
     /// How many rows were added.

@@ -1,4 +1,4 @@
-//! Runs statements on SQLite: a page at once, or a snapshot in batches, children on the same connection.
+//! Runs statements on SQLite: a page at once, and what is loaded for rows, on the same connection.
 
 use std::rc::Rc;
 
@@ -6,40 +6,39 @@ use query::json;
 use query::sql::{ChildLevel, Kind, Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
-use rusqlite::{Connection, Row, Statement, ToSql};
-use tokio::runtime::Handle;
+use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
-use crate::assemble::{Batch, Keys};
-use crate::run::{BatchSize, Need, Sink, below, need_total};
+use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
+use crate::run::{Need, below, need_total};
 
 use super::prepared::prepared;
-use super::{Brake, Sqlite, encode, functions};
+use super::{Sqlite, encode, functions};
 
-/// The rows of a page with everything loaded for them, and the total.
-pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Batch, i64), Error> {
+/// The rows of a page with everything loaded for them, and the total; nothing where that is more than is held at once.
+pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
+    let mut left = sqlite.memory;
     sqlite
         .work(move |connection, _| {
             // One snapshot for the page, its relations and its total.
             let transaction = connection.unchecked_transaction()?;
             let mut statement = prepared(connection, &query.root.sql)?;
             bind(&mut statement, &query.root.sql, None)?;
-            let mut rows = statement.raw_query();
-            let mut batch = Batch::roomy(0);
-            let mut keys = key_sets(&query.root);
-            while let Some(row) = rows.next()? {
-                add(&mut batch, &mut keys, &query.root, row);
+            let mut batch = taken(&mut statement.raw_query(), &query.root, usize::MAX)?;
+            drop(statement);
+            load(connection, &query.root, &mut batch, &mut left)?;
+            if batch.is_heavy() {
+                transaction.finish()?;
+                return Ok((query, None));
             }
-            batch.pending = keys;
-            load(connection, &query.root, &mut batch)?;
             let total = total(connection, &query, batch.len())?;
             transaction.finish()?;
-            Ok((batch, total))
+            Ok((query, Some((batch, total))))
         })
         .await
 }
 
-fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
+pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
     match need_total(query, count) {
         Need::Known(total) => Ok(total),
         Need::Ask(sql) => {
@@ -47,68 +46,6 @@ fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Er
             bind(&mut statement, sql, None)?;
             let mut rows = statement.raw_query();
             Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
-        }
-    }
-}
-
-/// Hands all rows to the sink, batch by batch, out of one snapshot.
-pub(crate) async fn stream(sqlite: &Sqlite, query: Query, sink: Sink) -> Result<(), Error> {
-    let timeout = sqlite.timeout;
-    let runtime = Handle::current();
-    let reader = sink.alarm();
-    let work = sqlite.work(move |connection, brake| {
-        let mut pump = Pump { connection, brake, sink, runtime, timeout };
-        let transaction = connection.unchecked_transaction()?;
-        pump.rows(&query)?;
-        let total = total(connection, &query, pump.sink.count())?;
-        transaction.finish()?;
-        pump.runtime.block_on(pump.sink.finish(total))
-    });
-    // Dropping the work pulls its brake, wherever the statement is.
-    tokio::select! {
-        outcome = work => outcome,
-        () = reader.gone() => Err(Error::Gone),
-    }
-}
-
-/// Reads on a blocking thread and hands on to an asynchronous reader.
-struct Pump<'c> {
-    connection: &'c Connection,
-    brake: &'c Brake,
-    sink: Sink,
-    runtime: Handle,
-    timeout: std::time::Duration,
-}
-
-impl Pump<'_> {
-    fn rows(&mut self, query: &Query) -> Result<(), Error> {
-        let level = &query.root;
-        let mut statement = prepared(self.connection, &level.sql)?;
-        bind(&mut statement, &level.sql, None)?;
-        let mut rows = statement.raw_query();
-        let mut size = BatchSize::first();
-        loop {
-            let mut batch = Batch::default();
-            let mut keys = key_sets(level);
-            while batch.len() < size.rows() {
-                let Some(row) = rows.next()? else { break };
-                add(&mut batch, &mut keys, level, row);
-            }
-            let wanted = size.rows();
-            batch.pending = keys;
-            load(self.connection, level, &mut batch)?;
-            size.learn(batch.len(), batch.size());
-            self.runtime.block_on(self.sink.rows(&batch))?;
-            // The reader's time is not the statement's.
-            self.brake.renew(self.timeout);
-            if batch.len() < wanted {
-                return Ok(());
-            }
-            if self.sink.is_gone() {
-                return Err(Error::Gone);
-            }
-            self.runtime.block_on(self.sink.flush())?;
-            self.brake.renew(self.timeout);
         }
     }
 }
@@ -139,9 +76,7 @@ fn key_sets(level: &Level) -> Vec<Keys> {
     level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
 }
 
-fn add(batch: &mut Batch, keys: &mut [Keys], level: &Level, row: &Row<'_>) {
-    encode::row(batch.buffer(), &level.outputs, row);
-    batch.end_row();
+fn add_keys(keys: &mut [Keys], level: &Level, row: &Row<'_>) {
     for (keys, child) in keys.iter_mut().zip(&level.children) {
         let part = |column: &usize| row.get_ref(*column).ok().and_then(key_part);
         match child.parent_columns.as_slice() {
@@ -167,36 +102,70 @@ fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn load(connection: &Connection, level: &Level, batch: &mut Batch) -> Result<(), Error> {
+/// The next rows of a running statement, fewer than wanted at its end, with the keys that the levels below are looked up by.
+pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, wanted: usize) -> Result<Batch, Error> {
+    let mut batch = Batch::roomy(0);
+    let mut keys = key_sets(level);
+    while batch.len() < wanted {
+        let Some(row) = rows.next()? else { break };
+        encode::row(batch.buffer(), &level.outputs, row);
+        batch.end_row();
+        add_keys(&mut keys, level, row);
+    }
+    batch.pending = keys;
+    Ok(batch)
+}
+
+/// Loads the levels below, one statement a level for the whole batch. Where that is more than there is room for, nothing is loaded, and the
+/// batch is heavy.
+pub(super) fn load(connection: &Connection, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<(), Error> {
     let pending = std::mem::take(&mut batch.pending);
-    for (keys, child) in pending.into_iter().zip(&level.children) {
-        let mut owners = Vec::new();
-        let mut rows = Batch::default();
-        if keys.len() > 0 {
-            (owners, rows) = related(connection, child, &keys)?;
-            load(connection, &child.level, &mut rows)?;
+    let mut loaded = Vec::with_capacity(pending.len());
+    for (keys, child) in pending.iter().zip(&level.children) {
+        if keys.len() == 0 {
+            loaded.push((Vec::new(), Batch::default()));
+            continue;
         }
+        let heavy = match related(connection, child, keys, left)? {
+            Gathered::TooMuch(weights) => weights,
+            Gathered::Whole(owners, mut rows) => {
+                load(connection, &child.level, &mut rows, left)?;
+                if !rows.is_heavy() {
+                    loaded.push((owners, rows));
+                    continue;
+                }
+                rows.weights_by_key(&owners, keys.len())
+            }
+        };
+        batch.weigh(keys, &heavy);
+        batch.pending = pending;
+        return Ok(());
+    }
+    for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
         batch.attach((child.key.clone(), child.many), keys, &owners, rows);
     }
     Ok(())
 }
 
-fn related(connection: &Connection, child: &ChildLevel, keys: &Keys) -> Result<(Vec<u32>, Batch), Error> {
+fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
     let mut statement = prepared(connection, &child.level.sql)?;
     bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
     let mut rows = statement.raw_query();
-    let mut owners = Vec::with_capacity(2 * keys.len());
-    let mut batch = Batch::roomy(2 * keys.len());
+    let mut gathering = Gathering::new(keys.len(), left);
     let mut sets = key_sets(&child.level);
     while let Some(row) = rows.next()? {
-        owners.push(row.get::<_, u32>(0)?);
-        add(&mut batch, &mut sets, &child.level, row);
+        encode::row(gathering.buffer(), &child.level.outputs, row);
+        match gathering.end_row(row.get::<_, u32>(0)?) {
+            Held::Yes => add_keys(&mut sets, &child.level, row),
+            // It is all of one row above, or of such that share it: nothing is left to weigh.
+            Held::No if keys.len() == 1 => break,
+            Held::No => {}
+        }
     }
-    batch.pending = sets;
-    Ok((owners, batch))
+    Ok(gathering.end(sets))
 }
 
-fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
+pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
     for (index, param) in sql.params.iter().enumerate() {
         match (&param.source, keys) {
             (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?,

@@ -69,6 +69,11 @@ pub fn open(url: &str) -> Database {
     Database::open(url, &DatabaseSettings::default()).expect("the database opens")
 }
 
+/// A database of whose related rows only so many bytes are held at once.
+pub fn open_narrow(url: &str, memory: usize) -> Database {
+    Database::open(url, &DatabaseSettings { memory, ..DatabaseSettings::default() }).expect("the database opens")
+}
+
 /// The manifest held against a database, which it must fit.
 pub async fn catalog(manifest: &str, database: &Database) -> Catalog {
     let manifest = Manifest::read(manifest).unwrap_or_else(|error| panic!("{error}"));

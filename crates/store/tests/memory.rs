@@ -1,0 +1,118 @@
+//! What an answer holds in memory while it is sent: little, however many rows are related to one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use futures_util::StreamExt;
+use query::policy::{self, Viewer};
+use query::{parse, plan, sql};
+use store::run::Format;
+use store::{Answer, Database};
+use support::{Postgres, Sqlite, catalog, open, open_narrow};
+
+const MANIFEST: &str = r#"
+[resource.app.owner.fields]
+id = { type = "int", key = true, null = false }
+
+[resource.app.owner.relations]
+items = { many = "app.item", on = { id = "ownerId" } }
+
+[resource.app.item.fields]
+id = { type = "int", key = true, null = false }
+ownerId = "int"
+label = "text"
+
+[resource.app.item.relations]
+owner = { one = "app.owner", on = { ownerId = "id" } }
+parts = { many = "app.part", on = { id = "itemId" } }
+
+[resource.app.part.fields]
+id = { type = "int", key = true, null = false }
+itemId = "int"
+"#;
+
+const ITEMS: usize = 44_000;
+
+/// Three owners, the second of whom owns nearly everything.
+fn script(text: &str) -> String {
+    format!(
+        "CREATE TABLE owners (id integer PRIMARY KEY NOT NULL);
+         CREATE TABLE items (id integer PRIMARY KEY NOT NULL, owner_id integer, label text);
+         CREATE TABLE parts (id integer PRIMARY KEY NOT NULL, item_id integer);
+         INSERT INTO owners VALUES (1), (2), (3);
+         INSERT INTO items WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {ITEMS})
+             SELECT n, CASE WHEN n > 5 THEN 2 ELSE 1 END, {text} FROM numbers;
+         INSERT INTO parts SELECT id, id FROM items WHERE id < 1000;
+         CREATE INDEX items_of_owner ON items (owner_id);
+         CREATE INDEX parts_of_item ON parts (item_id);"
+    )
+}
+
+/// The bytes that this process has for itself.
+fn held() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
+}
+
+/// Runs a statement and lets its answer go by: its end, how many items it has, and how much more was held meanwhile than before.
+async fn pass(database: &Database, operation: plan::Operation, body: &str, format: Format) -> (String, usize, usize) {
+    let catalog = catalog(MANIFEST, database).await;
+    let viewer = Viewer::new([], serde_json::Value::Null);
+    let entrance = policy::enter(&catalog, catalog.by_name("app.owner").expect("a resource"), &viewer).expect("entered");
+    let statement = parse::body(body.as_bytes()).expect("a statement").query;
+    let plan = plan::plan(entrance, statement, &viewer, operation, None).expect("a plan");
+    let before = held();
+    let mut chunks = match database.run(sql::render(&plan, database.dialect()), format).await.expect("an answer") {
+        Answer::Chunks(chunks) => chunks,
+        other => panic!("{other:?} is not sent in pieces"),
+    };
+    let (mut most, mut items, mut end) = (0, 0, String::new());
+    while let Some(chunk) = chunks.next().await {
+        most = most.max(held().saturating_sub(before));
+        end.push_str(std::str::from_utf8(&chunk.expect("a chunk")).expect("ASCII"));
+        items += end.matches("\"label\":").count();
+        // A word may be cut in two.
+        end = end.split_off(end.len().saturating_sub(7));
+    }
+    (end, items, most)
+}
+
+const FLAT: &str = r#"{"query":{"relations":{"items":true}}}"#;
+const DEEP: &str = r#"{"query":{"relations":{"items":{"relations":{"owner":true,"parts":true}}}}}"#;
+const ONE: &str = r#"{"query":{"where":{"id":{"eq":2}},"relations":{"items":true},"limit":1}}"#;
+const MOST: usize = 26 * 1024 * 1024;
+
+async fn little_is_held(url: &str) {
+    let database = open(url);
+    for (operation, body, format, items, tail) in [
+        (plan::Operation::List, FLAT, Format::Json, ITEMS, "]}]"),
+        (plan::Operation::List, FLAT, Format::Lines, ITEMS, "]}\n"),
+        (plan::Operation::List, DEEP, Format::Json, ITEMS, "]}]"),
+        (plan::Operation::List, ONE, Format::Json, ITEMS - 5, "]}]"),
+        (plan::Operation::Find, ONE, Format::Json, ITEMS - 5, "]}"),
+        (plan::Operation::Paginate, ONE, Format::Json, ITEMS - 5, "al\":1}"),
+    ] {
+        let (end, found, most) = pass(&database, operation, body, format).await;
+        assert_eq!(found, items, "{operation:?} {body}");
+        assert!(end.ends_with(tail), "{end}");
+        assert!(most < MOST, "{operation:?} {body} held {most} bytes");
+    }
+    // The measure measures: without a limit it is all held at once.
+    let (_, _, most) = pass(&open_narrow(url, usize::MAX), plan::Operation::List, FLAT, Format::Json).await;
+    assert!(most > MOST, "{most} bytes are not much");
+}
+
+// contract E4.1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_very_many_related_ones_is_sent_in_portions_by_postgres() {
+    let database = Postgres::with(&format!("{} ANALYZE;", script("repeat('x', 1000)"))).await;
+    little_is_held(&database.url).await;
+    database.drop().await;
+}
+
+// contract E4.1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_very_many_related_ones_is_sent_in_portions_by_sqlite() {
+    little_is_held(&Sqlite::with(&script("hex(zeroblob(500))")).url).await;
+}
