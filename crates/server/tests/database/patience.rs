@@ -25,9 +25,10 @@ const LONG: &str = "[resource.shop.text.fields]\nid = { type = \"int\", key = tr
 #[tokio::test]
 async fn one_row_that_takes_too_long_is_cancelled_too() {
     for place in PLACES {
-        let (body, words) = match place {
-            Place::Postgres => ("repeat('a', 100000)", "text[]"),
-            Place::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text"),
+        // PostgreSQL looks up from a comparison at its end, which is soon enough for one, and we do not wait for it.
+        let (body, words, comparisons) = match place {
+            Place::Postgres => ("repeat('a', 100000)", "text[]", 1),
+            Place::Sqlite => ("replace(hex(zeroblob(50000)), '0', 'a')", "text", 12),
         };
         let script = format!(
             "CREATE TABLE texts (id integer PRIMARY KEY, body text, words {words}); INSERT INTO texts (id, body) VALUES (1, {body}), (2, {body});"
@@ -38,13 +39,16 @@ async fn one_row_that_takes_too_long_is_cancelled_too() {
         let server = setup.serve(&database).await;
         // Every place of the text is compared with nearly all of the pattern.
         let pattern = format!("%{}b", "a".repeat(50_000));
-        let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); 12]}}}).to_string();
+        let asked = json!({"query": {"where": {"or": vec![json!({"body": {"iLike": pattern}}); comparisons]}}}).to_string();
         let started = Instant::now();
         server.post("/api/shop/texts/list", asked).await.problem(504);
         assert!(started.elapsed() < Duration::from_secs(15), "{place:?} {:?}", started.elapsed());
         // The connection, the only one, is free again.
         let first = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
         until("the connection is free", async || server.post("/api/shop/texts/list", first).await.status() == 200).await;
+        if place == Place::Postgres {
+            until("the statement is over", async || database.sessions("state <> 'idle'").await == 0).await;
+        }
     }
 }
 
