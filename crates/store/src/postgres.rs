@@ -28,9 +28,14 @@ use crate::Error;
 use crate::run::DatabaseSettings;
 
 use address::address;
+pub(crate) use bind::array;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
 pub(crate) use read::{Begun, analyze, proceed, start};
+
+/// Microseconds and days from 1970 to PostgreSQL's own beginning, 2000.
+pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
+const EPOCH_DAYS: i32 = 10_957;
 
 /// How many prepared statements a connection keeps, none of them long; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();

@@ -1,8 +1,8 @@
 //! The process's own tables: fixed statements in transactions, on either database.
 //!
-//! One text serves both databases. Tables are written `peristyle.account`: a schema of that name on PostgreSQL, a prefix on
-//! SQLite, so that they stand beside anybody's tables. Values are bound by what they are, never by how a database keeps
-//! them.
+//! One text serves both databases, but for the few that say which one they are for. Tables are written `peristyle.account`: a schema of
+//! that name on PostgreSQL, a prefix on SQLite, so that they stand beside anybody's tables. Values are bound by what they are, never by
+//! how a database keeps them.
 
 mod cell;
 mod migrate;

@@ -1,4 +1,4 @@
-//! Runs a rendered statement: the only place where one is executed, whichever database it is for.
+//! Runs a rendered statement: the only way to one, whichever database it is for.
 //!
 //! A page of known size is read whole, and written whole if that is small enough. Everything else comes out of one snapshot in batches,
 //! each sent on before the next is read, and so does a page whose relations are more than is held at once: memory grows with the largest

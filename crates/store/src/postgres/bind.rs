@@ -7,10 +7,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::assemble::Keys;
 
-use super::numeric;
-
-const EPOCH_MICROS: i64 = 946_684_800_000_000;
-const EPOCH_DAYS: i32 = 10_957;
+use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
 /// A parameter with what it needs to be written.
 #[derive(Debug)]
@@ -61,11 +58,17 @@ impl ToSql for Bound<'_> {
         match &self.param.source {
             Source::Value(Value::Null) => return Ok(IsNull::Yes),
             Source::Value(Value::List(values)) => {
-                array(out, kind, values.len(), values.iter().map(|value| (*value != Value::Null).then_some(value)), |out, value| {
-                    let mut bytes = Vec::with_capacity(16);
-                    scalar(&mut bytes, kind, value);
-                    out.put_slice(&bytes);
-                });
+                array(
+                    out,
+                    &element(kind),
+                    values.len(),
+                    values.iter().map(|value| (*value != Value::Null).then_some(value)),
+                    |out, value| {
+                        let mut bytes = Vec::with_capacity(16);
+                        scalar(&mut bytes, kind, value);
+                        out.put_slice(&bytes);
+                    },
+                );
             }
             Source::Value(value) => {
                 let mut bytes = Vec::with_capacity(16);
@@ -75,7 +78,7 @@ impl ToSql for Bound<'_> {
             Source::Keys(part) => {
                 let keys = self.keys.ok_or("a level's keys are missing")?;
                 // The parents' columns have this very type: their bytes pass through.
-                array(out, kind, keys.len(), keys.column(*part).map(Some), BufMut::put_slice);
+                array(out, &element(kind), keys.len(), keys.column(*part).map(Some), BufMut::put_slice);
             }
             Source::KeysAsJson => return Err("keys as JSON are SQLite's".into()),
         }
@@ -89,9 +92,10 @@ impl ToSql for Bound<'_> {
     to_sql_checked!();
 }
 
-fn array<T>(
+/// A list in PostgreSQL's binary form, each item written by itself.
+pub(crate) fn array<T>(
     out: &mut BytesMut,
-    kind: Kind,
+    element: &Type,
     len: usize,
     items: impl Iterator<Item = Option<T>> + Clone,
     mut write: impl FnMut(&mut BytesMut, T),
@@ -99,7 +103,7 @@ fn array<T>(
     let nulls = items.clone().any(|item| item.is_none());
     out.put_i32(i32::from(len > 0));
     out.put_i32(i32::from(nulls));
-    out.put_u32(element(kind).oid());
+    out.put_u32(element.oid());
     if len == 0 {
         return;
     }

@@ -10,11 +10,7 @@ use tokio_postgres::types::{FromSql, Type};
 use crate::decimal;
 use crate::encode;
 
-use super::numeric;
-
-/// Microseconds from 1970 to 2000, where PostgreSQL begins to count.
-const EPOCH_MICROS: i64 = 946_684_800_000_000;
-const EPOCH_DAYS: i64 = 10_957;
+use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
 /// The bytes of a column, whatever its type.
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
@@ -107,7 +103,7 @@ fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> 
             if days == i32::MAX || days == i32::MIN {
                 return None;
             }
-            encode::date(out, i64::from(days) + EPOCH_DAYS);
+            encode::date(out, i64::from(days) + i64::from(EPOCH_DAYS));
         }
         Form::Time => encode::time(out, i64::from_be_bytes(raw.try_into().ok()?)),
         Form::Timestamp => {

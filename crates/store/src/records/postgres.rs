@@ -12,13 +12,10 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, Lease, Manager, Postgres, State, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, Lease, Manager, Postgres, State, array, lease};
 
 use super::Bound;
 use super::cell::{Bind, Cell, Row};
-
-/// Microseconds from 1970 to PostgreSQL's own beginning, 2000.
-const EPOCH_MICROS: i64 = 946_684_800_000_000;
 
 const COMMIT: &str = "COMMIT";
 
@@ -250,8 +247,8 @@ impl ToSql for Bind<'_> {
                 }
                 out.put_slice(text.as_bytes());
             }
-            Bind::Texts(texts) => array(out, &Type::TEXT, texts.iter().map(String::as_bytes))?,
-            Bind::Ids(ids) => array(out, &Type::UUID, ids.iter().map(|id| &id.as_bytes()[..]))?,
+            Bind::Texts(texts) => array(out, &Type::TEXT, texts.len(), texts.iter().map(Some), |out, text| out.put_slice(text.as_bytes())),
+            Bind::Ids(ids) => array(out, &Type::UUID, ids.len(), ids.iter().map(Some), |out, id| out.put_slice(id.as_bytes())),
             Bind::Bytes(bytes) => out.put_slice(bytes),
         }
         Ok(IsNull::No)
@@ -262,23 +259,6 @@ impl ToSql for Bind<'_> {
     }
 
     to_sql_checked!();
-}
-
-fn array<'a>(out: &mut BytesMut, element: &Type, items: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<(), std::num::TryFromIntError> {
-    let count = i32::try_from(items.len())?;
-    out.put_i32(i32::from(count > 0));
-    out.put_i32(0);
-    out.put_u32(element.oid());
-    if count == 0 {
-        return Ok(());
-    }
-    out.put_i32(count);
-    out.put_i32(1);
-    for item in items {
-        out.put_i32(i32::try_from(item.len())?);
-        out.put_slice(item);
-    }
-    Ok(())
 }
 
 /// A column as it was read.

@@ -275,21 +275,13 @@ impl Sink {
     /// Sends what was added, waiting for the reader.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = self.frame.take();
-        self.send(Chunk { bytes, last: false }).await
+        send(&self.sender, Chunk { bytes, last: false }, self.patience).await
     }
 
     /// Sends the end.
-    pub(crate) async fn finish(mut self, total: i64) -> Result<(), Error> {
-        let frame = std::mem::replace(&mut self.frame, Frame::new(Operation::List, Format::Lines));
-        self.send(Chunk { bytes: frame.end(total), last: true }).await
-    }
-
-    async fn send(&mut self, chunk: Chunk) -> Result<(), Error> {
-        match self.sender.send_timeout(Ok(chunk), self.patience).await {
-            Ok(()) => Ok(()),
-            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(Error::Stalled),
-            Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Error::Gone),
-        }
+    pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
+        let Sink { frame, sender, patience } = self;
+        send(&sender, Chunk { bytes: frame.end(total), last: true }, patience).await
     }
 
     /// Waits for the database, but not longer than there is a reader.
@@ -308,6 +300,14 @@ impl Sink {
     /// Whether the reader has gone.
     pub(crate) fn is_gone(&self) -> bool {
         self.sender.is_closed()
+    }
+}
+
+async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, patience: Duration) -> Result<(), Error> {
+    match sender.send_timeout(Ok(chunk), patience).await {
+        Ok(()) => Ok(()),
+        Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(Error::Stalled),
+        Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Error::Gone),
     }
 }
 
