@@ -69,7 +69,8 @@ impl From<tokio_postgres::Error> for Error {
             "23505" => Error::Exists,
             "23503" => Error::Missing,
             // Ended by somebody, or not to be had just now: a lock that is waited for too long, a materialized view that is not filled.
-            "57P01" | "57P02" | "57P03" | "57P05" | "55P03" | "55000" => Error::Unavailable(chain(&error)),
+            // A server that takes no writes, since another one does now.
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "55000" | "25006" | "25P03" => Error::Unavailable(chain(&error)),
             // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
             _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
@@ -86,9 +87,13 @@ impl From<rusqlite::Error> for Error {
         }
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Timeout,
-            Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::SystemIoFailure) => {
-                Error::Unavailable(error.to_string())
-            }
+            Some(
+                rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::DatabaseBusy
+                | rusqlite::ErrorCode::SystemIoFailure
+                | rusqlite::ErrorCode::DiskFull
+                | rusqlite::ErrorCode::ReadOnly,
+            ) => Error::Unavailable(error.to_string()),
             _ => Error::Refused(Refusal { code: None, message: error.to_string() }),
         }
     }

@@ -161,7 +161,7 @@ impl Connection {
         Ok(Some(statement))
     }
 
-    fn forget(&mut self, text: &str) {
+    pub(crate) fn forget(&mut self, text: &str) {
         self.statements.pop(text);
     }
 }

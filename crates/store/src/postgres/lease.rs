@@ -80,7 +80,7 @@ impl Lease {
     }
 
     /// Takes the connection out of the pool, cancelling what it runs.
-    fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
         if self.state != State::Running {
             return;

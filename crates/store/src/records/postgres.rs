@@ -19,6 +19,11 @@ use super::cell::{Bind, Cell, Row};
 
 const COMMIT: &str = "COMMIT";
 
+/// What PostgreSQL says of a prepared statement whose tables have changed since, or that is gone, and of the transaction that met it.
+const STALE: [&str; 3] = ["0A000", "26000", "25P02"];
+/// How many connections may still have such a statement.
+const STALE_TRIES: usize = 32;
+
 /// How long a script may take at least: the steps of a migration are not statements of a request, and replicas wait for each other.
 const SCRIPT: Duration = Duration::from_secs(30);
 
@@ -39,6 +44,8 @@ impl std::fmt::Debug for Writers {
 pub(super) struct Open {
     lease: Box<Lease>,
     timeout: Duration,
+    /// Whether a statement was prepared for tables that have changed since.
+    stale: bool,
 }
 
 impl std::fmt::Debug for Open {
@@ -89,17 +96,26 @@ impl Writers {
 
     /// A whole transaction in one trip, begun by these words.
     pub(super) async fn together(&self, words: &'static str, statements: &[Bound<'_>]) -> Result<(), Error> {
-        let mut open = self.open().await?;
-        open.step(async |connection| whole(connection, words, statements).await).await?;
-        open.give_back();
-        Ok(())
+        let mut tried = 0;
+        loop {
+            let mut open = self.open().await?;
+            match open.step(async |connection| whole(connection, words, statements).await).await {
+                Ok(()) => {
+                    open.give_back();
+                    return Ok(());
+                }
+                // Refused before it did anything, on every connection that prepared it before.
+                Err(_) if open.stale && tried < STALE_TRIES => tried += 1,
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// A connection for a transaction that is about to begin: whatever comes in between, it does not go back in the middle of it.
     async fn open(&self) -> Result<Open, Error> {
         let mut lease = lease(&self.pool).await?;
         lease.enter(State::InTransaction);
-        Ok(Open { lease: Box::new(lease), timeout: self.timeout })
+        Ok(Open { lease: Box::new(lease), timeout: self.timeout, stale: false })
     }
 }
 
@@ -113,6 +129,7 @@ enum Patience {
 
 impl Patience {
     fn bear(&mut self, lease: &Lease, error: Error) -> Result<(), Error> {
+        // One whose tables have changed was given up too.
         let closed = matches!(error, Error::Unavailable(_)) && lease.is_gone();
         match std::mem::replace(self, Patience::Spent) {
             Patience::Fresh if closed => Ok(()),
@@ -123,7 +140,15 @@ impl Patience {
 
 impl Open {
     async fn step<T>(&mut self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
-        self.lease.step(self.timeout, step).await
+        match self.lease.step(self.timeout, step).await {
+            Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) => {
+                // Another connection prepares it anew. This transaction is over.
+                self.stale = true;
+                self.lease.discard();
+                Err(Error::Unavailable(format!("a table has changed: {refusal}")))
+            }
+            other => other,
+        }
     }
 
     pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
@@ -180,7 +205,13 @@ async fn whole(connection: &mut Connection, words: &'static str, statements: &[B
 }
 
 async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
-    Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
+    match Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await {
+        Err(error) if error.code().is_some_and(|code| STALE.contains(&code.code())) => {
+            connection.forget(sql);
+            Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
+        }
+        other => other,
+    }
 }
 
 /// A statement that can be sent without waiting for anything: statements that are sent together arrive in one trip, in their order.

@@ -1,6 +1,7 @@
 //! Records on SQLite: one connection that writes, in the file that others read from.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use query::value;
 use rusqlite::Connection;
@@ -22,7 +23,11 @@ const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 
 /// The one who writes. Others in this process wait for it here, those in other processes in SQLite.
 #[derive(Clone)]
-pub(super) struct Writer(Arc<Mutex<Connection>>);
+pub(super) struct Writer {
+    connection: Arc<Mutex<Connection>>,
+    /// How long the others are waited for.
+    wait: Duration,
+}
 
 impl std::fmt::Debug for Writer {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,17 +45,22 @@ impl Writer {
         let connection = sqlite.connection()?;
         connection
             .execute_batch("PRAGMA query_only = OFF; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-        Ok(Writer(Arc::new(Mutex::new(connection))))
+        Ok(Writer { connection: Arc::new(Mutex::new(connection)), wait: sqlite.timeout })
+    }
+
+    /// The connection, once nobody else in this process writes.
+    async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
+        tokio::time::timeout(self.wait, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         let binds = owned(binds);
-        let connection = self.0.clone().lock_owned().await;
+        let connection = self.turn().await?;
         blocking(move || run(&connection, sql, &binds)).await
     }
 
     pub(super) async fn begin(&self) -> Result<Open, Error> {
-        let connection = self.0.clone().lock_owned().await;
+        let connection = self.turn().await?;
         // Immediate: a transaction that reads first and writes later must not find that another has written in between.
         blocking(move || {
             connection.execute_batch("BEGIN IMMEDIATE")?;

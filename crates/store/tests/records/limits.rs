@@ -161,3 +161,48 @@ async fn a_read_whose_connection_ended_is_made_again() {
     assert_eq!(count(&records).await, 0);
     database.drop().await;
 }
+
+// contract E2.6
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_changed_under_prepared_statements_is_no_fault() {
+    let database = migrated().await;
+    let records = impatient(&database.url, Prepare::On, Duration::from_secs(10));
+    let everything = "SELECT * FROM peristyle.tenant";
+    let changer = connect(&database.url).await;
+    for (round, kind) in ["varchar(300)", "text", "varchar(200)"].into_iter().enumerate() {
+        assert_eq!(records.run(everything, &[]).await.expect("rows").len(), 0, "{round}");
+        let mut transaction = records.begin().await.expect("a transaction");
+        transaction.run(everything, &[]).await.expect("rows");
+        transaction.commit().await.expect("committed");
+        changer.batch_execute(&format!("ALTER TABLE peristyle.tenant ALTER name TYPE {kind}")).await.expect("changed");
+        // In a transaction it is over, and told as something to try again.
+        let mut transaction = records.begin().await.expect("a transaction");
+        let outcome = transaction.run(everything, &[]).await;
+        assert!(matches!(outcome, Err(Error::Unavailable(_))), "{round}: {outcome:?}");
+        drop(transaction);
+        let mut transaction = records.begin().await.expect("a transaction");
+        transaction.run(everything, &[]).await.expect("prepared anew");
+        transaction.commit().await.expect("committed");
+        changer.batch_execute("ALTER TABLE peristyle.tenant ALTER name TYPE varchar(250)").await.expect("changed");
+        assert_eq!(records.run(everything, &[]).await.expect("rows").len(), 0, "{round}: by itself it is sent again");
+    }
+    drop(records);
+    database.drop().await;
+}
+
+// contract E2.6
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_takes_no_writes_is_out_of_reach() {
+    let database = migrated().await;
+    let name = database.url.rsplit('/').next().expect("a name");
+    connect(&database.url)
+        .await
+        .batch_execute(&format!("ALTER DATABASE \"{name}\" SET default_transaction_read_only = on"))
+        .await
+        .expect("set");
+    let records = impatient(&database.url, Prepare::On, Duration::from_secs(10));
+    let outcome = records.run("DELETE FROM peristyle.tenant", &[]).await;
+    assert!(matches!(outcome, Err(Error::Unavailable(_))), "{outcome:?}");
+    drop(records);
+    database.drop().await;
+}
