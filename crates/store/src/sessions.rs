@@ -72,10 +72,11 @@ pub async fn insert(records: &Records, session: &Session, device: Option<&str>, 
 
 /// Lets a session take over what an earlier one of the same account and browser gave: the earlier one ends, its codes and families live on.
 pub async fn take_over(records: &Records, before: Uuid, after: &Session, occasion: Occasion<'_>) -> Result<(), Error> {
-    // In the order in which endings go: a code that is being redeemed is waited for, and its family taken over with the others.
+    // In the order in which endings go: a code that is being redeemed is waited for, and its family taken over with the others. Families
+    // that have ended go along: a client that holds a token of one may still end the session.
     const ENDED: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND account_id = $3 AND ended_at IS NULL RETURNING id";
     const CODES: &str = "UPDATE peristyle.code SET session_id = $2 WHERE session_id = $1 AND used_by IS NULL";
-    const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1 AND ended_at IS NULL";
+    const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1";
     let mut transaction = records.begin().await?;
     let ended = [Bind::Id(before), Bind::moment(occasion.now), Bind::Id(after.account)];
     if transaction.run(ENDED, &ended).await?.is_empty() {

@@ -2,7 +2,7 @@
 
 use identity::authorize::CodeRecord;
 use identity::event::Event;
-use identity::grant::{authorization_code, refresh_token, standing};
+use identity::grant::{authorization_code, refresh_token};
 use identity::opaque::Code;
 use identity::pkce::Verifier;
 use identity::session::Ending;
@@ -144,7 +144,6 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     assert_eq!((over.sessions, over.families), (vec![(second_session.id, world.account.id)], vec![fourth]));
     let names: Vec<String> = events::newest(&world.records, 2).await.unwrap().into_iter().map(|event| event.name).collect();
     assert_eq!(names, ["session.ended", "grant.revoked"]);
-    _ = standing::revoked_by;
 }
 
 pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
