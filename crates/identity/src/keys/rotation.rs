@@ -3,12 +3,15 @@
 
 use crate::keys::{KeyId, KeySet, KeySetFault, PublicKey};
 use crate::moment::Moment;
-use crate::token::LEEWAY_SECONDS;
+use crate::token::{LEEWAY_SECONDS, LONGEST_LIFE_SECONDS};
 
 /// How long a key is published before it may sign, unless an operator knows better: longer than any cache of the key set.
 pub const ANNOUNCED_SECONDS: i64 = 300;
 /// How long another replica may still sign with the old key after a promotion: a hub reads its ring again at least this often.
 pub const REPLICA_SECONDS: i64 = 60;
+/// How long a key is published after it signed last. What clients are given today says nothing of the tokens of yesterday, so the bound is
+/// the one that verifiers keep: no token lives longer.
+pub const RETIRED_SECONDS: i64 = LONGEST_LIFE_SECONDS + REPLICA_SECONDS + LEEWAY_SECONDS;
 
 /// Where a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +116,7 @@ impl KeyRing {
     /// Lets the announced key sign and retires the old one, which stays published for the longest life a token of it can have.
     ///
     /// `announced_seconds` is how long it must have been published by now: [`ANNOUNCED_SECONDS`] where nothing else was asked.
-    pub fn promote(mut self, now: Moment, announced_seconds: i64, longest_token_seconds: i64) -> Result<Self, RotationFault> {
+    pub fn promote(mut self, now: Moment, announced_seconds: i64) -> Result<Self, RotationFault> {
         let since = self.0.iter().find_map(|record| match record.state {
             KeyState::Announced { since } => Some(since),
             _ => None,
@@ -122,7 +125,7 @@ impl KeyRing {
         if waited < announced_seconds {
             return Err(RotationFault::TooEarly(announced_seconds - waited));
         }
-        let until = now.plus(longest_token_seconds).plus(REPLICA_SECONDS).plus(LEEWAY_SECONDS);
+        let until = now.plus(RETIRED_SECONDS);
         for record in &mut self.0 {
             record.state = match record.state {
                 KeyState::Announced { .. } => KeyState::Signing { since: now },
@@ -135,9 +138,9 @@ impl KeyRing {
 
     /// Lets a key sign at once that was never announced, because the private half of the old one is lost or not to be trusted: verifiers
     /// fetch the key set again when they meet an unknown name. An announced key that never signed is dropped.
-    pub fn replace(mut self, key: PublicKey, now: Moment, longest_token_seconds: i64) -> Result<Self, RotationFault> {
+    pub fn replace(mut self, key: PublicKey, now: Moment) -> Result<Self, RotationFault> {
         self.0.retain(|record| !matches!(record.state, KeyState::Announced { .. }));
-        self.announce(key, now)?.promote(now, 0, longest_token_seconds)
+        self.announce(key, now)?.promote(now, 0)
     }
 
     /// Drops the retired keys of which no token can be alive; gives the names of those dropped.

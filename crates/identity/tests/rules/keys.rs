@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use identity::keys::key_set::{LONGEST_KEY_SET, MOST_KEYS};
 use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRecord, KeyRing, KeyState, RotationFault};
 use identity::keys::{KeyError, KeyId, KeySet, KeySetFault, PrivateKey, PublicKey};
+use identity::token::LONGEST_LIFE_SECONDS;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -149,12 +150,13 @@ fn a_rotation_announces_then_signs_then_retires() {
     let ring = ring.announce(new.clone(), NOW).unwrap();
     assert_eq!((ring.signing(), ring.announced()), (Some(old), Some(new)));
     assert_eq!(published(&ring, 0), both);
-    let early = ring.clone().promote(seconds(ANNOUNCED_SECONDS - 1), ANNOUNCED_SECONDS, 3_600);
+    let early = ring.clone().promote(seconds(ANNOUNCED_SECONDS - 1), ANNOUNCED_SECONDS);
     assert_eq!(early.unwrap_err(), RotationFault::TooEarly(1));
 
-    let mut ring = ring.promote(seconds(ANNOUNCED_SECONDS), ANNOUNCED_SECONDS, 3_600).unwrap();
+    let mut ring = ring.promote(seconds(ANNOUNCED_SECONDS), ANNOUNCED_SECONDS).unwrap();
     assert_eq!((ring.signing(), ring.announced()), (Some(new), None));
-    let last_token = ANNOUNCED_SECONDS + 3_600;
+    // No client's setting shortens this: a token of before may have been given the longest life there is.
+    let last_token = ANNOUNCED_SECONDS + LONGEST_LIFE_SECONDS;
     assert_eq!(published(&ring, last_token), both, "the old key is published while a token of it may live");
     assert!(ring.purge(seconds(last_token)).is_empty());
     let over = last_token + 60 + 30 + 1;
@@ -166,10 +168,10 @@ fn a_rotation_announces_then_signs_then_retires() {
 #[test]
 fn a_lost_key_is_replaced_at_once_and_stays_published() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
-    let ring = KeyRing::begin(old.clone(), NOW).replace(new.clone(), NOW, 3_600).unwrap();
+    let ring = KeyRing::begin(old.clone(), NOW).replace(new.clone(), NOW).unwrap();
     assert_eq!((ring.signing(), ring.announced()), (Some(new), None));
     assert_eq!(published(&ring, 0), [old.id().clone(), new.id().clone()]);
-    assert_eq!(ring.clone().replace(old.clone(), NOW, 3_600).unwrap_err(), RotationFault::Known);
+    assert_eq!(ring.clone().replace(old.clone(), NOW).unwrap_err(), RotationFault::Known);
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn a_public_key_is_kept_as_its_entry_and_read_back() {
 fn a_step_out_of_turn_is_refused() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
     let ring = KeyRing::begin(old.clone(), NOW);
-    assert_eq!(ring.clone().promote(NOW, 0, 0).unwrap_err(), RotationFault::NothingAnnounced);
+    assert_eq!(ring.clone().promote(NOW, 0).unwrap_err(), RotationFault::NothingAnnounced);
     assert_eq!(ring.clone().announce(old.clone(), NOW).unwrap_err(), RotationFault::Known);
     let announced = ring.announce(new.clone(), NOW).unwrap();
     assert_eq!(announced.clone().announce(new.clone(), NOW).unwrap_err(), RotationFault::UnderWay);

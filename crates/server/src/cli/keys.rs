@@ -9,7 +9,7 @@ use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};
 use store::events::{self, Occasion};
-use store::{clients, signing_keys};
+use store::signing_keys;
 
 use crate::config::Config;
 use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
@@ -116,8 +116,7 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         if ring.announced() != Some(key.public()) {
             return Err(Failure(format!("{} is not the key that was announced", next.display())));
         }
-        let longest = clients::longest_access_seconds(&mut transaction).await?;
-        (ring.promote(desk.now, announced_seconds, longest)?, "signing", key)
+        (ring.promote(desk.now, announced_seconds)?, "signing", key)
     } else {
         if ring.signing() != Some(current.public()) {
             return Err(Failure(format!("{} is not the key that signs now", path.display())));

@@ -153,8 +153,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
                 return Ok(ring);
             }
             tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
-            let longest = store::clients::longest_access_seconds(&mut transaction).await?;
-            match ring.clone().replace(own.clone(), now, longest) {
+            match ring.clone().replace(own.clone(), now) {
                 Ok(ring) => ring,
                 Err(_) => return Ok(ring),
             }
