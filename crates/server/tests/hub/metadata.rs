@@ -1,6 +1,6 @@
 //! The documents, the key set, revocation, introspection and userinfo.
 
-use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, bearer, cookie, parameter, part, posted, verifier};
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, bearer, cookie, error, parameter, part, posted, verifier};
 use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,5 +122,23 @@ async fn a_token_is_introspected_until_it_is_revoked() {
         assert_eq!(stage.send(&user).await.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
         assert_eq!(stage.send(&ask("/introspect", "access_token")).await.good()["active"], false);
         assert_eq!(stage.send(&posted("/revoke", &[("token", "x")])).await.status(), 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn introspection_calls_no_refresh_token_active_that_the_token_endpoint_refuses() {
+    // contract I23.2
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        // A client that may begin families and not go on with them.
+        let secret = stage.add_client("once", &[identity::client::GrantType::Password], None).await;
+        let as_client = |path: &str, pairs: &[(&str, &str)]| posted(path, pairs).header("authorization", &basic("once", &secret));
+        let sign_in = as_client("/token", &[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]);
+        let tokens = stage.send(&sign_in).await.good();
+        let token = tokens["refresh_token"].as_str().unwrap();
+        let told = stage.send(&as_client("/introspect", &[("token", token)])).await.good();
+        assert_eq!(told, serde_json::json!({ "active": false }), "{place:?}");
+        let refused = stage.send(&as_client("/token", &[("grant_type", "refresh_token"), ("refresh_token", token)])).await;
+        assert_eq!(error(&refused, 400), "unauthorized_client");
     }
 }
