@@ -117,7 +117,7 @@ pub(crate) async fn the_key_ring_comes_back(url: &str) {
     signing_keys::save(&mut transaction, &ring).await.expect("saved");
     transaction.commit().await.expect("committed");
     let found = signing_keys::load(&records).await.expect("a read").expect("a ring");
-    assert_eq!(found.signing(), Some(&keys[1]));
+    assert_eq!(found.signing(), &keys[1]);
     assert_eq!(found.records().len(), 2);
     assert_eq!(found.published(NOW).unwrap().keys().len(), 2);
 }
