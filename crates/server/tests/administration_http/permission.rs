@@ -84,6 +84,38 @@ async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_permission_that_an_operation_names_is_all_that_its_change_asks_for() {
+    // contract I25.2
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let app = text(&desk.made("hub/apps/create", json!({"code": "till"})).await["id"]).to_owned();
+        let mut holders = std::collections::HashMap::new();
+        for (path, _, permission) in OPERATIONS {
+            if !holders.contains_key(permission) {
+                holders.insert(permission, desk.somebody(&permission.replace('.', "-"), &[permission]).await.1);
+            }
+            // Whatever it takes, about a record that is not there or one that can be made.
+            let body = match path {
+                "iam/accounts/create" => json!({"username": "bo"}),
+                "iam/accounts/set-password/x" => json!({"password": "long enough"}),
+                "iam/roles/create" => json!({"name": "nothing"}),
+                "iam/tenants/create" => json!({"name": "North"}),
+                "o-auth/clients/create" => json!({"id": "till", "name": "Till", "redirect": "https://till.test/back"}),
+                "hub/apps/create" => json!({"code": "shelf"}),
+                "hub/apps-accounts/create" => json!({"appId": app, "accountId": desk.root.to_string()}),
+                _ => json!({}),
+            };
+            let (address, status) = match path.strip_suffix("/x") {
+                Some(address) => (format!("{address}/{}", uuid::Uuid::new_v4()), 404),
+                None => (path.to_owned(), 201),
+            };
+            let answer = desk.by(&holders[permission], &address, &body).await;
+            assert_eq!(answer.status(), status, "{path}: {}", answer.text());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_may_change_and_not_read_is_told_the_key_alone() {
     // contract I25.3
     let desk = Desk::start(Place::Sqlite).await;
