@@ -36,6 +36,15 @@ pub struct Seen {
     pub last_used_at: Moment,
 }
 
+/// Sessions of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Those that were asked for.
+    pub seen: Vec<Seen>,
+    /// How many there are.
+    pub all: i64,
+}
+
 fn read(row: &Row, from: usize) -> Result<Session, Error> {
     Ok(Session {
         id: row.id(from)?,
@@ -142,15 +151,18 @@ pub async fn owner(on: impl Run, id: Uuid, now: Moment) -> Result<Option<Uuid>, 
     on.row(SQL, &[Bind::Id(id), Bind::moment(now)]).await?.map(|row| row.id(0)).transpose()
 }
 
-/// The live sessions of an account, the one used last first.
-pub async fn of_account(on: impl Run, account: Uuid, now: Moment) -> Result<Vec<Seen>, Error> {
+/// Some of the live sessions of an account: those used last, and before them the one that is named, if it is among them.
+pub async fn of_account(on: impl Run, account: Uuid, first: Option<Uuid>, limit: i64, now: Moment) -> Result<Listed, Error> {
     const SQL: &str = concat!(
         "SELECT ",
         session_columns!(),
-        ", s.device, s.address FROM peristyle.session s WHERE s.account_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2 \
-         ORDER BY s.last_used_at DESC, s.id"
+        ", s.device, s.address, count(*) OVER () FROM peristyle.session s WHERE s.account_id = $1 AND s.ended_at IS NULL \
+         AND s.expires_at > $2 ORDER BY CASE WHEN s.id = $3 THEN 0 ELSE 1 END, s.last_used_at DESC, s.id LIMIT $4"
     );
-    on.rows(SQL, &[Bind::Id(account), Bind::moment(now)]).await?.iter().map(seen).collect()
+    let binds = [Bind::Id(account), Bind::moment(now), Bind::maybe(first, Bind::Id), Bind::Number(limit)];
+    let rows = on.rows(SQL, &binds).await?;
+    let all = rows.first().map_or(Ok(0), |row| row.number(WIDTH + 2))?;
+    Ok(Listed { all, seen: rows.iter().map(seen).collect::<Result<_, _>>()? })
 }
 
 /// The live sessions of everybody, the one used last first.

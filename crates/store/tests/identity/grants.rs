@@ -121,8 +121,11 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     assert!(sessions::begin(&world.records, &second_session, Before::Nothing, None, at(0)).await.expect("a session"));
     let second_world = World { session: second_session.clone(), ..world.clone() };
     let second = second_world.family().await.0;
-    let seen = sessions::of_account(&world.records, world.account.id, NOW).await.expect("a list");
-    assert_eq!(seen.len(), 2);
+    for (first, limit, expected) in [(None, 10, 2), (Some(world.session.id), 1, 1), (Some(second_session.id), 1, 1), (None, 0, 0)] {
+        let listed = sessions::of_account(&world.records, world.account.id, first, limit, NOW).await.expect("a list");
+        assert_eq!((listed.seen.len(), listed.all), (expected, if limit == 0 { 0 } else { 2 }), "{limit}");
+        assert!(first.is_none_or(|first| listed.seen[0].session.id == first));
+    }
 
     endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
     assert_eq!((lives(&world, first).await, lives(&world, second).await), (false, true));
@@ -204,8 +207,8 @@ pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it
         sessions::begin(&world.records, &session, before, None, at(0)).await.map(|begun| begun.then_some(session.id))
     };
     let live = async |account: Uuid| {
-        let seen = sessions::of_account(&world.records, account, NOW).await.expect("a list");
-        seen.iter().map(|seen| seen.session.id).collect::<Vec<_>>()
+        let listed = sessions::of_account(&world.records, account, None, 10, NOW).await.expect("a list");
+        listed.seen.iter().map(|seen| seen.session.id).collect::<Vec<_>>()
     };
     let own = begin(world.account.id, Before::Own(world.session.id)).await.expect("an answer").expect("a session");
     assert_eq!((live(world.account.id).await, lives(&world, family).await), (vec![own], true));
