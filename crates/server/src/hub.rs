@@ -20,6 +20,7 @@ mod link;
 mod logout;
 pub(crate) mod me;
 mod metadata;
+mod refusals;
 mod resources;
 mod revoke;
 mod session;
@@ -35,6 +36,7 @@ use axum::body::Body;
 use axum::http::{Extensions, HeaderMap, Response};
 use axum::routing::{any, get};
 use identity::account::Account;
+use identity::event::Event;
 use identity::grant::{Family, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
@@ -59,7 +61,9 @@ pub(crate) use upkeep::keep;
 
 use feed::Feed;
 use hasher::Hasher;
+use incoming::Sender;
 use keys::Keyring;
+use refusals::Refusals;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -72,6 +76,7 @@ struct Inner {
     keys: Keyring,
     hasher: Hasher,
     feed: Feed,
+    refusals: Refusals,
     proxies: Proxies,
     metadata: Tagged,
 }
@@ -86,6 +91,7 @@ impl Hub {
             records,
             hasher: Hasher::new(),
             feed: Feed::new(),
+            refusals: Refusals::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
         })))
@@ -114,6 +120,11 @@ impl Hub {
     /// Ends what would go on for ever, since the process is about to end.
     pub(crate) fn retire(&self) {
         self.feed().retire();
+    }
+
+    /// Notes that somebody who has proven nothing was refused.
+    async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+        self.0.refusals.note(self.records(), event, sender).await
     }
 
     fn proxies(&self) -> &Proxies {

@@ -81,7 +81,7 @@ async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Sess
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
-    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
+    hub.note_refusal(&Event::SignInRefused { account, reason }, sender).await
 }
 
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.

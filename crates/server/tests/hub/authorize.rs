@@ -130,6 +130,35 @@ async fn every_refusal_is_noted_without_what_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_again_and_again_is_no_row_each_time() {
+    // contract I13.4
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let rows = async |name: &str, reason: Option<&str>| {
+            let events = store::events::newest(&stage.records, 200).await.unwrap();
+            let fits = |data: &serde_json::Map<String, Value>| reason.is_none_or(|reason| data["reason"] == reason);
+            events.iter().filter(|event| event.name == name && fits(&event.data)).count()
+        };
+        let guess = posted("/sign-in", &[("username", "ada"), ("password", "wrong")]);
+        for _ in 0..5 {
+            assert_eq!(stage.send(&get("/authorize?client_id=")).await.status(), 400);
+            let stranger = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
+            assert_eq!(stage.send(&stranger).await.status(), 401);
+            assert_eq!(stage.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
+            assert_eq!(stage.send(&guess).await.status(), 400);
+        }
+        stage.delay_for_long().await;
+        for _ in 0..5 {
+            assert_eq!(stage.send(&guess).await.status(), 429);
+        }
+        assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (1, 1), "{place:?}");
+        let refused = async |reason| rows("sign-in.refused", Some(reason)).await;
+        // A password that was compared is an event each time.
+        assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (1, 1, 5), "{place:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
     // contract I1.7
     for place in PLACES {
