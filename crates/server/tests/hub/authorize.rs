@@ -204,6 +204,7 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/authorize?x=1", None),
         ("/api/o-auth/authorize", None),
         ("/sign-in", None),
+        ("/password", None),
         ("/", None),
         ("/logout", None),
         ("/api/o-auth/logout", None),
