@@ -45,16 +45,12 @@ impl Recent {
         if self.0.len() >= MOST && !self.0.contains_key(&key) {
             key.1 = None;
         }
-        match self.0.get_mut(&key) {
-            Some(repeats) => {
-                repeats.times += 1;
-                false
-            }
-            None => {
-                self.0.insert(key, Repeats { since: now, times: 0 });
-                true
-            }
+        if let Some(repeats) = self.0.get_mut(&key) {
+            repeats.times += 1;
+            return false;
         }
+        self.0.insert(key, Repeats { since: now, times: 0 });
+        true
     }
 
     /// Forgets what has been gathered for long enough; gives what came again.
