@@ -23,7 +23,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite, unread};
+use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -91,7 +91,7 @@ where
             (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
         })
         .cloned()
-        .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
+        .or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok())
         .unwrap_or_else(|| HeaderValue::from_static("-"));
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());

@@ -10,7 +10,6 @@ use identity::session::Ending;
 use identity::token_request::{Credentials, GrantRequest};
 use store::codes::Redeemed;
 use store::families::{Begun, Rotated};
-use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::Fault;
@@ -150,5 +149,5 @@ impl Desk<'_> {
 }
 
 fn fresh() -> Result<Fresh, Fault> {
-    Ok(Fresh { family: Uuid::new_v4(), refresh: RefreshToken::from_random(chance::random()?) })
+    Ok(Fresh { family: chance::id(), refresh: RefreshToken::from_random(chance::random()?) })
 }

@@ -39,7 +39,7 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
 
 /// A session that nobody has yet.
 pub(super) fn fresh(account: Uuid) -> Session {
-    Session::begin(Uuid::new_v4(), account, chance::now())
+    Session::begin(chance::id(), account, chance::now())
 }
 
 /// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
