@@ -8,7 +8,7 @@ use crate::client::{ClientId, GrantType};
 use crate::error::ErrorCode;
 
 /// Why a sign-in was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignInRefusal {
     /// Name and password do not match, or there is no such name.
     Credentials,
@@ -36,7 +36,7 @@ impl SignInRefusal {
 }
 
 /// A record that was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Record {
     /// An account.
     Account(Uuid),
@@ -58,7 +58,7 @@ pub enum Record {
 }
 
 /// What was done to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Made.
     Created,
@@ -75,7 +75,7 @@ pub enum Change {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// Somebody signed in at the page.
     SignedIn {

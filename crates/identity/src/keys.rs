@@ -96,11 +96,6 @@ impl PrivateKey {
         Ok(PrivateKey { pair, public })
     }
 
-    /// The public half, as DER (RFC 8017).
-    pub fn public_key(&self) -> &[u8] {
-        self.pair.public_key().as_ref()
-    }
-
     /// The public half, to verify with and to publish.
     pub fn public(&self) -> &PublicKey {
         &self.public

@@ -15,12 +15,18 @@
 //! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`], the account's [`account::Rights`], and how long
 //! all that may be relied on with [`freshness`].
 //!
-//! What was not checked does not type-check:
+//! What was not checked does not type-check. Beside each attempt stands what compiles, so that no attempt fails for a misspelled name:
 //!
 //! ```compile_fail
 //! // A token is verified by verification alone.
 //! fn forge(claims: identity::token::AccessClaims) -> identity::token::Verified<identity::token::AccessClaims> {
 //!     identity::token::Verified(claims)
+//! }
+//! ```
+//!
+//! ```
+//! fn read(token: identity::token::Verified<identity::token::AccessClaims>) -> identity::token::AccessClaims {
+//!     token.into_claims()
 //! }
 //! ```
 //!
@@ -31,6 +37,12 @@
 //! }
 //! ```
 //!
+//! ```
+//! fn prove<'c>(client: &'c identity::client::Client, secret: &str) -> Option<identity::client::Authenticated<'c>> {
+//!     identity::client::authenticate(Some(client), secret, identity::moment::Moment::from_unix(0)).ok()
+//! }
+//! ```
+//!
 //! ```compile_fail
 //! // A refresh token is no code.
 //! fn confuse(token: identity::opaque::RefreshToken) -> identity::opaque::Code {
@@ -38,10 +50,22 @@
 //! }
 //! ```
 //!
+//! ```
+//! fn keep(token: identity::opaque::RefreshToken, code: identity::opaque::Code) -> (identity::opaque::RefreshToken, identity::opaque::Code) {
+//!     (token, code)
+//! }
+//! ```
+//!
 //! ```compile_fail
 //! // No secret can be printed by accident.
 //! fn print(secret: &identity::opaque::ClientSecret) -> String {
 //!     secret.to_string()
+//! }
+//! ```
+//!
+//! ```
+//! fn show(secret: &identity::opaque::ClientSecret) -> String {
+//!     secret.expose().to_string()
 //! }
 //! ```
 

@@ -109,7 +109,12 @@ pub struct UnknownFormat;
 impl PasswordHash {
     /// Hashes a password with 16 random bytes of salt.
     pub fn make(password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
-        let output = argon2id(&mut Workspace::default(), password, &salt)?.to_vec();
+        PasswordHash::make_in(&mut Workspace::default(), password, salt)
+    }
+
+    /// The same in memory that is there already.
+    pub fn make_in(workspace: &mut Workspace, password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
+        let output = argon2id(workspace, password, &salt)?.to_vec();
         let parameters = format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}");
         let text = format!("{parameters}${}${}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(&output));
         Ok(PasswordHash { text, kind: Kind::Ours { salt: salt.to_vec(), output } })
@@ -128,6 +133,14 @@ impl PasswordHash {
             other => Kind::Foreign(other),
         };
         Ok(PasswordHash { text: text.to_owned(), kind })
+    }
+
+    /// Whether comparing with it takes more memory than a [`Workspace`] has: a hash from elsewhere may take 256 MiB.
+    pub fn is_large(&self) -> bool {
+        match &self.kind {
+            Kind::Ours { .. } => false,
+            Kind::Foreign(foreign) => foreign.memory_kib() > u64::from(MEMORY_KIB),
+        }
     }
 
     /// The text to keep.
@@ -176,8 +189,13 @@ pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, passwor
             Ok(found) if equal(&found, output) => Verdict::Matches { rehash: Rehash::Current },
             _ => Verdict::Differs,
         },
-        Some(Kind::Foreign(foreign)) if foreign.admits(password) => Verdict::Matches { rehash: Rehash::Needed },
-        Some(Kind::Foreign(_)) => Verdict::Differs,
+        Some(Kind::Foreign(foreign)) => {
+            if foreign.memory_kib() > 0 {
+                // It takes memory of its own, in place of ours and not beside it.
+                *workspace = Workspace::default();
+            }
+            if foreign.admits(password) { Verdict::Matches { rehash: Rehash::Needed } } else { Verdict::Differs }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a client would rather have, by its `Accept` (RFC 9110, 12.5.1), and what it takes, by its `Accept-Encoding`.
 
+use std::cmp::Reverse;
+
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{HeaderMap, HeaderValue};
 
@@ -22,17 +24,34 @@ pub(crate) fn prefers(headers: &HeaderMap, kind: &str, usual: &str) -> bool {
     weight > other || (weight == other && weight > 0 && fit == Some(Fit::Named))
 }
 
+/// What a client would rather have of all that is offered: what weighs most, then what it names more exactly, then what it names first,
+/// and last what is offered first. Nothing if it takes none of it.
+pub(crate) fn best<T: Copy>(headers: &HeaderMap, offered: &[(&str, T)]) -> Option<T> {
+    if !headers.contains_key(ACCEPT) {
+        return offered.first().map(|(_, answer)| *answer);
+    }
+    let ranked = offered.iter().enumerate().filter_map(|(index, (kind, answer))| {
+        let fitting = items(headers).enumerate().filter_map(|(place, item)| fitting(item, kind).map(|found| (found, Reverse(place))));
+        let ((fit, weight), place) = fitting.max()?;
+        (weight > 0).then_some(((weight, fit, place, Reverse(index)), *answer))
+    });
+    ranked.max_by_key(|(rank, _)| *rank).map(|(_, answer)| answer)
+}
+
 /// How a media type is asked for, and how much. Nothing is asked of whoever says nothing, and all is taken.
 fn wanted(headers: &HeaderMap, kind: &str) -> (Option<Fit>, u16) {
     if !headers.contains_key(ACCEPT) {
         return (None, WHOLE);
     }
-    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let fitting = values.flat_map(|value| value.split(',')).filter_map(|item| fitting(item, kind));
-    fitting.max().map_or((None, 0), |(fit, weight)| (Some(fit), weight))
+    items(headers).filter_map(|item| fitting(item, kind)).max().map_or((None, 0), |(fit, weight)| (Some(fit), weight))
 }
 
-/// How one item of the header fits, and its weight. Parameters other than the weight are passed over, and so is an item whose weight is none.
+fn items(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','))
+}
+
+/// How one item of the header fits, and its weight. An item whose weight is none is passed over, and so is one that wants another charset:
+/// what is answered is UTF-8. Other parameters count for nothing.
 fn fitting(item: &str, kind: &str) -> Option<(Fit, u16)> {
     let mut parts = item.split(';').map(str::trim);
     let range = parts.next()?;
@@ -43,7 +62,16 @@ fn fitting(item: &str, kind: &str) -> Option<(Fit, u16)> {
         _ if range.eq_ignore_ascii_case(kind) => Fit::Named,
         _ => return None,
     };
+    if !is_in_utf8(parts.clone()) {
+        return None;
+    }
     Some((fit, weight(parts)?))
+}
+
+/// Whether the parameters of a media type name UTF-8 or no charset at all.
+pub(crate) fn is_in_utf8<'h>(parameters: impl Iterator<Item = &'h str>) -> bool {
+    let mut charsets = parameters.filter_map(|part| part.split_once('=')).filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    charsets.all(|(_, value)| ["utf-8", "utf8"].contains(&value.trim().trim_matches('"').to_ascii_lowercase().as_str()))
 }
 
 /// The weight among the parameters of an item; all of it where none is said, nothing where it is none.

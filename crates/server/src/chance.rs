@@ -16,6 +16,7 @@ pub fn now() -> Moment {
 pub struct NoRandomness;
 
 /// Bytes that nobody can guess.
+#[expect(clippy::disallowed_methods, reason = "the one place that asks for randomness")]
 pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness> {
     let mut bytes = [0; LENGTH];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;
@@ -24,10 +25,11 @@ pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], NoRandomness> {
 
 /// Somewhere from 0 to 1, so that many who do the same do not do it at once. Nothing secret may depend on it.
 pub fn fraction() -> f64 {
-    f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
+    f64::from(id().as_fields().0) / f64::from(u32::MAX)
 }
 
 /// A fresh id.
+#[expect(clippy::disallowed_methods, reason = "the one place that asks for randomness")]
 pub fn id() -> Uuid {
     Uuid::new_v4()
 }

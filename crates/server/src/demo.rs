@@ -19,7 +19,7 @@ use crate::key_pair::{KeyPair, KeyPairError};
 use crate::refusal::BootError;
 
 pub use child::Log;
-pub use people::Person;
+pub use people::{Person, Secret};
 
 use child::{Child, Role};
 use progress::Progress;
@@ -175,7 +175,7 @@ impl Stage<'_> {
     async fn serve(self, servers: &mut Servers, made: people::Made, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
         let hub = servers.hub.insert(Child::start(&self.hub(), self.log)?);
         hub.ready().await?;
-        let satellite = servers.satellite.insert(Child::start(&self.satellite(&made.secret), self.log)?);
+        let satellite = servers.satellite.insert(Child::start(&self.satellite(made.secret.expose()), self.log)?);
         tokio::select! {
             ready = satellite.ready() => ready?,
             fault = hub.ended() => return Err(fault),

@@ -20,6 +20,7 @@ mod link;
 mod logout;
 pub(crate) mod me;
 mod metadata;
+mod refusals;
 mod resources;
 mod revoke;
 mod session;
@@ -33,8 +34,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Extensions, HeaderMap, Response};
-use axum::routing::{any, get};
+use axum::routing::{MethodRouter, any, get};
 use identity::account::Account;
+use identity::event::Event;
 use identity::grant::{Family, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
@@ -59,7 +61,9 @@ pub(crate) use upkeep::keep;
 
 use feed::Feed;
 use hasher::Hasher;
+use incoming::Sender;
 use keys::Keyring;
+use refusals::Refusals;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -72,6 +76,7 @@ struct Inner {
     keys: Keyring,
     hasher: Hasher,
     feed: Feed,
+    refusals: Refusals,
     proxies: Proxies,
     metadata: Tagged,
 }
@@ -86,6 +91,7 @@ impl Hub {
             records,
             hasher: Hasher::new(),
             feed: Feed::new(),
+            refusals: Refusals::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
         })))
@@ -114,6 +120,11 @@ impl Hub {
     /// Ends what would go on for ever, since the process is about to end.
     pub(crate) fn retire(&self) {
         self.feed().retire();
+    }
+
+    /// Notes that somebody who has proven nothing was refused.
+    async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+        self.0.refusals.note(self.records(), event, sender).await
     }
 
     fn proxies(&self) -> &Proxies {
@@ -188,33 +199,6 @@ fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
 }
 
-/// The endpoints, each at the root and under `/api/o-auth`.
-pub(crate) fn routes(hub: &Hub) -> Router<Service> {
-    let endpoints = |router: Router<Service>, base: &str| {
-        let at = |name: &str| format!("{base}/{name}");
-        router
-            .route(&at("authorize"), any(serve!(hub, authorize::answer)))
-            .route(&at("token"), any(serve!(hub, token::answer)))
-            .route(&at("session"), any(serve!(hub, session::answer)))
-            .route(&at("logout"), any(serve!(hub, logout::answer)))
-            .route(&at("revoke"), any(serve!(hub, revoke::answer)))
-            .route(&at("introspect"), any(serve!(hub, introspect::answer)))
-            .route(&at("events"), any(serve!(hub, events::answer)))
-    };
-    let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
-    let keys = hub.clone();
-    endpoints(endpoints(Router::new(), ""), "/api/o-auth")
-        .route("/.well-known/openid-configuration", get(async move |_: Caller, headers: HeaderMap| metadata.answer(&headers)))
-        .route("/.well-known/oauth-authorization-server", get(async move |_: Caller, headers: HeaderMap| served.answer(&headers)))
-        .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
-        .route("/userinfo", any(serve!(hub, userinfo::answer)))
-        .route("/sign-in", any(serve!(hub, sign_in::answer)))
-        .route("/password", any(serve!(hub, link::answer)))
-        .route("/", any(serve!(hub, account_page::answer)))
-        .route("/api/iam/me", get(me::answer))
-        .merge(crate::pages::hub::routes())
-}
-
 /// A handler that holds the hub. Its future is boxed, so that these rare and large ones do not make every other request larger.
 macro_rules! serve {
     ($hub:expr, $handler:path) => {{
@@ -225,7 +209,67 @@ macro_rules! serve {
         }
     }};
 }
-use serve;
+/// A page that a browser is led to and no script fetches.
+#[derive(Clone, Copy, Debug)]
+enum Page {
+    Account,
+    Authorize,
+    Logout,
+    SignIn,
+    Password,
+}
+
+/// Where they are. An answer of theirs that a script of another origin could read would be a code that it could read, so that whatever
+/// stands here is hidden from scripts, and none of them is served anywhere else.
+const PAGES: [(&str, Page); 7] = [
+    ("/", Page::Account),
+    ("/authorize", Page::Authorize),
+    ("/api/o-auth/authorize", Page::Authorize),
+    ("/logout", Page::Logout),
+    ("/api/o-auth/logout", Page::Logout),
+    ("/sign-in", Page::SignIn),
+    ("/password", Page::Password),
+];
+
+impl Page {
+    fn served(self, hub: &Hub) -> MethodRouter<Service> {
+        match self {
+            Page::Account => any(serve!(hub, account_page::answer)),
+            Page::Authorize => any(serve!(hub, authorize::answer)),
+            Page::Logout => any(serve!(hub, logout::answer)),
+            Page::SignIn => any(serve!(hub, sign_in::answer)),
+            Page::Password => any(serve!(hub, link::answer)),
+        }
+    }
+}
+
+/// Whether what stands at a path is hidden from scripts of other origins, whatever CORS allows.
+pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {
+    PAGES.iter().any(|(page, _)| *page == path)
+}
+
+/// The endpoints, each at the root and under `/api/o-auth`, and the pages.
+pub(crate) fn routes(hub: &Hub) -> Router<Service> {
+    let endpoints = |router: Router<Service>, base: &str| {
+        let at = |name: &str| format!("{base}/{name}");
+        router
+            .route(&at("token"), any(serve!(hub, token::answer)))
+            .route(&at("session"), any(serve!(hub, session::answer)))
+            .route(&at("revoke"), any(serve!(hub, revoke::answer)))
+            .route(&at("introspect"), any(serve!(hub, introspect::answer)))
+            .route(&at("events"), any(serve!(hub, events::answer)))
+    };
+    let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
+    let keys = hub.clone();
+    let pages = PAGES.iter().fold(Router::new(), |router, (path, page)| router.route(path, page.served(hub)));
+    endpoints(endpoints(pages, ""), "/api/o-auth")
+        .route("/.well-known/openid-configuration", get(async move |_: Caller, headers: HeaderMap| metadata.answer(&headers)))
+        .route("/.well-known/oauth-authorization-server", get(async move |_: Caller, headers: HeaderMap| served.answer(&headers)))
+        .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
+        .route("/userinfo", any(serve!(hub, userinfo::answer)))
+        .route("/api/iam/me", get(me::answer))
+        .merge(crate::pages::hub::routes())
+}
 
 /// Turns what an endpoint refuses into an answer for a program.
 fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {

@@ -28,7 +28,8 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 #[derive(Debug, Default)]
 pub struct Metrics {
     requests: [AtomicU64; 5],
-    buckets: [AtomicU64; 10],
+    /// How many took no longer than each end and longer than the one before; the last one has no end.
+    buckets: [AtomicU64; BUCKETS.len() + 1],
     micros: AtomicU64,
     in_flight: AtomicI64,
 }
@@ -45,22 +46,20 @@ impl Metrics {
         let mut out = String::from(
             "# HELP peristyle_requests_total Requests answered, by class of status.\n# TYPE peristyle_requests_total counter\n",
         );
-        let mut all = 0;
         // Writing to a String cannot fail.
         for (class, count) in CLASSES.iter().zip(&self.requests) {
             let count = count.load(Ordering::Relaxed);
-            all += count;
             _ = writeln!(out, "peristyle_requests_total{{status=\"{class}\"}} {count}");
         }
         out.push_str("# HELP peristyle_request_duration_seconds Time until the answer begins.\n# TYPE peristyle_request_duration_seconds histogram\n");
+        // Requests end while this is read, so that a number of all of them would be another than the sum of what was read here.
         let mut below = 0;
-        for ((_, end), count) in BUCKETS.iter().zip(&self.buckets) {
+        for (end, count) in BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]).zip(&self.buckets) {
             below += count.load(Ordering::Relaxed);
             _ = writeln!(out, "peristyle_request_duration_seconds_bucket{{le=\"{end}\"}} {below}");
         }
         let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
-        _ = writeln!(out, "peristyle_request_duration_seconds_bucket{{le=\"+Inf\"}} {all}");
-        _ = writeln!(out, "peristyle_request_duration_seconds_sum {seconds}\nperistyle_request_duration_seconds_count {all}");
+        _ = writeln!(out, "peristyle_request_duration_seconds_sum {seconds}\nperistyle_request_duration_seconds_count {below}");
         let in_flight = self.in_flight.load(Ordering::Relaxed);
         _ = writeln!(
             out,
@@ -89,9 +88,8 @@ impl Timing {
         let Metrics { requests, buckets, micros: sum, .. } = &*self.metrics;
         requests[usize::from(status / 100).clamp(1, 5) - 1].fetch_add(1, Ordering::Relaxed);
         sum.fetch_add(micros, Ordering::Relaxed);
-        if let Some(bucket) = BUCKETS.iter().position(|(end, _)| micros <= *end) {
-            buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        }
+        let bucket = BUCKETS.iter().position(|(end, _)| micros <= *end).unwrap_or(BUCKETS.len());
+        buckets[bucket].fetch_add(1, Ordering::Relaxed);
         micros
     }
 }
@@ -124,6 +122,20 @@ mod tests {
             "peristyle_requests_in_flight 1",
         ] {
             assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn the_histogram_is_its_own_sum() {
+        // contract E5.5
+        let metrics = Metrics::default();
+        metrics.buckets[9].store(3, Ordering::Relaxed);
+        metrics.buckets[10].store(2, Ordering::Relaxed);
+        // One that has been counted by its status and not yet by its time.
+        metrics.requests[1].store(4, Ordering::Relaxed);
+        let text = metrics.text();
+        for line in ["bucket{le=\"30\"} 3", "bucket{le=\"+Inf\"} 5", "seconds_count 5"] {
+            assert!(text.contains(&format!("{line}\n")), "{line} in {text}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{accept, auth, body, graphql, hub, openapi, pages, rest, satellite, unread};
+use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -91,20 +91,20 @@ where
             (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
         })
         .cloned()
-        .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok())
+        .or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok())
         .unwrap_or_else(|| HeaderValue::from_static("-"));
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
-    let is_page = PAGES.contains(&request.uri().path());
+    let is_hidden = hub::is_hidden_from_scripts(request.uri().path());
     let mut response = if names_one_host(&request) {
         served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new)
     } else {
         Problem::Malformed("HTTP/1.1 asks for exactly one Host header").response()
     };
-    if is_page {
-        unread(response.headers_mut());
+    if is_hidden {
+        hide_from_scripts(response.headers_mut());
     }
     let duration_us = timing.end(response.status().as_u16());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
@@ -118,11 +118,8 @@ fn names_one_host(request: &Request) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
-/// Pages that a browser is led to and never fetches: an answer that a script of another origin could read would be a code that it could
-/// read.
-const PAGES: [&str; 7] = ["/", "/authorize", "/api/o-auth/authorize", "/logout", "/api/o-auth/logout", "/sign-in", "/password"];
-
-fn unread(headers: &mut HeaderMap) {
+/// Takes back what the layer of CORS said.
+fn hide_from_scripts(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
     for name in listed {
         headers.remove(name);

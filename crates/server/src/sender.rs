@@ -1,5 +1,6 @@
 //! Who sent a request to an identity endpoint, and from where: its address, its origin, its cookies, what it accepts.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
@@ -16,7 +17,7 @@ const LONGEST_DEVICE: usize = 200;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What is known of a request beside its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Sender {
     headers: HeaderMap,
     /// The query of the address.
@@ -25,6 +26,13 @@ pub(crate) struct Sender {
     pub(crate) address: String,
     /// Whether a proxy that is trusted says that it came by https.
     by_https: bool,
+}
+
+/// Passwords of clients, tokens and cookies stand in headers, and codes in addresses.
+impl fmt::Debug for Sender {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Sender").field("address", &self.address).field("by_https", &self.by_https).finish_non_exhaustive()
+    }
 }
 
 impl Sender {
@@ -125,6 +133,15 @@ fn network(address: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_secret_shows_in_debug() {
+        // attack 37
+        let request = axum::http::Request::get("/authorize?code=sesame").header(AUTHORIZATION, "Basic sesame").header(COOKIE, "a=sesame");
+        let (head, ()) = request.body(()).expect("a request").into_parts();
+        let shown = format!("{:?}", Sender::of(&Proxies::new(&[]), head));
+        assert!(shown.starts_with("Sender { address: ") && !shown.contains("sesame"), "{shown}");
+    }
 
     #[test]
     fn one_line_is_one_address() {

@@ -5,7 +5,7 @@ use identity::account::AccountKind;
 use identity::link::LinkPurpose;
 use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
-use peristyle::administration::{AccountChange, Actor, Administration, Fault, NewAccount, RoleChange, Which};
+use peristyle::administration::{AccountChange, Actor, Administration, AppChange, Fault, NewAccount, RoleChange, Which};
 use store::events::Occasion;
 use store::records::Records;
 use store::{Database, DatabaseSettings, accounts};
@@ -87,4 +87,22 @@ async fn nobody_grants_or_takes_over_what_they_do_not_hold() {
     assert!(matches!(desk.create_account(named("y", &[])).await, Err(Fault::Forbidden("iam.account.create"))));
     operator.remove_account(keeper.id).await.expect("gone");
     assert!(matches!(desk.remove_account(clerk.id).await, Err(Fault::Forbidden("iam.account.delete"))));
+}
+
+// contract I16.1
+#[tokio::test]
+async fn a_removal_that_did_not_happen_is_not_noted() {
+    let database = Database::open("sqlite::memory:", &DatabaseSettings::default()).expect("a database");
+    let records = Records::of(&database).expect("records");
+    records.migrate().await.expect("steps");
+    let operator = on(&records, Actor::CommandLine);
+    let ana = operator.create_account(named("ana", &[])).await.expect("an account");
+    operator.create_app("shop", AppChange::default()).await.expect("an app");
+    let events = async || store::events::newest(&records, 50).await.expect("events").len();
+    let before = events().await;
+    assert!(!operator.expel(Which::Name("shop"), ana.id).await.expect("an answer"));
+    assert_eq!(events().await, before);
+    operator.admit(Which::Name("shop"), ana.id).await.expect("an answer").expect("a row");
+    assert!(operator.expel(Which::Name("shop"), ana.id).await.expect("an answer"));
+    assert_eq!(events().await, before + 2);
 }

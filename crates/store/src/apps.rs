@@ -104,10 +104,10 @@ pub async fn listing(on: impl Run, id: Uuid) -> Result<Option<(Uuid, Uuid)>, Err
     row.map(|row| Ok((row.id(0)?, row.id(1)?))).transpose()
 }
 
-/// Takes an account off an app's list.
-pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<(), Error> {
-    const SQL: &str = "DELETE FROM peristyle.app_account WHERE app_id = $1 AND account_id = $2";
-    on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await.map(drop)
+/// Takes an account off an app's list; whether it was there.
+pub async fn expel(on: impl Run, app: Uuid, account: Uuid) -> Result<bool, Error> {
+    const SQL: &str = "DELETE FROM peristyle.app_account WHERE app_id = $1 AND account_id = $2 RETURNING id";
+    Ok(!on.rows(SQL, &[Bind::Id(app), Bind::Id(account)]).await?.is_empty())
 }
 
 /// The accounts that are listed for an app, and when each used it last.

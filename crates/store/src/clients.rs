@@ -52,13 +52,6 @@ pub async fn list(on: impl Run) -> Result<Vec<Client>, Error> {
     on.rows(SQL, &[]).await?.iter().map(|row| read(row, 0)).collect()
 }
 
-/// The longest life that an access token of any client can have: how long a retired key must stay published.
-pub async fn longest_access_seconds(on: impl Run) -> Result<i64, Error> {
-    let row = on.row("SELECT coalesce(max(access_token_seconds), 0) FROM peristyle.client", &[]).await?;
-    let longest = row.map_or(Ok(0), |row| row.number(0))?;
-    Ok(longest.max(identity::client::ACCESS_TOKEN_SECONDS).max(identity::session::SESSION_SECONDS))
-}
-
 /// Keeps a new client.
 pub async fn insert(on: impl Run, client: &Client, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.client (id, name, secret_hash, previous_secret_hash, previous_secret_until, redirect, grants, \

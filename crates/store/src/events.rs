@@ -43,7 +43,10 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) fn of(event: &Event) -> Self {
-        let data = event.data();
+        Parts::with(event.data())
+    }
+
+    fn with(data: Map<String, Value>) -> Self {
         let text = |name: &str| data.get(name).and_then(Value::as_str);
         let id = |name: &str| text(name).and_then(|text| text.parse().ok());
         let (account, session, actor) = (id("account"), id("session"), id("actor"));
@@ -54,9 +57,22 @@ impl Parts {
 
 /// Notes an event. In a transaction it is the last statement before the commit, so that the log tells nothing that did not happen.
 pub async fn append(on: impl Run, event: &Event, occasion: Occasion<'_>) -> Result<(), Error> {
+    let parts = Parts::of(event);
+    insert(on, event, &parts, occasion).await?;
+    tell(event, &parts, occasion);
+    Ok(())
+}
+
+/// Notes that an event came again so many times. The log was told each time.
+pub async fn append_repeats(on: impl Run, event: &Event, times: u64, occasion: Occasion<'_>) -> Result<(), Error> {
+    let mut data = event.data();
+    data.insert("times".to_owned(), times.into());
+    insert(on, event, &Parts::with(data), occasion).await
+}
+
+async fn insert(on: impl Run, event: &Event, parts: &Parts, occasion: Occasion<'_>) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.event (at, kind, account_id, client_id, session_id, actor_id, address, detail) \
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let parts = Parts::of(event);
     let binds = [
         Bind::moment(occasion.now),
         Bind::Text(event.name()),
@@ -67,9 +83,12 @@ pub async fn append(on: impl Run, event: &Event, occasion: Occasion<'_>) -> Resu
         Bind::maybe(occasion.address, Bind::Text),
         Bind::Json(&parts.data),
     ];
-    on.rows(SQL, &binds).await?;
-    tell(event, &parts, occasion);
-    Ok(())
+    on.rows(SQL, &binds).await.map(drop)
+}
+
+/// Tells an event to the log of the process alone.
+pub fn log(event: &Event, occasion: Occasion<'_>) {
+    tell(event, &Parts::of(event), occasion);
 }
 
 /// The same for the log of the process.

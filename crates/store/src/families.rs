@@ -5,7 +5,7 @@ pub(crate) mod at_once;
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::event::Event;
-use identity::grant::refresh_token::Rotation;
+use identity::grant::refresh_token::{self, Rotation};
 use identity::grant::sealed::Sealed;
 use identity::grant::{Admission, Beginning, Family, RefreshRecord, RefreshState};
 use identity::opaque::{Digest, purpose};
@@ -57,6 +57,13 @@ pub struct Found {
     pub account: Account,
     /// Whether the client's app is open to it.
     pub admission: Admission,
+}
+
+impl Found {
+    /// The rows as [`refresh_token`] asks for them.
+    pub fn as_rows(&self) -> refresh_token::Found<'_> {
+        refresh_token::Found { record: &self.record, family: &self.family, account: Some(&self.account), admission: self.admission }
+    }
 }
 
 /// What became of a rotation.

@@ -3,13 +3,14 @@
 use identity::account::Account;
 use identity::event::Event;
 use identity::moment::Moment;
-use identity::session::Session;
+use identity::session::{Ending, Session};
 use uuid::Uuid;
 
 use crate::Error;
 use crate::accounts::{self, account_columns};
+use crate::endings;
 use crate::events::{self, Occasion};
-use crate::records::{Bind, Records, Row, Run};
+use crate::records::{Bind, Records, Row, Run, Transaction};
 
 /// How exactly the last use of a session is known: a write a minute, not one a request.
 const USE_SECONDS: i64 = 60;
@@ -35,6 +36,15 @@ pub struct Seen {
     pub last_used_at: Moment,
 }
 
+/// Sessions of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Those that were asked for.
+    pub seen: Vec<Seen>,
+    /// How many there are.
+    pub all: i64,
+}
+
 fn read(row: &Row, from: usize) -> Result<Session, Error> {
     Ok(Session {
         id: row.id(from)?,
@@ -45,8 +55,45 @@ fn read(row: &Row, from: usize) -> Result<Session, Error> {
     })
 }
 
-/// Begins a session and notes the sign-in. `false` if the account was closed in the meantime.
-pub async fn insert(records: &Records, session: &Session, device: Option<&str>, occasion: Occasion<'_>) -> Result<bool, Error> {
+/// The session that a browser had when it signs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// There was none.
+    Nothing,
+    /// One of the same account: it ends, and its codes and families go on in the new one.
+    Own(Uuid),
+    /// Somebody else's: it ends with all that it gave.
+    Other(Uuid),
+}
+
+/// Begins a session in place of the one before, and notes what began and what ended, all of it or nothing. `false` if the account was
+/// closed in the meantime.
+pub async fn begin(
+    records: &Records,
+    session: &Session,
+    before: Before,
+    device: Option<&str>,
+    occasion: Occasion<'_>,
+) -> Result<bool, Error> {
+    let mut transaction = records.begin().await?;
+    if !insert(&mut transaction, session, device, occasion).await? {
+        return Ok(false);
+    }
+    match before {
+        Before::Nothing => {}
+        Before::Own(own) => take_over(&mut transaction, own, session, occasion).await?,
+        Before::Other(other) => {
+            let over = endings::carry_out(&mut transaction, &Ending::Logout(other), occasion.now).await?;
+            endings::note(&mut transaction, &over, occasion).await?;
+        }
+    }
+    let event = Event::SignedIn { account: session.account, session: session.id };
+    events::append(&mut transaction, &event, occasion).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+async fn insert(transaction: &mut Transaction, session: &Session, device: Option<&str>, occasion: Occasion<'_>) -> Result<bool, Error> {
     // The row of the account is held, so that closing it waits for the session and then ends it.
     const SQL: &str = "INSERT INTO peristyle.session (id, account_id, device, address, authenticated_at, last_used_at, expires_at) \
                        SELECT $1, a.id, $3, $4, $5, $6, $7 FROM peristyle.account a \
@@ -60,23 +107,15 @@ pub async fn insert(records: &Records, session: &Session, device: Option<&str>, 
         Bind::moment(occasion.now),
         Bind::moment(session.expires_at),
     ];
-    let mut transaction = records.begin().await?;
-    if transaction.run(SQL, &binds).await?.is_empty() {
-        return Ok(false);
-    }
-    let event = Event::SignedIn { account: session.account, session: session.id };
-    events::append(&mut transaction, &event, occasion).await?;
-    transaction.commit().await?;
-    Ok(true)
+    Ok(!transaction.run(SQL, &binds).await?.is_empty())
 }
 
-/// Lets a session take over what an earlier one of the same account and browser gave: the earlier one ends, its codes and families live on.
-pub async fn take_over(records: &Records, before: Uuid, after: &Session, occasion: Occasion<'_>) -> Result<(), Error> {
-    // In the order in which endings go: a code that is being redeemed is waited for, and its family taken over with the others.
+async fn take_over(transaction: &mut Transaction, before: Uuid, after: &Session, occasion: Occasion<'_>) -> Result<(), Error> {
+    // In the order in which endings go: a code that is being redeemed is waited for, and its family taken over with the others. Families
+    // that have ended go along: a client that holds a token of one may still end the session.
     const ENDED: &str = "UPDATE peristyle.session SET ended_at = $2 WHERE id = $1 AND account_id = $3 AND ended_at IS NULL RETURNING id";
     const CODES: &str = "UPDATE peristyle.code SET session_id = $2 WHERE session_id = $1 AND used_by IS NULL";
-    const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1 AND ended_at IS NULL";
-    let mut transaction = records.begin().await?;
+    const FAMILIES: &str = "UPDATE peristyle.family SET session_id = $2 WHERE session_id = $1";
     let ended = [Bind::Id(before), Bind::moment(occasion.now), Bind::Id(after.account)];
     if transaction.run(ENDED, &ended).await?.is_empty() {
         return Ok(());
@@ -85,8 +124,7 @@ pub async fn take_over(records: &Records, before: Uuid, after: &Session, occasio
     transaction.run(CODES, &moved).await?;
     transaction.run(FAMILIES, &moved).await?;
     let event = Event::SessionEnded { account: after.account, session: before };
-    events::append(&mut transaction, &event, occasion).await?;
-    transaction.commit().await
+    events::append(transaction, &event, occasion).await
 }
 
 /// The session with this id and its account: what [`identity::session::LiveSession::of`] asks for. Its use is noted once a minute.
@@ -113,15 +151,18 @@ pub async fn owner(on: impl Run, id: Uuid, now: Moment) -> Result<Option<Uuid>, 
     on.row(SQL, &[Bind::Id(id), Bind::moment(now)]).await?.map(|row| row.id(0)).transpose()
 }
 
-/// The live sessions of an account, the one used last first.
-pub async fn of_account(on: impl Run, account: Uuid, now: Moment) -> Result<Vec<Seen>, Error> {
+/// Some of the live sessions of an account: those used last, and before them the one that is named, if it is among them.
+pub async fn of_account(on: impl Run, account: Uuid, first: Option<Uuid>, limit: i64, now: Moment) -> Result<Listed, Error> {
     const SQL: &str = concat!(
         "SELECT ",
         session_columns!(),
-        ", s.device, s.address FROM peristyle.session s WHERE s.account_id = $1 AND s.ended_at IS NULL AND s.expires_at > $2 \
-         ORDER BY s.last_used_at DESC, s.id"
+        ", s.device, s.address, count(*) OVER () FROM peristyle.session s WHERE s.account_id = $1 AND s.ended_at IS NULL \
+         AND s.expires_at > $2 ORDER BY CASE WHEN s.id = $3 THEN 0 ELSE 1 END, s.last_used_at DESC, s.id LIMIT $4"
     );
-    on.rows(SQL, &[Bind::Id(account), Bind::moment(now)]).await?.iter().map(seen).collect()
+    let binds = [Bind::Id(account), Bind::moment(now), Bind::maybe(first, Bind::Id), Bind::Number(limit)];
+    let rows = on.rows(SQL, &binds).await?;
+    let all = rows.first().map_or(Ok(0), |row| row.number(WIDTH + 2))?;
+    Ok(Listed { all, seen: rows.iter().map(seen).collect::<Result<_, _>>()? })
 }
 
 /// The live sessions of everybody, the one used last first.

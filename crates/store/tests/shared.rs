@@ -16,10 +16,15 @@ fn address() -> String {
     std::env::var("PERISTYLE_TEST_REDIS").expect("run ./scripts/test, which starts Redis (or ./scripts/services cargo nextest run …)")
 }
 
+#[expect(clippy::disallowed_methods, reason = "what tests of all processes share must be told apart")]
+fn fresh() -> Uuid {
+    Uuid::new_v4()
+}
+
 /// A key that no other test uses.
 fn key(number: u8) -> [u8; 32] {
     let mut key = [number; 32];
-    key[..16].copy_from_slice(Uuid::new_v4().as_bytes());
+    key[..16].copy_from_slice(fresh().as_bytes());
     key
 }
 
@@ -137,7 +142,7 @@ async fn what_is_published_is_heard_in_every_replica_and_in_order() {
                 assert_eq!(subscription.next().await, Invalidation::Everything, "what was before was not heard");
             }
         }
-        let (account, family) = (Uuid::new_v4(), Uuid::new_v4());
+        let (account, family) = (fresh(), fresh());
         let told = [Invalidation::Account(account), Invalidation::Family(family), Invalidation::Everything];
         for invalidation in told {
             publisher.publish(invalidation).await.unwrap();
@@ -186,7 +191,7 @@ async fn an_outage_is_told_quickly_and_is_over_by_itself() {
         assert_eq!(heard, Invalidation::Everything, "round {round}: what was missed may be anything");
         let key = key(7);
         shared.put("test", &key, b"kept", 60).await.unwrap();
-        let told = Invalidation::Family(Uuid::new_v4());
+        let told = Invalidation::Family(fresh());
         shared.publish(told).await.unwrap();
         assert_eq!(tokio::time::timeout(DEADLINE, subscription.next()).await.expect("heard"), told);
         // A restart between two calls is not noticed but for what is gone.

@@ -5,6 +5,8 @@
 //! raw SECONDS
 //! ```
 
+#![allow(clippy::disallowed_methods, reason = "a measure is a program of its own and makes what it measures")]
+
 use std::error::Error;
 use std::time::{Duration, Instant};
 

@@ -39,11 +39,6 @@ impl Role {
         Role { id, holding }
     }
 
-    /// The built-in role.
-    pub fn administrator() -> Self {
-        Role { id: ADMINISTRATOR, holding: Holding::Everything }
-    }
-
     /// Its id.
     pub fn id(&self) -> Uuid {
         self.id
@@ -91,11 +86,6 @@ impl Rights {
     /// Whether this permission is held.
     pub fn hold(&self, permission: &str) -> bool {
         self.are_everything() || self.all.contains(permission)
-    }
-
-    /// Whether at least one of these is held: what an endpoint that declares them asks.
-    pub fn hold_any<'a>(&self, permissions: impl IntoIterator<Item = &'a str>) -> bool {
-        permissions.into_iter().any(|permission| self.hold(permission))
     }
 
     /// The names in `all`.

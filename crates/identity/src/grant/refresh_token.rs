@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::account::Account;
-use crate::client::{Authenticated, GrantType};
+use crate::client::{Authenticated, Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::sealed::Sealed;
 use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshState};
@@ -83,48 +83,61 @@ pub struct Rotation {
     pub issue: Issue,
 }
 
+impl Found<'_> {
+    /// Whether this client may use this token at all, whatever became of it: it holds the grant, both are of one family, and family,
+    /// account and app are open.
+    fn stands(&self, client: Authenticated<'_>, token: &RefreshToken) -> bool {
+        let (client, family) = (client.client(), self.family);
+        let belongs = client.grants.contains(&GrantType::RefreshToken)
+            && family.client == client.id
+            && self.record.family == family.id
+            && self.record.digest == token.digest();
+        let open = family.ended_at.is_none() && self.account.is_some_and(|account| account.id == family.account && account.may_sign_in());
+        belongs && open && self.admission == Admission::Admitted
+    }
+
+    fn is_over(&self, now: Moment) -> bool {
+        now >= self.record.expires_at
+    }
+
+    fn issue(&self, client: &Client, scope: Option<Scope>, refresh: RefreshToken) -> Issue {
+        Issue { family: self.family.clone(), scope, nonce: None, refresh, access_seconds: client.lifetimes.access_seconds() }
+    }
+}
+
+/// Whether a token that was not used yet would be traded now: what introspection tells of it.
+pub fn is_active(client: Authenticated<'_>, token: &RefreshToken, found: Found<'_>, now: Moment) -> bool {
+    found.stands(client, token) && found.record.state == RefreshState::Live && !found.is_over(now)
+}
+
 /// Decides. A stranger's client learns nothing and breaks nothing; an ended family gives nothing.
 pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, now: Moment) -> Outcome {
-    let Some(Found { record, family, account, admission }) = found else { return Outcome::Refused(UNKNOWN) };
-    let client = presented.client.client();
-    let belongs = client.grants.contains(&GrantType::RefreshToken)
-        && family.client == client.id
-        && record.family == family.id
-        && record.digest == presented.token.digest();
-    let open = family.ended_at.is_none() && account.is_some_and(|account| account.id == family.account && account.may_sign_in());
-    if !belongs || !open || admission == Admission::Refused {
-        return Outcome::Refused(UNKNOWN);
-    }
-    let issue = |scope: Option<Scope>, refresh: RefreshToken| Issue {
-        family: family.clone(),
-        scope,
-        nonce: None,
-        refresh,
-        access_seconds: client.lifetimes.access_seconds(),
-    };
-    match &record.state {
-        RefreshState::Rotated { at, .. } if now.since(*at) > REPEAT_SECONDS => Outcome::Reuse { family: family.id, error: UNKNOWN },
-        RefreshState::Live if now >= record.expires_at => Outcome::Refused(UNKNOWN),
-        state => {
-            let scope = match Scope::narrow(family.scope.as_ref(), presented.scope) {
-                Ok(scope) => scope,
-                Err(error) => return Outcome::Refused(error),
-            };
-            match state {
-                RefreshState::Rotated { successor, .. } => match successor.open(presented.token, family.id) {
-                    Some(successor) => Outcome::Repeat(Box::new(issue(scope, successor))),
-                    None => Outcome::Refused(BROKEN),
-                },
-                RefreshState::Live => match Sealed::seal(&fresh.successor, presented.token, family.id, fresh.nonce) {
-                    Some(sealed) => Outcome::Rotate(Box::new(Rotation {
-                        digest: record.digest,
-                        state: RefreshState::Rotated { at: now, successor: sealed },
-                        successor: RefreshRecord::live(&fresh.successor, family.id, client, now),
-                        issue: issue(scope, fresh.successor),
-                    })),
-                    None => Outcome::Refused(BROKEN),
-                },
-            }
+    let Some(found) = found.filter(|found| found.stands(presented.client, presented.token)) else { return Outcome::Refused(UNKNOWN) };
+    let decided = match &found.record.state {
+        RefreshState::Rotated { at, .. } if now.since(*at) > REPEAT_SECONDS => {
+            Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN })
         }
-    }
+        RefreshState::Rotated { successor, .. } => repeat(presented, found, successor),
+        RefreshState::Live if found.is_over(now) => Err(UNKNOWN),
+        RefreshState::Live => rotate(presented, found, fresh, now),
+    };
+    decided.unwrap_or_else(Outcome::Refused)
+}
+
+fn repeat(presented: Presented<'_>, found: Found<'_>, successor: &Sealed) -> Result<Outcome, Error> {
+    let scope = Scope::narrow(found.family.scope.as_ref(), presented.scope)?;
+    let successor = successor.open(presented.token, found.family.id).ok_or(BROKEN)?;
+    Ok(Outcome::Repeat(Box::new(found.issue(presented.client.client(), scope, successor))))
+}
+
+fn rotate(presented: Presented<'_>, found: Found<'_>, fresh: Fresh, now: Moment) -> Result<Outcome, Error> {
+    let (client, family) = (presented.client.client(), found.family.id);
+    let scope = Scope::narrow(found.family.scope.as_ref(), presented.scope)?;
+    let sealed = Sealed::seal(&fresh.successor, presented.token, family, fresh.nonce).ok_or(BROKEN)?;
+    Ok(Outcome::Rotate(Box::new(Rotation {
+        digest: found.record.digest,
+        state: RefreshState::Rotated { at: now, successor: sealed },
+        successor: RefreshRecord::live(&fresh.successor, family, client, now),
+        issue: found.issue(client, scope, fresh.successor),
+    })))
 }

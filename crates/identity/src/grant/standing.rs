@@ -1,11 +1,10 @@
 //! Whether what was granted still stands: what a hub asks on every request with a token of its own, at introspection and at revocation.
 
-use uuid::Uuid;
-
 use crate::account::Account;
 use crate::client::Authenticated;
 use crate::error::{Error, ErrorCode};
 use crate::grant::Family;
+use crate::session::Ending;
 use crate::token::{AccessClaims, Verified};
 
 const OVER: Error = Error::new(ErrorCode::InvalidToken, "the access token was revoked");
@@ -22,9 +21,25 @@ pub fn account<'a>(token: &Verified<AccessClaims>, family: Option<&Family>, acco
     }
 }
 
-/// The family to end when a client revokes a token of it (RFC 7009). Of a stranger's token nothing is ended, and the answer is the same.
-pub fn revoked_by(client: Authenticated<'_>, family: &Family) -> Option<Uuid> {
-    (family.client == client.client().id && family.ended_at.is_none()).then_some(family.id)
+/// How much a client ends with a token that it gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The token's family.
+    Family,
+    /// The session that the family came out of, and with it every family that did; where there is none, the family.
+    Session,
+}
+
+/// What ends when a client revokes a token of a family (RFC 7009). Of a stranger's token nothing does, and the answer is the same. A family
+/// that has ended already still names its session, which may live on: a token that was used twice ends the one and not the other.
+pub fn revoked_by(client: Authenticated<'_>, family: &Family, reach: Reach) -> Option<Ending> {
+    if family.client != client.client().id {
+        return None;
+    }
+    match (family.session, reach) {
+        (Some(session), Reach::Session) => Some(Ending::Logout(session)),
+        _ => family.ended_at.is_none().then_some(Ending::FamilyEnded(family.id)),
+    }
 }
 
 /// Whether a client may learn what a token says (RFC 7662): its audience may, nobody else.

@@ -14,6 +14,8 @@ use crate::password::Password;
 use crate::password::phc::Phc;
 
 const MOST_MEMORY_KIB: u64 = 256 * 1024;
+/// scrypt counts in 128 bytes.
+const BLOCKS_IN_A_KIB: u64 = 8;
 const MOST_PASSES: u32 = 64;
 const MOST_LANES: u32 = 16;
 const MOST_BCRYPT_COST: u32 = 16;
@@ -103,6 +105,15 @@ impl Foreign {
         }
     }
 
+    /// How much memory comparing takes; nothing worth counting where a format takes a few KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        match self {
+            Foreign::Argon2 { cost: [memory, ..], .. } => u64::from(*memory),
+            Foreign::Scrypt { logarithm, block, .. } => scrypt_blocks(*logarithm, *block).unwrap_or(u64::MAX) / BLOCKS_IN_A_KIB,
+            Foreign::Bcrypt(..) | Foreign::Pbkdf2 { .. } => 0,
+        }
+    }
+
     fn is_within_bounds(&self) -> bool {
         match self {
             Foreign::Argon2 { cost: [memory, passes, lanes], output, salt, .. } => {
@@ -115,8 +126,7 @@ impl Foreign {
             }
             Foreign::Bcrypt(..) => true,
             Foreign::Scrypt { logarithm, block, lanes, output, .. } => {
-                let memory = 1_u64.checked_shl(u32::from(*logarithm)).and_then(|n| n.checked_mul(u64::from(*block)));
-                memory.is_some_and(|blocks| (1..=MOST_MEMORY_KIB * 8).contains(&blocks))
+                scrypt_blocks(*logarithm, *block).is_some_and(|blocks| (1..=MOST_MEMORY_KIB * BLOCKS_IN_A_KIB).contains(&blocks))
                     && (1..=MOST_LANES).contains(lanes)
                     && OUTPUT_BYTES.contains(&output.len())
                     && ::scrypt::Params::new(*logarithm, *block, *lanes).is_ok()
@@ -124,6 +134,11 @@ impl Foreign {
             Foreign::Pbkdf2 { iterations, output, .. } => iterations.get() <= MOST_ITERATIONS && OUTPUT_BYTES.contains(&output.len()),
         }
     }
+}
+
+/// How many blocks of 128 bytes scrypt keeps.
+fn scrypt_blocks(logarithm: u8, block: u32) -> Option<u64> {
+    1_u64.checked_shl(u32::from(logarithm)).and_then(|count| count.checked_mul(u64::from(block)))
 }
 
 /// `$2b$12$` and 53 characters.

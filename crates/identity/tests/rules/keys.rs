@@ -3,8 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use identity::keys::key_set::{LONGEST_KEY_SET, MOST_KEYS};
-use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRecord, KeyRing, KeyState, RotationFault};
+use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRecord, KeyRing, KeyState, RETIRED_SECONDS, RotationFault};
 use identity::keys::{KeyError, KeyId, KeySet, KeySetFault, PrivateKey, PublicKey};
+use identity::token::LONGEST_LIFE_SECONDS;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -144,32 +145,54 @@ fn a_rotation_announces_then_signs_then_retires() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
     let both = [old.id().clone(), new.id().clone()];
     let ring = KeyRing::begin(old.clone(), NOW);
-    assert_eq!((ring.signing(), ring.announced()), (Some(old), None));
+    assert_eq!((ring.signing(), ring.announced()), (old, None));
 
     let ring = ring.announce(new.clone(), NOW).unwrap();
-    assert_eq!((ring.signing(), ring.announced()), (Some(old), Some(new)));
+    assert_eq!((ring.signing(), ring.announced()), (old, Some(new)));
     assert_eq!(published(&ring, 0), both);
-    let early = ring.clone().promote(seconds(ANNOUNCED_SECONDS - 1), ANNOUNCED_SECONDS, 3_600);
+    let early = ring.clone().promote(seconds(ANNOUNCED_SECONDS - 1), ANNOUNCED_SECONDS);
     assert_eq!(early.unwrap_err(), RotationFault::TooEarly(1));
 
-    let mut ring = ring.promote(seconds(ANNOUNCED_SECONDS), ANNOUNCED_SECONDS, 3_600).unwrap();
-    assert_eq!((ring.signing(), ring.announced()), (Some(new), None));
-    let last_token = ANNOUNCED_SECONDS + 3_600;
+    let mut ring = ring.promote(seconds(ANNOUNCED_SECONDS), ANNOUNCED_SECONDS).unwrap();
+    assert_eq!((ring.signing(), ring.announced()), (new, None));
+    // No client's setting shortens this: a token of before may have been given the longest life there is.
+    let last_token = ANNOUNCED_SECONDS + LONGEST_LIFE_SECONDS;
     assert_eq!(published(&ring, last_token), both, "the old key is published while a token of it may live");
     assert!(ring.purge(seconds(last_token)).is_empty());
     let over = last_token + 60 + 30 + 1;
     assert_eq!(published(&ring, over), [new.id().clone()]);
     assert_eq!(ring.purge(seconds(over)), [old.id().clone()]);
-    assert_eq!(KeyRing::load(ring.records().to_vec()), Ok(ring));
+    assert_eq!(KeyRing::load(ring.records()), Ok(ring));
 }
 
 #[test]
 fn a_lost_key_is_replaced_at_once_and_stays_published() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
-    let ring = KeyRing::begin(old.clone(), NOW).replace(new.clone(), NOW, 3_600).unwrap();
-    assert_eq!((ring.signing(), ring.announced()), (Some(new), None));
+    let ring = KeyRing::begin(old.clone(), NOW).replace(new.clone(), NOW).unwrap();
+    assert_eq!((ring.signing(), ring.announced()), (new, None));
     assert_eq!(published(&ring, 0), [old.id().clone(), new.id().clone()]);
-    assert_eq!(ring.clone().replace(old.clone(), NOW, 3_600).unwrap_err(), RotationFault::Known);
+    assert_eq!(ring.clone().replace(old.clone(), NOW).unwrap_err(), RotationFault::Known);
+}
+
+// contract I6.3, I6.2
+#[test]
+fn no_more_keys_are_announced_than_a_verifier_takes() {
+    let named = |number: usize| {
+        let entry = key(&json!({"kid": number.to_string()})).to_string();
+        PublicKey::from_jwk(entry.as_bytes()).unwrap()
+    };
+    let mut ring = KeyRing::begin(named(0), NOW);
+    for number in 1..MOST_KEYS {
+        ring = ring.announce(named(number), NOW).unwrap().promote(NOW, 0).unwrap();
+        assert_eq!(published(&ring, 0).len(), number + 1);
+    }
+    let fault = ring.clone().announce(named(MOST_KEYS), NOW).unwrap_err();
+    assert_eq!(fault, RotationFault::Full(RETIRED_SECONDS + 1));
+    assert!(fault.to_string().contains("16 keys are published"), "{fault}");
+    assert_eq!(ring.clone().replace(named(MOST_KEYS), NOW).unwrap_err(), fault);
+    let later = RETIRED_SECONDS + 1;
+    let ring = ring.announce(named(MOST_KEYS), seconds(later)).unwrap();
+    assert_eq!(published(&ring, later).len(), 2);
 }
 
 #[test]
@@ -184,7 +207,7 @@ fn a_public_key_is_kept_as_its_entry_and_read_back() {
 fn a_step_out_of_turn_is_refused() {
     let (old, new) = (KEY.public(), OTHER_KEY.public());
     let ring = KeyRing::begin(old.clone(), NOW);
-    assert_eq!(ring.clone().promote(NOW, 0, 0).unwrap_err(), RotationFault::NothingAnnounced);
+    assert_eq!(ring.clone().promote(NOW, 0).unwrap_err(), RotationFault::NothingAnnounced);
     assert_eq!(ring.clone().announce(old.clone(), NOW).unwrap_err(), RotationFault::Known);
     let announced = ring.announce(new.clone(), NOW).unwrap();
     assert_eq!(announced.clone().announce(new.clone(), NOW).unwrap_err(), RotationFault::UnderWay);

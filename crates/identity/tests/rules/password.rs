@@ -1,6 +1,8 @@
 //! Passwords and their hashes.
 
-use identity::password::{FEWEST_CHARACTERS, LONGEST_BYTES, Password, PasswordFault, PasswordHash, Rehash, Verdict, verify};
+use identity::password::{
+    FEWEST_CHARACTERS, LONGEST_BYTES, Password, PasswordFault, PasswordHash, Rehash, Verdict, Workspace, verify, verify_in,
+};
 
 fn password(text: &str) -> Password {
     Password::presented(text).unwrap()
@@ -20,6 +22,34 @@ fn a_password_is_kept_as_argon2id_with_owasps_parameters() {
     assert_eq!(verify(Some(&again), &password("correct horse")), Verdict::Matches { rehash: Rehash::Current });
     for wrong in ["correct horsf", "Correct horse", "correct horse ", ""] {
         assert_eq!(verify(Some(&again), &password(wrong)), Verdict::Differs, "{wrong}");
+    }
+}
+
+#[test]
+fn memory_that_is_there_changes_nothing() {
+    let mut workspace = Workspace::default();
+    let (right, kept) = (password("correct horse"), PasswordHash::make(&password("correct horse"), [1; 16]).unwrap());
+    let foreign = PasswordHash::parse("$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc").unwrap();
+    for _ in 0..2 {
+        assert_eq!(PasswordHash::make_in(&mut workspace, &right, [1; 16]).unwrap(), kept);
+        assert_eq!(verify_in(&mut workspace, Some(&kept), &right), Verdict::Matches { rehash: Rehash::Current });
+        assert_eq!(verify_in(&mut workspace, Some(&foreign), &password("password")), Verdict::Matches { rehash: Rehash::Needed });
+    }
+}
+
+// attack 33
+#[test]
+fn a_hash_tells_whether_it_takes_more_memory_than_ours_do() {
+    let salt = "c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
+    for (hash, is_large) in [
+        (format!("$argon2id$v=19$m=19456,t=2,p=1${salt}"), false),
+        (format!("$argon2id$v=19$m=19456,t=3,p=1${salt}"), false),
+        (format!("$argon2id$v=19$m=65536,t=2,p=1${salt}"), true),
+        (format!("$scrypt$ln=14,r=8,p=1${salt}"), false),
+        (format!("$scrypt$ln=15,r=8,p=1${salt}"), true),
+        ("$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW".to_owned(), false),
+    ] {
+        assert_eq!(PasswordHash::parse(&hash).unwrap().is_large(), is_large, "{hash}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! A refresh token is traded for its successor.
 
 use identity::account::Account;
-use identity::client::{Client, ClientId};
+use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
-use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide};
+use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide, is_active};
 use identity::grant::sealed::Sealed;
 use identity::grant::{Admission, Family, RefreshRecord, RefreshState};
 use identity::moment::Moment;
@@ -60,12 +60,15 @@ impl Try {
         Try { record: RefreshRecord { state: rotation.state, ..Try::good().record }, now, ..Try::good() }
     }
 
+    fn found(&self) -> Found<'_> {
+        Found { record: &self.record, family: &self.family, account: self.account.as_ref(), admission: self.admission }
+    }
+
     fn outcome(&self) -> Outcome {
         let scope = self.scope.and_then(Scope::parse);
         let presented = Presented { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
-        let found = Found { record: &self.record, family: &self.family, account: self.account.as_ref(), admission: self.admission };
         // Another successor each time: only the first may ever be seen.
-        decide(presented, Some(found), Fresh { successor: successor(), nonce: [1; 12] }, self.now)
+        decide(presented, Some(self.found()), Fresh { successor: successor(), nonce: [1; 12] }, self.now)
     }
 
     fn refused(&self) -> ErrorCode {
@@ -101,9 +104,8 @@ fn a_repeat_within_ten_seconds_gets_the_same_successor() {
     for later in [-5, 0, 1, 10] {
         let mut again = Try::again(seconds(later));
         let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
-        let found = Found { record: &again.record, family: &again.family, account: again.account.as_ref(), admission: again.admission };
         let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
-        let Outcome::Repeat(issue) = decide(presented, Some(found), fresh, again.now) else { panic!("a repeat after {later} s") };
+        let Outcome::Repeat(issue) = decide(presented, Some(again.found()), fresh, again.now) else { panic!("a repeat after {later} s") };
         assert_eq!(issue.refresh_token().expose(), successor().expose());
         again.client = other_client();
         assert_eq!(again.refused(), ErrorCode::InvalidGrant, "another client gets nothing");
@@ -149,6 +151,28 @@ fn an_expired_token_is_refused_and_ends_nothing() {
         NOW,
     );
     assert!(matches!(none, Outcome::Refused(error) if error.code() == ErrorCode::InvalidGrant));
+}
+
+// contract I23.2
+#[test]
+fn a_token_is_active_while_it_would_be_traded_for_a_new_one() {
+    let alone = Client { grants: [GrantType::Password].into(), ..client() };
+    for (tried, active) in [
+        (Try::good(), true),
+        (Try { now: seconds(999), ..Try::good() }, true),
+        (Try { now: seconds(1_000), ..Try::good() }, false),
+        (Try { client: alone, ..Try::good() }, false),
+        (Try { client: other_client(), ..Try::good() }, false),
+        (Try { token: successor(), ..Try::good() }, false),
+        (Try { family: Family { ended_at: Some(NOW), ..family() }, ..Try::good() }, false),
+        (Try { admission: Admission::Refused, ..Try::good() }, false),
+        (Try { account: Some(Account { is_active: false, ..ana() }), ..Try::good() }, false),
+        (Try::again(NOW), false),
+        (Try::again(seconds(60)), false),
+    ] {
+        assert_eq!(is_active(proven(&tried.client), &tried.token, tried.found(), tried.now), active);
+        assert_eq!(matches!(tried.outcome(), Outcome::Rotate(_)), active);
+    }
 }
 
 // attack 36 // contract I4.5

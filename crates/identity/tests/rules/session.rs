@@ -3,6 +3,7 @@
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
+use identity::grant::standing::Reach;
 use identity::grant::{Family, standing};
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
@@ -108,9 +109,18 @@ fn a_token_stands_as_long_as_its_family_and_its_account_do() {
 
 #[test]
 fn a_client_revokes_and_reads_its_own_tokens_alone() {
-    assert_eq!(standing::revoked_by(proven(&client()), &family()), Some(FAMILY));
-    assert_eq!(standing::revoked_by(proven(&other_client()), &family()), None);
-    assert_eq!(standing::revoked_by(proven(&client()), &Family { ended_at: Some(NOW), ..family() }), None);
+    let begun = Family { session: Some(SESSION), ..family() };
+    let ended = Family { ended_at: Some(NOW), ..begun.clone() };
+    for (revoked, reach, expected) in [
+        (&begun, Reach::Family, Some(Ending::FamilyEnded(FAMILY))),
+        (&begun, Reach::Session, Some(Ending::Logout(SESSION))),
+        (&ended, Reach::Family, None),
+        (&ended, Reach::Session, Some(Ending::Logout(SESSION))),
+        (&family(), Reach::Session, Some(Ending::FamilyEnded(FAMILY))),
+    ] {
+        assert_eq!(standing::revoked_by(proven(&client()), revoked, reach), expected);
+        assert_eq!(standing::revoked_by(proven(&other_client()), revoked, reach), None);
+    }
     assert!(standing::may_introspect(proven(&client()), &token(NOW, NOW)));
     assert!(!standing::may_introspect(proven(&other_client()), &token(NOW, NOW)));
 }

@@ -1,5 +1,7 @@
 //! Requests to the token endpoint.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use identity::client::GrantType;
@@ -172,8 +174,7 @@ fn nothing_secret_shows_in_debug() {
 
 #[test]
 fn every_error_has_its_word_and_a_description_that_fits_the_wire() {
-    let mut words: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-    words.dedup();
+    let words: BTreeSet<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(words.len(), ErrorCode::ALL.len());
     for error in [
         Credentials::read(&[], None, &parameters(&[])).unwrap_err(),

@@ -83,12 +83,15 @@ impl Administration<'_> {
         Ok(Some(id))
     }
 
-    /// Takes an account off an app's list.
-    pub async fn expel(&self, which: Which<'_>, account: Uuid) -> Result<(), Fault> {
+    /// Takes an account off an app's list; whether it was there.
+    pub async fn expel(&self, which: Which<'_>, account: Uuid) -> Result<bool, Fault> {
         let mut work = self.begin("hub.appAccount.delete").await?;
         let app = work.app(which).await?;
-        apps::expel(&mut work.transaction, app.id, account).await?;
-        self.finish(work, Record::Listing { app: app.id, account }, Change::Removed).await
+        let was_listed = apps::expel(&mut work.transaction, app.id, account).await?;
+        if was_listed {
+            self.finish(work, Record::Listing { app: app.id, account }, Change::Removed).await?;
+        }
+        Ok(was_listed)
     }
 
     /// Takes the row with this id off the list it is on.

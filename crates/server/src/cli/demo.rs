@@ -71,7 +71,7 @@ fn text(opened: &Opened) -> String {
         "Sign in as".to_owned(),
         String::new(),
     ];
-    lines.extend(people.iter().map(|person| format!("  {:<8} {}    sees {}", person.username, person.password.as_str(), person.sees)));
+    lines.extend(people.iter().map(|person| format!("  {:<8} {}    sees {}", person.username, person.password.expose(), person.sees)));
     lines.extend([
         String::new(),
         "Try".to_owned(),
@@ -91,7 +91,7 @@ fn object(opened: &Opened) -> Value {
     let people: Vec<Value> = opened
         .people
         .iter()
-        .map(|person| json!({ "username": person.username, "password": person.password.as_str(), "sees": person.sees }))
+        .map(|person| json!({ "username": person.username, "password": person.password.expose(), "sees": person.sees }))
         .collect();
     json!({ "hub": opened.hub, "app": opened.app, "client": opened.client, "people": people })
 }

@@ -9,7 +9,7 @@ use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};
 use store::events::{self, Occasion};
-use store::{clients, signing_keys};
+use store::signing_keys;
 
 use crate::config::Config;
 use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
@@ -106,9 +106,9 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
     signing_keys::lock(&mut transaction).await?;
     let ring = signing_keys::load(&mut transaction).await?.unwrap_or_else(|| KeyRing::begin(current.public().clone(), desk.now));
     // A promotion that was cut off before the file was moved is finished first.
-    if next.exists() && ring.signing() == Some(read(&next)?.public()) {
+    if next.exists() && ring.signing() == read(&next)?.public() {
         let text = moved(&next, path);
-        return Ok(desk.answer(&text, &json!({ "kid": ring.signing().map(|key| key.id().as_str()), "state": "signing" })));
+        return Ok(desk.answer(&text, &json!({ "kid": ring.signing().id().as_str(), "state": "signing" })));
     }
     let promoting = ring.announced().is_some();
     let (mut ring, state, key) = if promoting {
@@ -116,10 +116,9 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         if ring.announced() != Some(key.public()) {
             return Err(Failure(format!("{} is not the key that was announced", next.display())));
         }
-        let longest = clients::longest_access_seconds(&mut transaction).await?;
-        (ring.promote(desk.now, announced_seconds, longest)?, "signing", key)
+        (ring.promote(desk.now, announced_seconds)?, "signing", key)
     } else {
-        if ring.signing() != Some(current.public()) {
+        if ring.signing() != current.public() {
             return Err(Failure(format!("{} is not the key that signs now", path.display())));
         }
         // One that was made for this and never announced is used; nothing is overwritten.

@@ -53,7 +53,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
     match arguments.action {
         Action::List { username } => {
             let seen = match username {
-                Some(name) => sessions::of_account(&desk.records, desk.account(&name).await?.id, desk.now).await?,
+                Some(name) => sessions::of_account(&desk.records, desk.account(&name).await?.id, None, MOST, desk.now).await?.seen,
                 None => sessions::list(&desk.records, MOST, desk.now).await?,
             };
             let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());

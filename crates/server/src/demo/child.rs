@@ -4,6 +4,7 @@
 //! out of reach of the terminal's signals: those come to us, and we end it in good order.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -35,12 +36,18 @@ pub enum Log {
 }
 
 /// What a child is started with.
-#[derive(Debug)]
 pub(super) struct Role {
     pub(super) name: &'static str,
     pub(super) port: u16,
     pub(super) folder: PathBuf,
     pub(super) variables: Vec<(&'static str, String)>,
+}
+
+/// One of the variables is the secret of a client.
+impl fmt::Debug for Role {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Role").field("name", &self.name).field("port", &self.port).field("folder", &self.folder).finish_non_exhaustive()
+    }
 }
 
 /// A running server.
@@ -155,4 +162,16 @@ async fn is_ready(port: u16) -> bool {
         std::io::Result::Ok(&head == b"HTTP/1.1 200")
     };
     timeout(Duration::from_secs(2), asked).await.is_ok_and(|answer| answer.unwrap_or(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_shows_in_debug() {
+        let variables = vec![("OAUTH_CLIENT_SECRET", "sesame".to_owned())];
+        let shown = format!("{:?}", Role { name: "satellite", port: 1, folder: PathBuf::new(), variables });
+        assert!(shown.contains("satellite") && !shown.contains("sesame"), "{shown}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Who is who at the demo's hub: tenants, roles, accounts and the client that the satellite is.
 
+use std::fmt;
+
 use identity::account::AccountKind;
 use identity::client::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
 use identity::password::{Password, PasswordHash};
@@ -23,13 +25,29 @@ const ROLES: [(&str, &[&str]); 2] = [
     ("shop clerk", &["shop.customer.get", "shop.order.get"]),
 ];
 
+/// A text that is told once, and shows nowhere else.
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// The text, for the one place where it is told.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(…)")
+    }
+}
+
 /// Somebody to sign in as.
 #[derive(Debug)]
 pub struct Person {
     /// Their name at the hub.
     pub username: &'static str,
     /// A fresh password, told once.
-    pub password: Zeroizing<String>,
+    pub password: Secret,
     /// What they can see, in a few words.
     pub sees: &'static str,
 }
@@ -57,7 +75,7 @@ const PARTS: [Part; 3] = [
 pub(super) struct Made {
     pub(super) people: Vec<Person>,
     /// The secret of the satellite's client.
-    pub(super) secret: Zeroizing<String>,
+    pub(super) secret: Secret,
 }
 
 /// Fills an empty database of a hub, by the operations that the command line offers.
@@ -86,12 +104,12 @@ pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
         app: None,
     };
     let (_, secret) = administration.create_client(client).await?;
-    Ok(Made { people, secret: secret.expose() })
+    Ok(Made { people, secret: Secret(secret.expose()) })
 }
 
 async fn person(administration: Administration<'_>, part: &Part) -> Result<Person, Stopped> {
     let password = password()?;
-    let chosen = Password::chosen(&password).map_err(|fault| Stopped::Failed(fault.to_string()))?;
+    let chosen = Password::chosen(password.expose()).map_err(|fault| Stopped::Failed(fault.to_string()))?;
     let salt = chance::random().map_err(Fault::from)?;
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await;
     let hash = hash.map_err(|error| Stopped::Failed(error.to_string()))?.map_err(|error| Stopped::Failed(error.to_string()))?;
@@ -113,7 +131,7 @@ async fn person(administration: Administration<'_>, part: &Part) -> Result<Perso
 }
 
 /// Twelve letters that are told apart at a glance, in three groups: 60 bits, for something that lives an afternoon.
-fn password() -> Result<Zeroizing<String>, Stopped> {
+fn password() -> Result<Secret, Stopped> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let random: [u8; 12] = chance::random().map_err(Fault::from)?;
     let mut text = Zeroizing::new(String::new());
@@ -123,9 +141,22 @@ fn password() -> Result<Zeroizing<String>, Stopped> {
         }
         text.push(char::from(LETTERS[usize::from(byte % 32)]));
     }
-    Ok(text)
+    Ok(Secret(text))
 }
 
 fn tenant_id(text: &str) -> Result<Uuid, Stopped> {
     Uuid::try_parse(text).map_err(|error| Stopped::Failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_shows_in_debug() {
+        let secret = || Secret(Zeroizing::new("sesame".to_owned()));
+        let people = vec![Person { username: "ana", password: secret(), sees: "all" }];
+        let shown = format!("{:?}", Made { people, secret: secret() });
+        assert!(shown.contains("ana") && !shown.contains("sesame"), "{shown}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Arguments and variables as the JSON a statement is made of. Numbers keep their digits: nothing here makes a float of them.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use apollo_compiler::Schema;
 use apollo_compiler::ast::{Type, Value, VariableDefinition};
@@ -24,10 +25,16 @@ const STATEMENT: &str = "QueryStatementInput";
 pub(super) type Variables = HashMap<Name, Variable>;
 
 /// A value, and about how many bytes of JSON it is.
-#[derive(Debug)]
 pub(super) struct Variable {
     pub(super) json: Json,
     size: usize,
+}
+
+/// It may be a password.
+impl fmt::Debug for Variable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Variable").field("size", &self.size).finish_non_exhaustive()
+    }
 }
 
 impl From<Json> for Variable {

@@ -1,5 +1,6 @@
 //! Answers one GraphQL request: each field of the root is a statement of its own, asked as REST asks it.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apollo_compiler::ExecutableDocument;
@@ -38,11 +39,17 @@ use super::shape::{self, Kind, Rows, Shape};
 const AT_A_TIME: usize = 4;
 
 /// What a client asks.
-#[derive(Debug)]
 pub(super) struct Request {
     pub(super) document: String,
     pub(super) operation: Option<String>,
     pub(super) variables: Vec<(String, Json)>,
+}
+
+/// Mutations take passwords, in the document or in variables.
+impl fmt::Debug for Request {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Request").field("operation", &self.operation).finish_non_exhaustive()
+    }
 }
 
 /// How many bytes of answer are left to all that one HTTP request asks.
@@ -407,6 +414,16 @@ mod tests {
         for number in [2_147_483_648, i64::MAX] {
             assert!(matches!(int(number), Err(Problem::Graphql(Refusal::Total, message)) if message.contains(&number.to_string())));
         }
+    }
+
+    #[test]
+    fn nothing_secret_shows_in_debug() {
+        // attack 37
+        let sent = || vec![("password".to_owned(), Json::Text("sesame".to_owned()))];
+        let request = Request { document: "mutation { a(password: \"sesame\") }".to_owned(), operation: None, variables: sent() };
+        let variables: Vec<arguments::Variable> = sent().into_iter().map(|(_, value)| value.into()).collect();
+        let shown = format!("{request:?} {variables:?}");
+        assert!(shown.contains("Request") && shown.contains("Variable") && !shown.contains("sesame"), "{shown}");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::json::{self, Json};
 
+use crate::accept;
 use crate::body;
 use crate::boot::Service;
 use crate::error::{Dialect, Problem, Refusal};
@@ -102,47 +103,14 @@ fn refusal(failures: &[Failure], dialect: Dialect) -> Response<Body> {
 
 /// The media type to answer with: the one that is wanted most, `application/json` where both are welcome.
 fn negotiated(headers: &HeaderMap) -> Option<Dialect> {
-    if !headers.contains_key(ACCEPT) {
-        return Some(Dialect::Json);
-    }
-    let mut best: Option<(f32, u8, Dialect)> = None;
-    let items = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    for item in items {
-        let mut parameters = item.split(';').map(str::trim);
-        let (dialect, exactness) = match parameters.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-            "application/graphql-response+json" => (Dialect::Graphql, 2),
-            "application/json" => (Dialect::Json, 2),
-            "application/*" => (Dialect::Json, 1),
-            "*/*" => (Dialect::Json, 0),
-            _ => continue,
-        };
-        let (mut quality, mut readable) = (1.0, true);
-        for (name, value) in parameters.filter_map(|parameter| parameter.split_once('=')) {
-            match name.trim().to_ascii_lowercase().as_str() {
-                "q" => quality = value.trim().parse().unwrap_or(0.0),
-                "charset" => readable = is_utf8(value),
-                _ => {}
-            }
-        }
-        let better = best.is_none_or(|(known, how, _)| (quality, exactness) > (known, how));
-        if quality > 0.0 && readable && better {
-            best = Some((quality, exactness, dialect));
-        }
-    }
-    best.map(|(_, _, dialect)| dialect)
-}
-
-fn is_utf8(value: &str) -> bool {
-    let value = value.trim().trim_matches('"').to_ascii_lowercase();
-    value == "utf-8" || value == "utf8"
+    accept::best(headers, &[("application/json", Dialect::Json), ("application/graphql-response+json", Dialect::Graphql)])
 }
 
 /// Only `application/json`: a page of another origin cannot send it without asking first.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
     let mut parts = value.split(';').map(str::trim);
-    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
-        && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| !name.trim().eq_ignore_ascii_case("charset") || is_utf8(value))
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) && accept::is_in_utf8(parts)
 }
 
 enum Asked {
@@ -220,6 +188,8 @@ fn decoded(text: &str) -> Result<String, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::ACCEPT;
+
     use super::*;
 
     #[test]
@@ -233,7 +203,11 @@ mod tests {
             ("Application/GraphQL-Response+JSON; charset=utf-8", graphql),
             ("application/graphql-response+json, application/json;q=0.9", graphql),
             ("application/graphql-response+json;q=0.5, application/json", plain),
+            ("application/graphql-response+json, application/json", graphql),
+            ("application/json, application/graphql-response+json", plain),
             ("application/graphql-response+json, */*", graphql),
+            ("application/graphql-response+json;q=inf, application/json;q=0.5", plain),
+            ("application/graphql-response+json;q=2, application/json;q=0.5", plain),
             ("text/html,application/xhtml+xml,*/*;q=0.8", plain),
             ("text/html", None),
             ("application/json;q=0", None),

@@ -1,6 +1,7 @@
 //! Which fields a selection comes to, once fragments are unfolded and `@skip` and `@include` decided.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use apollo_compiler::executable::{DirectiveList, Field, Selection, SelectionSet};
 use apollo_compiler::{ExecutableDocument, Node};
@@ -9,10 +10,16 @@ use query::json::Json;
 use super::arguments::{Literals, Variables};
 
 /// The fields that share a response key. They are the same field by validation; only what is selected below them differs.
-#[derive(Debug)]
 pub(super) struct Picked<'d> {
     pub(super) key: &'d str,
     pub(super) fields: Vec<&'d Node<Field>>,
+}
+
+/// Among the arguments of a field may be a password.
+impl fmt::Debug for Picked<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Picked").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 impl<'d> Picked<'d> {

@@ -25,7 +25,7 @@ const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the present password i
 const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such action");
 /// A list of more would be read by nobody; a program that signs in again and again makes any number.
-const SHOWN: usize = 50;
+const SHOWN: i64 = 50;
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     let answered = match *request.method() {
@@ -44,14 +44,13 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
     let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
-    let mut seen = store::sessions::of_account(hub.records(), account.id, chance::now()).await?;
     // The session one is in comes first, however many there are.
-    seen.sort_by_key(|seen| seen.session.id != live.id());
+    let listed = store::sessions::of_account(hub.records(), account.id, Some(live.id()), SHOWN, chance::now()).await?;
     let page = AccountPage {
         name: name_of(&account),
         email: account.email.as_deref(),
-        more: seen.len().saturating_sub(SHOWN),
-        sessions: seen.into_iter().take(SHOWN).map(|seen| line(seen, live)).collect(),
+        more: listed.all.saturating_sub(SHOWN),
+        sessions: listed.seen.into_iter().map(|seen| line(seen, live)).collect(),
         notice: Notice::from_word(parameters.get("done")).filter(|_| refusal.is_none()),
         refusal,
     };
@@ -98,8 +97,7 @@ fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, 
 /// Ends one session, if it is the account's own.
 async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), id: Option<&str>) -> Result<Response<Body>, Fault> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    let sessions = store::sessions::of_account(hub.records(), account.id, chance::now()).await?;
-    if sessions.iter().any(|seen| seen.session.id == id) {
+    if store::sessions::owner(hub.records(), id, chance::now()).await? == Some(account.id) {
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
     }
     if id == live.id() {

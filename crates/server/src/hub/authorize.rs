@@ -79,7 +79,7 @@ async fn refused(hub: &Hub, sender: &Sender, client: Option<&Client>, error: Err
         ErrorCode::InvalidClient => Event::ClientRefused { client },
         error => Event::GrantRefused { client, grant: None, error },
     };
-    store::events::append(hub.records(), &event, sender.occasion()).await?;
+    hub.note_refusal(&event, sender).await?;
     Ok(error.into())
 }
 

@@ -46,7 +46,7 @@ pub(super) async fn prove<'c>(
         Err(error) => error,
     };
     let event = Event::ClientRefused { client: client.map(|client| client.id.clone()) };
-    store::events::append(hub.records(), &event, sender.occasion()).await?;
+    hub.note_refusal(&event, sender).await?;
     let watch = Watch::client(credentials.id(), &sender.address);
     match store::failures::client_failed(hub.records(), &watch, chance::now()).await? {
         Verdict::Try => Err(error.into()),

@@ -62,7 +62,7 @@ async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Passwo
         Ok(attempt) => attempt,
         Err(verdict) => {
             let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
-            store::events::append(records, &event, sender.occasion()).await?;
+            hub.note_refusal(&event, sender).await?;
             let seconds = match verdict {
                 throttle::Verdict::Wait(seconds) => seconds,
                 throttle::Verdict::Try => 1,

@@ -10,7 +10,6 @@ use identity::session::Ending;
 use identity::token_request::{Credentials, GrantRequest};
 use store::codes::Redeemed;
 use store::families::{Begun, Rotated};
-use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::Fault;
@@ -92,12 +91,7 @@ impl Desk<'_> {
             let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
-            let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(|found| refresh_token::Found {
-                record: &found.record,
-                family: &found.family,
-                account: Some(&found.account),
-                admission: found.admission,
-            });
+            let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
             let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
             match refresh_token::decide(presented, found, fresh, chance::now()) {
                 refresh_token::Outcome::Rotate(rotation) => {
@@ -155,5 +149,5 @@ impl Desk<'_> {
 }
 
 fn fresh() -> Result<Fresh, Fault> {
-    Ok(Fresh { family: Uuid::new_v4(), refresh: RefreshToken::from_random(chance::random()?) })
+    Ok(Fresh { family: chance::id(), refresh: RefreshToken::from_random(chance::random()?) })
 }

@@ -1,5 +1,6 @@
 //! Hashes passwords off the asynchronous threads: as many at a time as there are cores, so that memory and time stay bounded, with a
-//! queue that is bounded too. Its threads give way to all others, so that a storm of sign-ins slows down sign-ins alone.
+//! queue that is bounded too. Of hashes from elsewhere that take much memory, one is compared at a time. Its threads give way to all
+//! others, so that a storm of sign-ins slows down sign-ins alone.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,9 +34,23 @@ struct Bench {
 struct Queue {
     waiting: VecDeque<Job>,
     threads: usize,
+    /// Whether one that is large is at work.
+    large: bool,
 }
 
-type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
+struct Job {
+    size: Size,
+    work: Box<dyn FnOnce(&mut Workspace) + Send>,
+}
+
+/// How much memory a job takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    /// That of its thread's workspace.
+    Usual,
+    /// Up to 256 MiB more.
+    Large,
+}
 
 impl std::fmt::Debug for Bench {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -67,20 +82,26 @@ impl Bench {
     fn work(&self) {
         give_way();
         let mut workspace = Workspace::default();
-        while let Some(job) = self.next() {
-            if catch_unwind(AssertUnwindSafe(|| job(&mut workspace))).is_err() {
+        while let Some(Job { size, work }) = self.next() {
+            if catch_unwind(AssertUnwindSafe(|| work(&mut workspace))).is_err() {
                 // Whoever waited for it hears of it; the others go on.
                 workspace = Workspace::default();
+            }
+            if size == Size::Large {
+                self.queue().large = false;
             }
         }
     }
 
-    /// The next job. Without one the thread counts as gone in the same moment, so that a job that comes now starts another.
+    /// The next job; a large one waits for the one that is at work, whose thread comes back for it, and lets others pass. Without a job
+    /// the thread counts as gone in the same moment, so that a job that comes now starts another.
     fn next(&self) -> Option<Job> {
         let mut queue = self.queue();
-        let job = queue.waiting.pop_front();
-        if job.is_none() {
-            queue.threads -= 1;
+        let place = queue.waiting.iter().position(|job| job.size == Size::Usual || !queue.large);
+        let job = place.and_then(|place| queue.waiting.remove(place));
+        match &job {
+            Some(job) => queue.large |= job.size == Size::Large,
+            None => queue.threads -= 1,
         }
         job
     }
@@ -119,10 +140,11 @@ impl Ticket {
     /// Compares a password with what is kept; without an account the same work is done for nothing.
     pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Compared, Fault> {
         let salt = chance::random()?;
-        self.work(move |workspace| {
+        let size = if kept.as_ref().is_some_and(PasswordHash::is_large) { Size::Large } else { Size::Usual };
+        self.work(size, move |workspace| {
             let verdict = password::verify_in(workspace, kept.as_ref(), &password);
             let renewed = match verdict {
-                Verdict::Matches { rehash: Rehash::Needed } => PasswordHash::make(&password, salt).ok(),
+                Verdict::Matches { rehash: Rehash::Needed } => PasswordHash::make_in(workspace, &password, salt).ok(),
                 _ => None,
             };
             Compared { verdict, renewed }
@@ -133,11 +155,11 @@ impl Ticket {
     /// Hashes a password that somebody has chosen.
     pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, Fault> {
         let salt = chance::random()?;
-        let made = self.work(move |_| PasswordHash::make(&password, salt)).await?;
+        let made = self.work(Size::Usual, move |workspace| PasswordHash::make_in(workspace, &password, salt)).await?;
         made.map_err(|_| Fault::Internal("a password could not be hashed"))
     }
 
-    async fn work<T: Send + 'static>(self, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, Fault> {
+    async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, Fault> {
         let Ticket { admitted, bench } = self;
         let (told, done) = oneshot::channel();
         let job = move |workspace: &mut Workspace| {
@@ -146,7 +168,7 @@ impl Ticket {
             drop(admitted);
             _ = told.send(outcome);
         };
-        bench.put(Box::new(job)).map_err(|_| Fault::Busy)?;
+        bench.put(Job { size, work: Box::new(job) }).map_err(|_| Fault::Busy)?;
         done.await.map_err(|_| Fault::Internal("hashing a password broke off"))
     }
 }
@@ -160,6 +182,8 @@ fn give_way() {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[tokio::test]
@@ -170,7 +194,7 @@ mod tests {
         assert!(hasher.admit().is_err(), "the queue is bounded");
         let mut answers = Vec::new();
         for (number, ticket) in tickets.into_iter().enumerate() {
-            answers.push(tokio::spawn(ticket.work(move |_| if number == 1 { panic!("on purpose") } else { number })));
+            answers.push(tokio::spawn(ticket.work(Size::Usual, move |_| if number == 1 { panic!("on purpose") } else { number })));
         }
         let mut told = Vec::new();
         for answer in answers {
@@ -181,6 +205,27 @@ mod tests {
         while hasher.bench.queue().threads > 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(hasher.admit().unwrap().work(|_| 7).await.ok(), Some(7));
+        assert_eq!(hasher.admit().unwrap().work(Size::Usual, |_| 7).await.ok(), Some(7));
+    }
+
+    #[tokio::test]
+    async fn of_large_ones_one_is_at_work_at_a_time_and_others_pass() {
+        // attack 33
+        let hasher = Hasher { admitted: Arc::new(Semaphore::new(4)), bench: Bench { queue: Arc::default(), cores: 2 } };
+        let ticket = || hasher.admit().unwrap();
+        let at_work = Arc::new(AtomicUsize::new(0));
+        let (passed, wait) = std::sync::mpsc::channel();
+        let large = |until: Option<std::sync::mpsc::Receiver<()>>| {
+            let at_work = at_work.clone();
+            ticket().work(Size::Large, move |_| {
+                let others = at_work.fetch_add(1, Ordering::SeqCst);
+                until.map(|until| until.recv());
+                at_work.fetch_sub(1, Ordering::SeqCst);
+                others
+            })
+        };
+        // The first is at work until one that was put last has passed the second.
+        let answers = tokio::join!(large(Some(wait)), large(None), ticket().work(Size::Usual, move |_| passed.send(()).is_ok()));
+        assert_eq!((answers.0.ok(), answers.1.ok(), answers.2.ok()), (Some(0), Some(0), Some(true)));
     }
 }

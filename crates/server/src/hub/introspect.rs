@@ -5,8 +5,8 @@ use axum::extract::Request;
 use axum::http::Response;
 use identity::client::Authenticated;
 use identity::error::{Error, ErrorCode};
+use identity::grant::refresh_token;
 use identity::grant::standing::may_introspect;
-use identity::grant::{Admission, RefreshState};
 use identity::opaque::RefreshToken;
 use identity::token::AccessClaims;
 use serde_json::{Value, json};
@@ -62,20 +62,15 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
 
 async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, Fault> {
     let rows = store::families::presented(hub.records(), client.client().id.as_str(), &token.digest()).await?;
-    let Some(Found { record, family, account, admission }) = rows.and_then(|rows| rows.found) else { return Ok(None) };
-    let open = family.client == client.client().id
-        && family.ended_at.is_none()
-        && record.state == RefreshState::Live
-        && chance::now() < record.expires_at
-        && account.may_sign_in()
-        && admission == Admission::Admitted;
-    Ok(open.then(|| {
+    let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
+    let Found { record, family, account, .. } = &found;
+    Ok(refresh_token::is_active(client, token, found.as_rows(), chance::now()).then(|| {
         json!({
             "active": true,
             "iss": hub.issuer(),
             "sub": account.id.to_string(),
             "client_id": family.client.as_str(),
-            "username": name_of(&account),
+            "username": name_of(account),
             "scope": family.scope.as_ref().map_or("", identity::scope::Scope::as_str),
             "sid": family.id.to_string(),
             "exp": record.expires_at.unix(),

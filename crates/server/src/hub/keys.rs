@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use identity::client::ClientId;
-use identity::keys::rotation::{KeyRing, KeyState};
+use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{Claims, SecurityEvent, sign};
 use store::records::Records;
@@ -147,16 +147,18 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     let ring = match store::signing_keys::load(&mut transaction).await? {
         None => KeyRing::begin(own.clone(), now),
         Some(ring) => {
-            let held = ring.signing().is_some_and(|key| files.find(key.id()).is_some());
-            let known = ring.records().iter().any(|record| record.key.id() == own.id());
-            if held || known {
+            if files.find(ring.signing().id()).is_some() || ring.knows(own.id()) {
                 return Ok(ring);
             }
-            tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
-            let longest = store::clients::longest_access_seconds(&mut transaction).await?;
-            match ring.clone().replace(own.clone(), now, longest) {
-                Ok(ring) => ring,
-                Err(_) => return Ok(ring),
+            match ring.clone().replace(own.clone(), now) {
+                Ok(ring) => {
+                    tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
+                    ring
+                }
+                Err(fault) => {
+                    tracing::error!(key = %own.id(), "the key file holds a key that the database does not know, and it cannot sign: {fault}");
+                    return Ok(ring);
+                }
             }
         }
     };
@@ -167,13 +169,11 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
 
 /// What signs and what is published by a ring. The key in use until now is not read from its file again.
 fn of_ring(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Keys, String> {
-    let signing = ring.records().iter().find(|record| matches!(record.state, KeyState::Signing { .. }));
-    let signing = signing.ok_or("the database names no key that signs")?;
-    let held = in_use.filter(|key| key.public().id() == signing.key.id()).cloned();
-    let private = held.or_else(|| files.find(signing.key.id())).ok_or_else(|| {
+    let signing = ring.signing().id();
+    let held = in_use.filter(|key| key.public().id() == signing).cloned();
+    let private = held.or_else(|| files.find(signing)).ok_or_else(|| {
         format!(
-            "the key that signs is {}, and neither {} nor its .next holds it; put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
-            signing.key.id(),
+            "the key that signs is {signing}, and neither {} nor its .next holds it; put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
             files.path.display()
         )
     })?;

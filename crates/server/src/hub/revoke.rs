@@ -6,9 +6,8 @@ use axum::extract::Request;
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
-use identity::grant::standing::revoked_by;
+use identity::grant::standing::{Reach, revoked_by};
 use identity::opaque::RefreshToken;
-use identity::session::Ending;
 use identity::token::AccessClaims;
 
 use crate::error::oauth::{Fault, nothing_no_store};
@@ -27,10 +26,8 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let presented = Presented::read(hub, &sender, &body).await?;
     let client = presented.prove(hub, &sender).await?;
     let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
-    let session = family.as_ref().and_then(|family| family.session).filter(|_| body.get("end_session") == Some("true"));
-    if let Some(family) = family.and_then(|family| revoked_by(client, &family)) {
-        // Ending the session ends every family that came out of it, this one among them.
-        let ending = session.map_or(Ending::FamilyEnded(family), Ending::Logout);
+    let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
+    if let Some(ending) = family.and_then(|family| revoked_by(client, &family, reach)) {
         store::endings::end(hub.records(), &ending, None, sender.occasion()).await?;
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.

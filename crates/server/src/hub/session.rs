@@ -7,8 +7,9 @@ use axum::http::{HeaderValue, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Event, SignInRefusal};
-use identity::session::{Ending, LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
+use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
 use identity::token::{AccessClaims, HubSessionClaims, Verified};
+use store::sessions::Before;
 use uuid::Uuid;
 
 use crate::chance;
@@ -38,22 +39,19 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
 
 /// A session that nobody has yet.
 pub(super) fn fresh(account: Uuid) -> Session {
-    Session::begin(Uuid::new_v4(), account, chance::now())
+    Session::begin(chance::id(), account, chance::now())
 }
 
 /// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
 /// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it.
 pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session) -> Result<HeaderValue, Fault> {
-    let before = live(hub, sender).await?.map(|(before, _)| before);
-    let is_own = |before: &LiveSession| before.account() == session.account;
-    if let Some(other) = before.filter(|before| !is_own(before)) {
-        store::endings::end(hub.records(), &Ending::Logout(other.id()), None, sender.occasion()).await?;
-    }
-    if !store::sessions::insert(hub.records(), &session, sender.device().as_deref(), sender.occasion()).await? {
+    let before = match live(hub, sender).await? {
+        None => Before::Nothing,
+        Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
+        Some((before, _)) => Before::Other(before.id()),
+    };
+    if !store::sessions::begin(hub.records(), &session, before, sender.device().as_deref(), sender.occasion()).await? {
         return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
-    }
-    if let Some(own) = before.filter(is_own) {
-        store::sessions::take_over(hub.records(), own.id(), &session, sender.occasion()).await?;
     }
     cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
 }
@@ -83,7 +81,7 @@ async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Sess
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
-    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
+    hub.note_refusal(&Event::SignInRefused { account, reason }, sender).await
 }
 
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.

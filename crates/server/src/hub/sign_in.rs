@@ -42,7 +42,7 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     if let Err(fault) = sender.refuse_foreign(hub.issuer()) {
         let event = Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin };
-        store::events::append(hub.records(), &event, sender.occasion()).await?;
+        hub.note_refusal(&event, &sender).await?;
         return Err(fault);
     }
     let continuation = Continuation::read(body.get("continue"));

@@ -7,7 +7,6 @@ use identity::grant::Issue;
 use identity::scope::Scope;
 use identity::token_request::Credentials;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::{Fault, json_no_store};
@@ -29,7 +28,7 @@ async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 /// RFC 6749, 5.1. One signature a token.
 fn written(hub: &Hub, issue: &Issue) -> Result<String, Fault> {
     let now = chance::now();
-    let access = hub.keys().sign(&issue.access_claims(hub.issuer(), Uuid::new_v4(), now))?;
+    let access = hub.keys().sign(&issue.access_claims(hub.issuer(), chance::id(), now))?;
     let mut answer = Map::new();
     if let Some(claims) = issue.id_claims(hub.issuer(), &access, now) {
         answer.insert("id_token".to_owned(), hub.keys().sign(&claims)?.into());

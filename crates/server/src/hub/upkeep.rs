@@ -1,4 +1,4 @@
-//! What a hub does by the clock: reads its keys again, and drops rows whose time is over.
+//! What a hub does by the clock: reads its keys again, notes refusals that were repeated, and drops rows whose time is over.
 
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ pub(crate) async fn keep(hub: Hub) {
         }
         round = round.wrapping_add(1);
         tokio::time::sleep(KEYS).await;
+        if let Err(error) = hub.0.refusals.gather(hub.records(), chance::now()).await {
+            tracing::warn!(%error, "how often was refused could not be noted; the log of each refusal has it");
+        }
         match hub.keys().refresh(hub.records()).await {
             // Said once, not every five seconds until somebody brings the file.
             Ok(problem) if problem != complaint => {

@@ -35,7 +35,7 @@ impl Done {
         Done::with(key, [("secret", Value::from(secret.expose().as_str()))])
     }
 
-    fn ended(key: &Uuid, over: &Over) -> Self {
+    fn ended(key: &str, over: &Over) -> Self {
         Done::with(key, [("sessions", over.sessions.len().into()), ("grants", over.families.len().into())])
     }
 }
@@ -51,38 +51,74 @@ pub(super) struct Performer<'a> {
     pub(super) input: Input,
 }
 
+/// Why an operation was not carried out.
+enum Stopped {
+    Fault(Fault),
+    Problem(Problem),
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Stopped::Fault(fault)
+    }
+}
+
+impl From<Problem> for Stopped {
+    fn from(problem: Problem) -> Self {
+        Stopped::Problem(problem)
+    }
+}
+
 impl Performer<'_> {
     pub(super) async fn perform(self, operation: &Operation) -> Result<Done, Problem> {
-        match operation.action {
-            Action::CreateAccount | Action::SetAccountPassword => self.with_password(operation.action).await,
-            Action::CreateClient | Action::UpdateClient | Action::RotateClientSecret | Action::DeleteClient => {
-                self.client(operation.action).await.map_err(|fault| refused(fault, self.base))
-            }
-            Action::CreateRole | Action::CreateTenant | Action::CreateApp | Action::CreateAppAccount => {
-                self.made(operation.action).await.map_err(|fault| refused(fault, self.base))
-            }
-            action => {
-                let id = self.uuid()?;
-                self.by_id(action, id).await.map_err(|fault| refused(fault, self.base))
-            }
+        self.carry_out(operation.action).await.map_err(|stopped| match stopped {
+            Stopped::Fault(fault) => refused(fault, self.base),
+            Stopped::Problem(problem) => problem,
+        })
+    }
+
+    /// Every action by its name, so that a new one cannot fall into the arm of another.
+    async fn carry_out(&self, action: Action) -> Result<Done, Stopped> {
+        let (input, administration) = (&self.input, self.administration);
+        match action {
+            Action::CreateAccount => return self.create_account().await,
+            Action::UpdateAccount => drop(administration.update_account(self.uuid()?, self.account()).await?),
+            Action::DeleteAccount => administration.remove_account(self.uuid()?).await?,
+            Action::InviteAccount => return self.link(LinkPurpose::Invitation).await,
+            Action::ResetAccount => return self.link(LinkPurpose::Reset).await,
+            Action::SetAccountPassword => self.set_password().await?,
+            Action::EndAccountSessions => return Ok(Done::ended(&self.key(), &administration.end_sessions_of(self.uuid()?).await?)),
+            Action::EndSession => return Ok(Done::ended(&self.key(), &administration.end_session(self.uuid()?).await?)),
+            Action::CreateRole => return Ok(Done::with(&administration.create_role(input.required("name"), self.role()).await?.id, [])),
+            Action::UpdateRole => drop(administration.update_role(Which::Id(self.uuid()?), self.role()).await?),
+            Action::DeleteRole => administration.remove_role(Which::Id(self.uuid()?)).await?,
+            Action::CreateTenant => return self.create_tenant().await,
+            Action::UpdateTenant => drop(administration.update_tenant(self.uuid()?, input.text("code"), input.text("name")).await?),
+            Action::DeleteTenant => administration.remove_tenant(self.uuid()?).await?,
+            Action::CreateClient => return self.create_client().await,
+            Action::UpdateClient => drop(administration.update_client(self.id, self.client()).await?),
+            Action::RotateClientSecret => return self.renew_secret().await,
+            Action::DeleteClient => administration.remove_client(self.id).await?,
+            Action::CreateApp => return Ok(Done::with(&administration.create_app(input.required("code"), self.app()).await?.id, [])),
+            Action::UpdateApp => drop(administration.update_app(Which::Id(self.uuid()?), self.app()).await?),
+            Action::DeleteApp => administration.remove_app(Which::Id(self.uuid()?)).await?,
+            Action::CreateAppAccount => return self.list().await,
+            Action::DeleteAppAccount => administration.unlist(self.uuid()?).await?,
         }
+        Ok(Done::with(&self.key(), []))
+    }
+
+    /// The id as the database spells it; that of a client is never a uuid.
+    fn key(&self) -> String {
+        self.uuid().map_or_else(|_| self.id.to_owned(), |id| id.to_string())
     }
 
     fn uuid(&self) -> Result<Uuid, Problem> {
         Uuid::try_parse(self.id).map_err(|_| one(InputCode::Identifier, "/id".to_owned(), "the id is a uuid"))
     }
 
-    /// The two that may take a password, which is hashed before anything is locked.
-    async fn with_password(&self, action: Action) -> Result<Done, Problem> {
-        let (input, administration) = (&self.input, self.administration);
-        let refused = |fault: Fault| refused(fault, self.base);
-        if action == Action::SetAccountPassword {
-            let id = self.uuid()?;
-            let hash = self.password().await?;
-            let missing = || one(InputCode::Missing, format!("{}/password", self.base), "`password` or `passwordHash` is needed");
-            administration.set_password(id, &hash.ok_or_else(missing)?).await.map_err(refused)?;
-            return Ok(Done::with(&id, []));
-        }
+    async fn create_account(&self) -> Result<Done, Stopped> {
+        let input = &self.input;
         let new = NewAccount {
             kind: input.text("type").and_then(AccountKind::from_word).unwrap_or(AccountKind::User),
             code: input.owned("code"),
@@ -93,10 +129,17 @@ impl Performer<'_> {
             roles: input.texts("roles").unwrap_or_default(),
             tenants: input.ids("tenants").unwrap_or_default(),
             meta: input.object("meta").unwrap_or_default(),
+            // Hashed before anything is locked.
             password: self.password().await?,
         };
-        let account = administration.create_account(new).await.map_err(refused)?;
-        Ok(Done::with(&account.id, []))
+        Ok(Done::with(&self.administration.create_account(new).await?.id, []))
+    }
+
+    async fn set_password(&self) -> Result<(), Stopped> {
+        let id = self.uuid()?;
+        let missing = || one(InputCode::Missing, format!("{}/password", self.base), "`password` or `passwordHash` is needed");
+        let hash = self.password().await?.ok_or_else(missing)?;
+        Ok(self.administration.set_password(id, &hash).await?)
     }
 
     async fn password(&self) -> Result<Option<PasswordHash>, Problem> {
@@ -115,65 +158,6 @@ impl Performer<'_> {
         }
     }
 
-    /// What is made without a secret.
-    async fn made(&self, action: Action) -> Result<Done, Fault> {
-        let (input, administration) = (&self.input, self.administration);
-        let key = match action {
-            Action::CreateRole => administration.create_role(input.required("name"), self.role()).await?.id,
-            Action::CreateTenant => {
-                let name = input.required("name");
-                administration.create_tenant(input.id("id"), input.text("code").unwrap_or(name), name).await?.id
-            }
-            Action::CreateApp => administration.create_app(input.required("code"), self.app()).await?.id,
-            _ => {
-                let (app, account) = (input.id("appId").unwrap_or_default(), input.id("accountId").unwrap_or_default());
-                let listed = administration.admit(Which::Id(app), account).await?;
-                listed.ok_or_else(|| Fault::Exists("the account is listed for this app already".to_owned()))?
-            }
-        };
-        Ok(Done::with(&key, []))
-    }
-
-    fn role(&self) -> RoleChange {
-        let input = &self.input;
-        RoleChange { name: input.owned("name"), description: input.owned("description"), permissions: input.texts("permissions") }
-    }
-
-    fn app(&self) -> AppChange {
-        let input = &self.input;
-        let access = input.flag("isClosed").map(|closed| if closed { Access::Closed } else { Access::Open });
-        AppChange { code: input.owned("code"), name: input.owned("name"), url: input.owned("url"), access }
-    }
-
-    /// What is done to a record whose id is a uuid.
-    async fn by_id(&self, action: Action, id: Uuid) -> Result<Done, Fault> {
-        let (input, administration) = (&self.input, self.administration);
-        match action {
-            Action::UpdateAccount => {
-                administration.update_account(id, self.account()).await?;
-            }
-            Action::DeleteAccount => administration.remove_account(id).await?,
-            Action::InviteAccount => return self.link(id, LinkPurpose::Invitation).await,
-            Action::ResetAccount => return self.link(id, LinkPurpose::Reset).await,
-            Action::EndAccountSessions => return Ok(Done::ended(&id, &administration.end_sessions_of(id).await?)),
-            Action::EndSession => return Ok(Done::ended(&id, &administration.end_session(id).await?)),
-            Action::UpdateRole => {
-                administration.update_role(Which::Id(id), self.role()).await?;
-            }
-            Action::DeleteRole => administration.remove_role(Which::Id(id)).await?,
-            Action::UpdateTenant => {
-                administration.update_tenant(id, input.text("code"), input.text("name")).await?;
-            }
-            Action::DeleteTenant => administration.remove_tenant(id).await?,
-            Action::UpdateApp => {
-                administration.update_app(Which::Id(id), self.app()).await?;
-            }
-            Action::DeleteApp => administration.remove_app(Which::Id(id)).await?,
-            _ => administration.unlist(id).await?,
-        }
-        Ok(Done::with(&id, []))
-    }
-
     fn account(&self) -> AccountChange {
         let input = &self.input;
         AccountChange {
@@ -189,56 +173,73 @@ impl Performer<'_> {
         }
     }
 
-    async fn link(&self, id: Uuid, purpose: LinkPurpose) -> Result<Done, Fault> {
-        let token = self.administration.make_link(id, purpose).await?;
+    async fn link(&self, purpose: LinkPurpose) -> Result<Done, Stopped> {
+        let token = self.administration.make_link(self.uuid()?, purpose).await?;
         let address = format!("{}/password?link={}", self.hub.issuer(), *token.expose());
-        Ok(Done::with(&id, [("link", Value::from(address)), ("expiresIn", json!(purpose.seconds()))]))
+        Ok(Done::with(&self.key(), [("link", Value::from(address)), ("expiresIn", json!(purpose.seconds()))]))
     }
 
-    async fn client(&self, action: Action) -> Result<Done, Fault> {
-        let (input, administration) = (&self.input, self.administration);
-        let grants = || {
-            let words = input.texts("grants")?;
-            Some(words.iter().filter_map(|word| GrantType::from_word(word)).collect::<BTreeSet<_>>())
+    fn role(&self) -> RoleChange {
+        let input = &self.input;
+        RoleChange { name: input.owned("name"), description: input.owned("description"), permissions: input.texts("permissions") }
+    }
+
+    async fn create_tenant(&self) -> Result<Done, Stopped> {
+        let (input, name) = (&self.input, self.input.required("name"));
+        let made = self.administration.create_tenant(input.id("id"), input.text("code").unwrap_or(name), name).await?;
+        Ok(Done::with(&made.id, []))
+    }
+
+    fn app(&self) -> AppChange {
+        let input = &self.input;
+        let access = input.flag("isClosed").map(|closed| if closed { Access::Closed } else { Access::Open });
+        AppChange { code: input.owned("code"), name: input.owned("name"), url: input.owned("url"), access }
+    }
+
+    async fn list(&self) -> Result<Done, Stopped> {
+        let (app, account) = (self.input.id("appId").unwrap_or_default(), self.input.id("accountId").unwrap_or_default());
+        let listed = self.administration.admit(Which::Id(app), account).await?;
+        let row = listed.ok_or_else(|| Fault::Exists("the account is listed for this app already".to_owned()))?;
+        Ok(Done::with(&row, []))
+    }
+
+    fn grants(&self) -> Option<BTreeSet<GrantType>> {
+        Some(self.input.texts("grants")?.iter().filter_map(|word| GrantType::from_word(word)).collect())
+    }
+
+    async fn create_client(&self) -> Result<Done, Stopped> {
+        let (input, usual) = (&self.input, Lifetimes::default());
+        let access = input.number("accessTokenSeconds").unwrap_or(usual.access_seconds());
+        let refresh = input.number("refreshTokenSeconds").unwrap_or(usual.refresh_seconds());
+        let new = NewClient {
+            id: input.required("id").to_owned(),
+            name: input.required("name").to_owned(),
+            redirect: input.required("redirect").to_owned(),
+            grants: self.grants(),
+            lifetimes: Lifetimes::new(access, refresh).map_err(|fault| Fault::Invalid(fault.to_string()))?,
+            app: input.id("appId"),
         };
-        let (access, refresh) = (input.number("accessTokenSeconds"), input.number("refreshTokenSeconds"));
-        match action {
-            Action::CreateClient => {
-                let usual = Lifetimes::default();
-                let lifetimes = Lifetimes::new(access.unwrap_or(usual.access_seconds()), refresh.unwrap_or(usual.refresh_seconds()));
-                let new = NewClient {
-                    id: input.required("id").to_owned(),
-                    name: input.required("name").to_owned(),
-                    redirect: input.required("redirect").to_owned(),
-                    grants: grants(),
-                    lifetimes: lifetimes.map_err(|fault| Fault::Invalid(fault.to_string()))?,
-                    app: input.id("appId"),
-                };
-                let (client, secret) = administration.create_client(new).await?;
-                Ok(Done::secret(&client.id, &secret))
-            }
-            Action::UpdateClient => {
-                let change = ClientChange {
-                    name: input.owned("name"),
-                    redirect: input.owned("redirect"),
-                    grants: grants(),
-                    active: input.flag("isActive"),
-                    app: input.id("appId"),
-                    access_seconds: access,
-                    refresh_seconds: refresh,
-                };
-                Ok(Done::with(&administration.update_client(self.id, change).await?.id, []))
-            }
-            Action::RotateClientSecret => {
-                let (client, secret) = administration.renew_secret(self.id).await?;
-                let mut done = Done::secret(&client.id, &secret);
-                done.more.push(("previousCountsFor", json!(SECRET_OVERLAP_SECONDS)));
-                Ok(done)
-            }
-            _ => {
-                administration.remove_client(self.id).await?;
-                Ok(Done::with(self.id, []))
-            }
+        let (client, secret) = self.administration.create_client(new).await?;
+        Ok(Done::secret(&client.id, &secret))
+    }
+
+    fn client(&self) -> ClientChange {
+        let input = &self.input;
+        ClientChange {
+            name: input.owned("name"),
+            redirect: input.owned("redirect"),
+            grants: self.grants(),
+            active: input.flag("isActive"),
+            app: input.id("appId"),
+            access_seconds: input.number("accessTokenSeconds"),
+            refresh_seconds: input.number("refreshTokenSeconds"),
         }
+    }
+
+    async fn renew_secret(&self) -> Result<Done, Stopped> {
+        let (client, secret) = self.administration.renew_secret(self.id).await?;
+        let mut done = Done::secret(&client.id, &secret);
+        done.more.push(("previousCountsFor", json!(SECRET_OVERLAP_SECONDS)));
+        Ok(done)
     }
 }

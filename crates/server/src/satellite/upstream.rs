@@ -1,6 +1,7 @@
 //! The way to the hub: bounded in time, in size and in how much goes on at once, so that a hub that is slow or broken costs its satellite
 //! nothing but these requests. Redirects are not followed: what stands elsewhere is not the hub.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,10 +55,16 @@ pub(super) enum Trouble {
 }
 
 /// An answer of the hub, whatever its status.
-#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Bytes,
+}
+
+/// The hub answers with tokens.
+impl fmt::Debug for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Answer").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
+    }
 }
 
 /// What to ask.

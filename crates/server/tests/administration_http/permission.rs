@@ -1,5 +1,6 @@
 //! Who may: decided before anything that was sent is looked at.
 
+use peristyle::chance;
 use serde_json::json;
 
 use crate::desk::{Desk, text};
@@ -79,6 +80,38 @@ async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
             ["iam/accounts/destroy/x", "iam/accounts/create/x", "iam/accounts/update", "iam/permissions/create", "shop/notes/create"]
         {
             assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_permission_that_an_operation_names_is_all_that_its_change_asks_for() {
+    // contract I25.2
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let app = text(&desk.made("hub/apps/create", json!({"code": "till"})).await["id"]).to_owned();
+        let mut holders = std::collections::HashMap::new();
+        for (path, _, permission) in OPERATIONS {
+            if !holders.contains_key(permission) {
+                holders.insert(permission, desk.somebody(&permission.replace('.', "-"), &[permission]).await.1);
+            }
+            // Whatever it takes, about a record that is not there or one that can be made.
+            let body = match path {
+                "iam/accounts/create" => json!({"username": "bo"}),
+                "iam/accounts/set-password/x" => json!({"password": "long enough"}),
+                "iam/roles/create" => json!({"name": "nothing"}),
+                "iam/tenants/create" => json!({"name": "North"}),
+                "o-auth/clients/create" => json!({"id": "till", "name": "Till", "redirect": "https://till.test/back"}),
+                "hub/apps/create" => json!({"code": "shelf"}),
+                "hub/apps-accounts/create" => json!({"appId": app, "accountId": desk.root.to_string()}),
+                _ => json!({}),
+            };
+            let (address, status) = match path.strip_suffix("/x") {
+                Some(address) => (format!("{address}/{}", chance::id()), 404),
+                None => (path.to_owned(), 201),
+            };
+            let answer = desk.by(&holders[permission], &address, &body).await;
+            assert_eq!(answer.status(), status, "{path}: {}", answer.text());
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The authorize endpoint: where it leads, and that a fault leads nowhere.
 
 use identity::client::GrantType;
+use peristyle::chance;
 use serde_json::{Value, json};
 use store::apps::{Access, App};
-use uuid::Uuid;
 
 use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, cookie, error, now, parameter, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
@@ -130,6 +130,35 @@ async fn every_refusal_is_noted_without_what_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused_again_and_again_is_no_row_each_time() {
+    // contract I13.4
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let rows = async |name: &str, reason: Option<&str>| {
+            let events = store::events::newest(&stage.records, 200).await.unwrap();
+            let fits = |data: &serde_json::Map<String, Value>| reason.is_none_or(|reason| data["reason"] == reason);
+            events.iter().filter(|event| event.name == name && fits(&event.data)).count()
+        };
+        let guess = posted("/sign-in", &[("username", "ada"), ("password", "wrong")]);
+        for _ in 0..5 {
+            assert_eq!(stage.send(&get("/authorize?client_id=")).await.status(), 400);
+            let stranger = posted("/token", &[]).header("authorization", &basic(CLIENT, "wrong"));
+            assert_eq!(stage.send(&stranger).await.status(), 401);
+            assert_eq!(stage.send(&posted("/session", &[("access_token", "x")])).await.status(), 401);
+            assert_eq!(stage.send(&guess).await.status(), 400);
+        }
+        stage.delay_for_long().await;
+        for _ in 0..5 {
+            assert_eq!(stage.send(&guess).await.status(), 429);
+        }
+        assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (1, 1), "{place:?}");
+        let refused = async |reason| rows("sign-in.refused", Some(reason)).await;
+        // A password that was compared is an event each time.
+        assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (1, 1, 5), "{place:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hint_of_somebody_else_gets_no_code_for_who_is_signed_in() {
     // contract I1.7
     for place in PLACES {
@@ -175,6 +204,7 @@ async fn no_page_can_read_what_authorize_answers() {
         ("/authorize?x=1", None),
         ("/api/o-auth/authorize", None),
         ("/sign-in", None),
+        ("/password", None),
         ("/", None),
         ("/logout", None),
         ("/api/o-auth/logout", None),
@@ -199,14 +229,14 @@ async fn a_closed_app_admits_the_listed_alone() {
     // contract I21.3
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let app = App { id: Uuid::new_v4(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
+        let app = App { id: chance::id(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
         store::apps::insert(&stage.records, &app, now()).await.unwrap();
         stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let cookie = stage.sign_in().await;
         let ask = get(&authorize(&verifier(), &[("client_id", "inner")])).header("cookie", &cookie);
         let refused = stage.send(&ask).await;
         assert_eq!(parameter(refused.header("location").unwrap(), "error"), "access_denied");
-        store::apps::admit(&stage.records, Uuid::new_v4(), (app.id, stage.account), now()).await.unwrap();
+        store::apps::admit(&stage.records, chance::id(), (app.id, stage.account), now()).await.unwrap();
         assert!(!parameter(stage.send(&ask).await.header("location").unwrap(), "code").is_empty());
     }
 }
@@ -216,9 +246,9 @@ async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
     // contract I4.4, attack 35
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let mut app = App { id: Uuid::new_v4(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
+        let mut app = App { id: chance::id(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
         store::apps::insert(&stage.records, &app, now()).await.unwrap();
-        store::apps::admit(&stage.records, Uuid::new_v4(), (app.id, stage.account), now()).await.unwrap();
+        store::apps::admit(&stage.records, chance::id(), (app.id, stage.account), now()).await.unwrap();
         let secret = stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let ask = |pairs: &[(&str, &str)]| posted("/token", pairs).header("authorization", &basic("inner", &secret));
         let tokens = stage.send(&ask(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)])).await.good();

@@ -87,7 +87,6 @@ async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
     assert_eq!(answer.status(), 204);
     assert_eq!(stage.send(&get("/").header("cookie", &cookie(&answer))).await.status(), 200);
     assert_eq!(error(&stage.send(&posted("/session", &[("access_token", "x")])).await, 401), "invalid_token");
-    stage.add_client("plain", &identity::client::GrantType::DEFAULT, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! The documents, the key set, revocation, introspection and userinfo.
 
-use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, authorize, basic, bearer, parameter, part, posted, verifier};
+use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, bearer, cookie, error, parameter, part, posted, verifier};
 use crate::support::{PLACES, Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,6 +59,44 @@ async fn a_client_that_gives_a_token_back_may_end_the_session_it_came_out_of() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_a_family_that_has_ended_still_ends_the_session() {
+    // contract I23.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let client = basic(CLIENT, &stage.secret);
+        let session = stage.sign_in().await;
+        let granted = async |session: &str| {
+            let answer = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", session)).await;
+            answer.header("location").expect("an address").to_owned()
+        };
+        // A code that comes again ends the family and not the session.
+        let replayed = async |session: &str| {
+            let code = parameter(&granted(session).await, "code");
+            let tokens = stage.redeem(&code, &verifier()).await.good();
+            assert_eq!(stage.redeem(&code, &verifier()).await.status(), 400);
+            assert!(granted(session).await.starts_with(REDIRECT), "{place:?}");
+            tokens["refresh_token"].as_str().unwrap().to_owned()
+        };
+        let revoke = async |token: &str| {
+            let pairs = [("token", token), ("end_session", "true")];
+            assert_eq!(stage.send(&posted("/revoke", &pairs).header("authorization", &client)).await.status(), 200);
+        };
+        let token = replayed(&session).await;
+        revoke(&token).await;
+        assert!(granted(&session).await.starts_with("/sign-in"), "{place:?}");
+
+        // contract I9.8: also when its user has signed in again since.
+        let before = stage.sign_in().await;
+        let token = replayed(&before).await;
+        let again = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("cookie", &before);
+        let after = cookie(&stage.send(&again).await);
+        assert!(granted(&after).await.starts_with(REDIRECT), "{place:?}");
+        revoke(&token).await;
+        assert!(granted(&after).await.starts_with("/sign-in"), "{place:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_introspected_until_it_is_revoked() {
     // contract I23.2, I23.3, I23.4
     for place in PLACES {
@@ -84,5 +122,23 @@ async fn a_token_is_introspected_until_it_is_revoked() {
         assert_eq!(stage.send(&user).await.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
         assert_eq!(stage.send(&ask("/introspect", "access_token")).await.good()["active"], false);
         assert_eq!(stage.send(&posted("/revoke", &[("token", "x")])).await.status(), 401);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn introspection_calls_no_refresh_token_active_that_the_token_endpoint_refuses() {
+    // contract I23.2
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        // A client that may begin families and not go on with them.
+        let secret = stage.add_client("once", &[identity::client::GrantType::Password], None).await;
+        let as_client = |path: &str, pairs: &[(&str, &str)]| posted(path, pairs).header("authorization", &basic("once", &secret));
+        let sign_in = as_client("/token", &[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)]);
+        let tokens = stage.send(&sign_in).await.good();
+        let token = tokens["refresh_token"].as_str().unwrap();
+        let told = stage.send(&as_client("/introspect", &[("token", token)])).await.good();
+        assert_eq!(told, serde_json::json!({ "active": false }), "{place:?}");
+        let refused = stage.send(&as_client("/token", &[("grant_type", "refresh_token"), ("refresh_token", token)])).await;
+        assert_eq!(error(&refused, 400), "unauthorized_client");
     }
 }

@@ -225,12 +225,26 @@ async fn endpoints_take_their_own_methods_and_media_types() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_of_a_stranger_reads_a_token() {
     // attack 48, contract I21.2
-    let stage = Stage::start(Place::Sqlite).await;
+    let mut setup = crate::stage::setup();
+    setup.cors = vec!["https://app.test".to_owned()];
+    let stage = Stage::with(Place::Sqlite, &setup).await;
     let password = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
-    for path in ["/token", "/api/o-auth/token", "/session", "/introspect"] {
-        let answer = stage.send(&stage.token_request(&password).header("origin", "https://evil.test")).await;
-        assert!(answer.header("access-control-allow-origin").is_none() && answer.header("access-control-allow-credentials").is_none());
-        let preflight = Request::new("OPTIONS", path).header("origin", "https://evil.test").header("access-control-request-method", "POST");
-        assert!(stage.send(&preflight).await.header("access-control-allow-origin").is_none(), "{path}");
+    let token = stage.tokens().await["access_token"].as_str().unwrap().to_owned();
+    let shown = [("access_token", token.as_str()), ("token", token.as_str())];
+    let client = basic(CLIENT, &stage.secret);
+    for (path, pairs, status) in [
+        ("/token", &password[..], 200),
+        ("/api/o-auth/token", &password[..], 200),
+        ("/session", &shown[..1], 403),
+        ("/introspect", &shown[1..], 200),
+    ] {
+        let ask = async |origin: &str| stage.send(&posted(path, pairs).header("authorization", &client).header("origin", origin)).await;
+        let answer = ask("https://evil.test").await;
+        assert_eq!(answer.status(), status, "{path}: {}", answer.text());
+        assert!(answer.header("access-control-allow-origin").is_none(), "{path}");
+        assert_eq!(ask("https://app.test").await.header("access-control-allow-origin"), Some("https://app.test"), "{path}");
+        let preflight = |origin| Request::new("OPTIONS", path).header("origin", origin).header("access-control-request-method", "POST");
+        assert!(stage.send(&preflight("https://evil.test")).await.header("access-control-allow-origin").is_none(), "{path}");
+        assert!(stage.send(&preflight("https://app.test")).await.header("access-control-allow-origin").is_some(), "{path}");
     }
 }

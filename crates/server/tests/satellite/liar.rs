@@ -13,6 +13,7 @@ use identity::keys::{KeyLength, KeySet, PrivateKey};
 use identity::moment::Moment;
 use identity::token::access::AccessClaims;
 use identity::token::{Common, sign};
+use peristyle::chance;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -86,7 +87,7 @@ impl Liar {
                 tokio::spawn(answer(stream, shared.clone()));
             }
         });
-        let liar = Liar { address, key: private_key(), account: Uuid::new_v4(), family: Uuid::new_v4(), script };
+        let liar = Liar { address, key: private_key(), account: chance::id(), family: chance::id(), script };
         liar.says(KEYS, Lie::json(&liar.key_set().to_json()));
         liar.says(GRAPHQL, Lie::json(&told(&liar.row())));
         liar
@@ -131,7 +132,7 @@ impl Liar {
             },
             client: ClientId::parse(CLIENT).unwrap(),
             family: self.family,
-            id: Uuid::new_v4(),
+            id: chance::id(),
             scope: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use identity::authorize::CodeRecord;
 use identity::event::Event;
-use identity::grant::{authorization_code, refresh_token, standing};
+use identity::grant::{authorization_code, refresh_token};
 use identity::opaque::Code;
 use identity::pkce::Verifier;
 use identity::session::Ending;
@@ -10,10 +10,11 @@ use store::apps::{Access, App};
 use store::codes::Redeemed;
 use store::families::Rotated;
 use store::records::Run;
+use store::sessions::Before;
 use store::{accounts, apps, clients, codes, endings, events, families, sessions};
 use uuid::Uuid;
 
-use crate::world::{NOW, World, at, id, random};
+use crate::world::{NOW, World, account, at, id, random};
 
 pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
     // attack 7, contract I15.3
@@ -117,11 +118,14 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     let world = World::at(url).await;
     let first = world.family().await.0;
     let second_session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(sessions::insert(&world.records, &second_session, None, at(0)).await.expect("a session"));
+    assert!(sessions::begin(&world.records, &second_session, Before::Nothing, None, at(0)).await.expect("a session"));
     let second_world = World { session: second_session.clone(), ..world.clone() };
     let second = second_world.family().await.0;
-    let seen = sessions::of_account(&world.records, world.account.id, NOW).await.expect("a list");
-    assert_eq!(seen.len(), 2);
+    for (first, limit, expected) in [(None, 10, 2), (Some(world.session.id), 1, 1), (Some(second_session.id), 1, 1), (None, 0, 0)] {
+        let listed = sessions::of_account(&world.records, world.account.id, first, limit, NOW).await.expect("a list");
+        assert_eq!((listed.seen.len(), listed.all), (expected, if limit == 0 { 0 } else { 2 }), "{limit}");
+        assert!(first.is_none_or(|first| listed.seen[0].session.id == first));
+    }
 
     endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
     assert_eq!((lives(&world, first).await, lives(&world, second).await), (false, true));
@@ -144,7 +148,6 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     assert_eq!((over.sessions, over.families), (vec![(second_session.id, world.account.id)], vec![fourth]));
     let names: Vec<String> = events::newest(&world.records, 2).await.unwrap().into_iter().map(|event| event.name).collect();
     assert_eq!(names, ["session.ended", "grant.revoked"]);
-    _ = standing::revoked_by;
 }
 
 pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
@@ -190,5 +193,33 @@ pub(crate) async fn a_closed_account_begins_nothing(url: &str) {
     let begun = families::begin(&world.records, &redemption.begin, &world.client, at(0)).await.expect("an answer");
     assert_eq!(begun, families::Begun::Refused);
     let session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(!sessions::insert(&world.records, &session, None, at(0)).await.expect("an answer"));
+    assert!(!sessions::begin(&world.records, &session, Before::Nothing, None, at(0)).await.expect("an answer"));
+}
+
+pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it(url: &str) {
+    // contract I9.8, I15.3
+    let world = World::at(url).await;
+    let family = world.family().await.0;
+    let stranger = account("eve");
+    accounts::insert(&world.records, &stranger).await.expect("an account");
+    let begin = async |account: Uuid, before: Before| {
+        let session = identity::session::Session::begin(id(), account, NOW);
+        sessions::begin(&world.records, &session, before, None, at(0)).await.map(|begun| begun.then_some(session.id))
+    };
+    let live = async |account: Uuid| {
+        let listed = sessions::of_account(&world.records, account, None, 10, NOW).await.expect("a list");
+        listed.seen.iter().map(|seen| seen.session.id).collect::<Vec<_>>()
+    };
+    let own = begin(world.account.id, Before::Own(world.session.id)).await.expect("an answer").expect("a session");
+    assert_eq!((live(world.account.id).await, lives(&world, family).await), (vec![own], true));
+    let other = begin(stranger.id, Before::Other(own)).await.expect("an answer").expect("a session");
+    assert_eq!((live(world.account.id).await, lives(&world, family).await), (vec![], false));
+
+    // Whatever step fails, nothing is left behind: neither a session without a cookie nor one that ended for nothing.
+    world.records.run("ALTER TABLE peristyle.family RENAME COLUMN session_id TO mislaid", &[]).await.expect("a broken table");
+    let before = events::newest(&world.records, 50).await.expect("events").len();
+    assert!(begin(stranger.id, Before::Own(other)).await.is_err());
+    assert!(begin(world.account.id, Before::Other(other)).await.is_err());
+    assert_eq!((live(world.account.id).await, live(stranger.id).await), (vec![], vec![other]));
+    assert_eq!(events::newest(&world.records, 50).await.expect("events").len(), before);
 }

@@ -111,13 +111,13 @@ pub(crate) async fn the_key_ring_comes_back(url: &str) {
     let records = records(url).await;
     assert_eq!(signing_keys::load(&records).await.expect("a read"), None);
     let keys: Vec<_> = (0..2).map(|_| PrivateKey::generate(KeyLength::Bits2048).unwrap().public().clone()).collect();
-    let ring = KeyRing::begin(keys[0].clone(), NOW).announce(keys[1].clone(), NOW).unwrap().promote(NOW.plus(300), 300, 3_600).unwrap();
+    let ring = KeyRing::begin(keys[0].clone(), NOW).announce(keys[1].clone(), NOW).unwrap().promote(NOW.plus(300), 300).unwrap();
     let mut transaction = records.begin().await.expect("a transaction");
     signing_keys::lock(&mut transaction).await.expect("held");
     signing_keys::save(&mut transaction, &ring).await.expect("saved");
     transaction.commit().await.expect("committed");
     let found = signing_keys::load(&records).await.expect("a read").expect("a ring");
-    assert_eq!(found.signing(), Some(&keys[1]));
+    assert_eq!(found.signing(), &keys[1]);
     assert_eq!(found.records().len(), 2);
     assert_eq!(found.published(NOW).unwrap().keys().len(), 2);
 }

@@ -44,6 +44,7 @@ on_both!(
     grants::endings_reach_what_they_should_and_nothing_else,
     grants::a_closed_app_admits_those_who_are_listed,
     grants::a_closed_account_begins_nothing,
+    grants::a_sign_in_takes_the_place_of_the_session_before_or_leaves_it,
     changes::numbers_are_given_in_the_order_of_commits_and_none_is_skipped,
     changes::every_change_is_told_of_whom_it_concerns,
     changes::many_changes_at_once_are_told_as_one,

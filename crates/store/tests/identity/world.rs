@@ -98,7 +98,7 @@ impl World {
         accounts::insert(&records, &account).await.expect("an account");
         clients::insert(&records, &client, NOW).await.expect("a client");
         let session = Session::begin(id(), account.id, NOW);
-        assert!(sessions::insert(&records, &session, Some("a browser"), at(0)).await.expect("a session"));
+        assert!(sessions::begin(&records, &session, sessions::Before::Nothing, Some("a browser"), at(0)).await.expect("a session"));
         World { records, account, client, session, secret: Arc::new(secret) }
     }
 
@@ -152,12 +152,7 @@ impl World {
     pub(crate) async fn refresh(&self, token: &RefreshToken, now: Moment) -> refresh_token::Outcome {
         let found = families::presented(&self.records, "web", &token.digest()).await.expect("a read").expect("a client");
         let presented = refresh_token::Presented { client: self.authenticated(&found.client), token, scope: None };
-        let rows = found.found.as_ref().map(|found| refresh_token::Found {
-            record: &found.record,
-            family: &found.family,
-            account: Some(&found.account),
-            admission: found.admission,
-        });
+        let rows = found.found.as_ref().map(families::Found::as_rows);
         let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random()), nonce: [3; 12] };
         refresh_token::decide(presented, rows, fresh, now)
     }

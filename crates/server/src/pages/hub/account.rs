@@ -19,7 +19,7 @@ pub(crate) struct AccountPage<'a> {
     /// Their sessions, the one used last first.
     pub(crate) sessions: Vec<SessionLine>,
     /// How many more there are.
-    pub(crate) more: usize,
+    pub(crate) more: i64,
     /// What has just been done.
     pub(crate) notice: Option<Notice>,
     /// Why the password was not changed.
