@@ -1,6 +1,6 @@
-//! Refusals of whoever has proven nothing, who can send as many requests as a network carries. Each is a line of the log. In the table,
-//! where rows are kept for a year, the first is a row, and what comes again from the same address within a minute is one more that says
-//! how often.
+//! Refusals of whoever has proven nothing, who can send as many requests as a network carries. Each is a line of the log, and a row of the
+//! table. There rows are kept for a year: of a flood, the first hundred from an address within a minute are rows, and the others one more
+//! that says how many.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +12,10 @@ use store::records::Records;
 
 use super::incoming::Sender;
 
-/// How long repeats are gathered.
+/// How long repeats are counted.
 const GATHERED_SECONDS: i64 = 60;
+/// How many of the same from one address are rows, in that time.
+const MOST_ROWS: u64 = 100;
 /// How many kinds of refusals are told apart at a time. Beyond that, addresses are not: a network of them is one sender then.
 const MOST: usize = 10_000;
 
@@ -27,10 +29,13 @@ struct Recent(HashMap<(Event, Option<String>), Repeats>);
 #[derive(Debug)]
 struct Repeats {
     since: Moment,
+    /// Rows, so far.
+    rows: u64,
+    /// And more than these.
     times: u64,
 }
 
-/// A refusal that came again.
+/// A refusal that came too often.
 #[derive(Debug, PartialEq, Eq)]
 struct Repeated {
     event: Event,
@@ -39,21 +44,25 @@ struct Repeated {
 }
 
 impl Recent {
-    /// Whether a refusal is the first of its kind, from where it is noted; otherwise it is counted.
-    fn is_first(&mut self, event: &Event, address: &str, now: Moment) -> bool {
+    /// Whether a refusal becomes a row; otherwise it is counted.
+    fn is_row(&mut self, event: &Event, address: &str, now: Moment) -> bool {
         let mut key = (event.clone(), Some(address.to_owned()));
         if self.0.len() >= MOST && !self.0.contains_key(&key) {
             key.1 = None;
         }
-        if let Some(repeats) = self.0.get_mut(&key) {
+        // A crowd that is not told apart is a flood already.
+        let most = if key.1.is_some() { MOST_ROWS } else { 1 };
+        let repeats = self.0.entry(key).or_insert(Repeats { since: now, rows: 0, times: 0 });
+        let is_row = repeats.rows < most;
+        if is_row {
+            repeats.rows += 1;
+        } else {
             repeats.times += 1;
-            return false;
         }
-        self.0.insert(key, Repeats { since: now, times: 0 });
-        true
+        is_row
     }
 
-    /// Forgets what has been gathered for long enough; gives what came again.
+    /// Forgets what has been counted for long enough; gives what came too often.
     fn over(&mut self, now: Moment) -> Vec<Repeated> {
         let gathered = self.0.extract_if(|_, repeats| now.since(repeats.since) >= GATHERED_SECONDS);
         let repeated = gathered.filter(|(_, repeats)| repeats.times > 0);
@@ -66,18 +75,18 @@ impl Refusals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a refusal: in the log always, in the table if it is the first of its kind.
+    /// Notes a refusal: in the log always, in the table unless there is a flood of it.
     pub(super) async fn note(&self, records: &Records, event: &Event, sender: &Sender) -> Result<(), store::Error> {
         let occasion = sender.occasion();
-        let is_first = self.recent().is_first(event, &sender.address, occasion.now);
-        if is_first {
+        let is_row = self.recent().is_row(event, &sender.address, occasion.now);
+        if is_row {
             return events::append(records, event, occasion).await;
         }
         events::log(event, occasion);
         Ok(())
     }
 
-    /// Notes what came again and has been gathered for long enough.
+    /// Notes what came too often and has been counted for long enough.
     pub(super) async fn gather(&self, records: &Records, now: Moment) -> Result<(), store::Error> {
         let over = self.recent().over(now);
         for Repeated { event, address, times } in over {
@@ -98,20 +107,22 @@ mod tests {
     }
 
     #[test]
-    fn repeats_are_gathered_for_a_minute_and_told_as_one() {
+    fn what_comes_more_than_a_hundred_times_a_minute_is_told_as_one() {
         // contract I13.4
         let at = |seconds: i64| Moment::from_unix(1_800_000_000 + seconds);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
-        assert!(recent.is_first(&token, "192.0.2.1", at(0)));
-        assert!(recent.is_first(&token, "192.0.2.2", at(0)), "another address is another sender");
-        assert!(recent.is_first(&refused(SignInRefusal::CrossOrigin), "192.0.2.1", at(0)), "another reason is another refusal");
+        for number in 0..MOST_ROWS {
+            assert!(recent.is_row(&token, "192.0.2.1", at(0)), "{number}");
+        }
+        assert!(recent.is_row(&token, "192.0.2.2", at(0)), "another address is another sender");
+        assert!(recent.is_row(&refused(SignInRefusal::CrossOrigin), "192.0.2.1", at(0)), "another reason is another refusal");
         for seconds in 1..=5 {
-            assert!(!recent.is_first(&token, "192.0.2.1", at(seconds)));
+            assert!(!recent.is_row(&token, "192.0.2.1", at(seconds)));
         }
         assert_eq!(recent.over(at(59)), []);
         let told = Repeated { event: token.clone(), address: Some("192.0.2.1".to_owned()), times: 5 };
-        assert_eq!(recent.over(at(60)), [told], "what came once is told already");
-        assert!(recent.is_first(&token, "192.0.2.1", at(61)));
+        assert_eq!(recent.over(at(60)), [told], "what is a row is told already");
+        assert!(recent.is_row(&token, "192.0.2.1", at(61)));
     }
 
     #[test]
@@ -119,8 +130,8 @@ mod tests {
         // contract I13.4
         let now = Moment::from_unix(1_800_000_000);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
-        let firsts = (0..MOST * 2).filter(|number| recent.is_first(&token, &number.to_string(), now)).count();
-        assert_eq!(firsts, MOST + 1);
+        let rows = (0..MOST * 2).filter(|number| recent.is_row(&token, &number.to_string(), now)).count();
+        assert_eq!(rows, MOST + 1);
         let repeats = recent.over(now.plus(GATHERED_SECONDS));
         assert_eq!(repeats, [Repeated { event: token, address: None, times: MOST as u64 - 1 }]);
     }
