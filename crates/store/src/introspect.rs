@@ -6,6 +6,7 @@
 mod kind;
 mod known;
 mod model;
+mod names;
 mod naming;
 mod relation;
 mod sample;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Place, shop};
+use crate::support::{Database, Place, shop};
 
 // contract P4.3, contract B3.1
 #[tokio::test]
@@ -98,4 +98,43 @@ fn update_leaves_deleted_what_was_deleted() {
     folder.write("peristyle.toml", &kept);
     assert!(folder.run(&["introspect", "--update"], &[]).good().contains("0 addition(s)"));
     assert_eq!(folder.read("peristyle.toml"), kept);
+}
+
+/// Schemas and tables whose names, put together, are this name of a type.
+fn tables_named(kind: &str) -> Vec<(String, String)> {
+    let snake = |part: &str| {
+        let words = part.chars().map(|letter| if letter.is_ascii_uppercase() { format!("_{letter}") } else { letter.to_string() });
+        words.collect::<String>().trim_start_matches('_').to_ascii_lowercase()
+    };
+    let splits = kind.char_indices().skip(1).filter(|(_, letter)| letter.is_ascii_uppercase());
+    splits.map(|(place, _)| (snake(&kind[..place]), snake(&kind[place..]))).collect()
+}
+
+// contract P4.3, contract P4.4, contract G1.8
+#[tokio::test]
+async fn no_name_that_graphql_has_already_is_given_to_a_table() {
+    let folder = Folder::shop();
+    folder.write("empty.toml", "");
+    let own = folder.run(&["schema", "graphql"], &[("PERISTYLE_MANIFEST", "empty.toml")]).good();
+    let words = |line: &str| line.split_once(' ').map(|(word, rest)| (word.to_owned(), rest.to_owned()));
+    let declared = own.lines().filter_map(words).filter(|(word, _)| ["scalar", "type", "input"].contains(&word.as_str()));
+    let mut kinds: Vec<String> = declared.filter_map(|(_, rest)| rest.split([' ', '{']).next().map(str::to_owned)).collect();
+    kinds.extend(["ID", "Int", "Float", "String", "Boolean"].map(str::to_owned));
+    assert!(kinds.len() > 10, "{kinds:?}");
+    let made = kinds
+        .iter()
+        .flat_map(|kind| tables_named(kind))
+        .map(|(schema, table)| format!("CREATE SCHEMA IF NOT EXISTS {schema}; CREATE TABLE {schema}.\"{table}\" (id int PRIMARY KEY);"));
+    let script: String = made.collect();
+    let script = script + "CREATE TABLE users (id int PRIMARY KEY); CREATE TABLE user_by_id (id int PRIMARY KEY);";
+    let database = Database::with(Place::Postgres, &script).await;
+    let variables = [("DATABASE_URL", database.url.as_str()), ("PERISTYLE_MANIFEST", "made.toml")];
+    folder.run(&["introspect"], &variables).good();
+    assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"));
+    // What comes later finds names that are taken, too.
+    let more = "CREATE TABLE orders (id int); CREATE TABLE order_by_id (id int); CREATE TABLE user_by_id_by_id (id int);
+        CREATE SCHEMA app_get; CREATE TABLE app_get.x (id int); CREATE TABLE find_x (id int)";
+    database.execute(more).await;
+    assert!(folder.run(&["introspect", "--update"], &variables).good().contains("5 addition(s)"));
+    assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"), "{}", folder.read("made.toml"));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use query::catalog::{Catalog, Field, Link, Resource, Stored, kebab, snake};
+use query::catalog::{Catalog, Field, Link, Resource, Stored, snake};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
@@ -10,7 +10,8 @@ use crate::schema::{Column, Schema, Table, same};
 
 use super::kind::{family, kind_of, stored};
 use super::known::Known;
-use super::naming::{camel, capital, context, free, singular};
+use super::names::Names;
+use super::naming::{camel, context, free};
 use super::through;
 
 /// Everything that is to be written, and what was there before.
@@ -164,33 +165,10 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
     model
 }
 
-#[derive(Default)]
-struct Names {
-    taken: HashSet<(String, String)>,
-    paths: HashSet<(String, String)>,
-    /// GraphQL puts the two parts of a name together.
-    joined: HashSet<String>,
-}
-
-impl Names {
-    fn take(&mut self, context: &str, name: &str, plural: &str) {
-        self.taken.insert((context.to_owned(), name.to_owned()));
-        self.paths.insert((kebab(context), kebab(plural)));
-        self.joined.insert(joined(context, name));
-    }
-}
-
-fn joined(context: &str, name: &str) -> String {
-    capital(context) + &capital(name)
-}
-
 fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
     let context = context(&table.schema);
     let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
-    let plural = free(std::slice::from_ref(&wished), |plural| names.paths.contains(&(kebab(&context), kebab(plural))));
-    let is_taken = |name: &str| names.taken.contains(&(context.clone(), name.to_owned())) || names.joined.contains(&joined(&context, name));
-    let name = free(&[singular(&plural)], is_taken);
-    names.take(&context, &name, &plural);
+    let (name, plural) = names.make(&context, &wished);
     empty(table, (context, name, plural), true)
 }
 

@@ -4,8 +4,8 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{ForeignKey, Table};
 
-use super::kind::{family, kind_of};
-use super::model::{Draft, Model};
+use super::kind::family;
+use super::model::{Draft, Model, offered};
 
 /// The foreign keys of a table, each once: a constraint may have been made twice.
 pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
@@ -93,7 +93,7 @@ fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -
     let mut pairs = Vec::new();
     for (column, target) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {
         let field = draft.field(target)?;
-        let kind = kind_of(pivot.column(column, model.dialect)?, model.dialect)?;
+        let kind = offered(pivot.column(column, model.dialect)?, model.dialect)?;
         // A native enum of the pivot has no operator with the texts its rows are looked up by.
         let is_enum = matches!(kind, Type::One(Scalar::Enum(_)));
         if is_enum || family(&kind).is_none() || family(&kind) != family(&field.kind) {

@@ -131,3 +131,25 @@ fn natives(text: &str, schema: &Schema) {
     assert_eq!(native("app.order", "state"), Native::TextByCast);
     assert_eq!(native("app.order", "history"), Native::ArrayByCast);
 }
+
+// contract P4.3
+#[tokio::test]
+async fn no_relation_leads_through_a_column_that_may_not_be_read() {
+    // Roles belong to the whole cluster.
+    let role = format!("introspect_half_{}", std::process::id());
+    let sql = format!(
+        "CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY);
+         CREATE TABLE a_b (a_id int REFERENCES a, b_id int REFERENCES b, PRIMARY KEY (a_id, b_id));
+         CREATE ROLE {role}; GRANT {role} TO CURRENT_USER; GRANT SELECT ON a, b TO {role}; GRANT SELECT (a_id) ON a_b TO {role};"
+    );
+    with_postgres("", &sql, |client| async move {
+        client.batch_execute(&format!("SET ROLE {role}")).await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        client.batch_execute(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        passes(&text, &schema, Dialect::Postgres);
+        has_not(&text, "through = ");
+        has(&text, r#"# column "b_id" (int4) is left out: the database user may not read it"#);
+    })
+    .await;
+}
