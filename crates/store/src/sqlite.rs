@@ -31,6 +31,8 @@ pub(crate) use read::{analyze, page};
 
 const STATEMENTS: usize = 256;
 const WAIT: Duration = Duration::from_secs(5);
+/// How long the first rows of one table may take to look at, so that a view that never ends costs the others nothing.
+const LOOK: Duration = Duration::from_secs(5);
 /// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
 const STEPS: i32 = 1_000;
 
@@ -128,9 +130,10 @@ impl Sqlite {
 
     /// The schema, with what the columns are seen to hold.
     pub(crate) async fn sampled_schema(&self) -> Result<Schema, Error> {
-        let sampled = |connection: &Connection, _: &Brake| {
+        let look = LOOK.min(self.timeout);
+        let sampled = move |connection: &Connection, brake: &Brake| {
             let mut schema = schema::read_sqlite(connection)?;
-            introspect::sample(connection, &mut schema);
+            introspect::sample(connection, &mut schema, || brake.renew(look));
             Ok(schema)
         };
         self.work(sampled).await
@@ -138,8 +141,8 @@ impl Sqlite {
 
     /// What rows hold that does not fit the manifest.
     pub(crate) async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
-        let asked = values::asked(catalog);
-        self.work(move |connection, _| Ok(values::misfits(connection, &asked))).await
+        let (asked, look) = (values::asked(catalog), LOOK.min(self.timeout));
+        self.work(move |connection, brake| Ok(values::misfits(connection, &asked, || brake.renew(look)))).await
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {

@@ -53,7 +53,7 @@ fn sqlite(sql: &str) -> Schema {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     let mut schema = read_sqlite(&connection).unwrap();
-    store::introspect::sample(&connection, &mut schema);
+    store::introspect::sample(&connection, &mut schema, || {});
     schema
 }
 

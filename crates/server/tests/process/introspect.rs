@@ -138,3 +138,41 @@ async fn no_name_that_graphql_has_already_is_given_to_a_table() {
     assert!(folder.run(&["introspect", "--update"], &variables).good().contains("5 addition(s)"));
     assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"), "{}", folder.read("made.toml"));
 }
+
+// contract P4.3, contract P4.1
+#[test]
+fn a_view_that_never_ends_costs_the_others_nothing() {
+    let folder = Folder::shop();
+    let script = "
+        CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c;
+        CREATE TABLE times (id INTEGER PRIMARY KEY, at TIMESTAMP, anything, size INTEGER);
+        WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000)
+            INSERT INTO times SELECT x, '2024-01-01 00:00:00', 5, 1.5 FROM c;
+        CREATE VIEW half AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT t.id, (SELECT count(*) FROM c) AS n FROM times t;
+        CREATE VIEW doubles AS SELECT id * 2 AS twice FROM times;
+        CREATE VIEW failing AS SELECT id, abs(-9223372036854775808) AS o FROM times;";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("views");
+    let variables = [("DATABASE_TIMEOUT", "1"), ("PERISTYLE_MANIFEST", "made.toml")];
+    folder.run(&["introspect"], &variables).good();
+    let text = folder.read("made.toml");
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = text.lines().map(words).collect();
+    for line in [
+        r#"at = { type = "timestamp", stored = "datetime" }"#,
+        r#"anything = "bigint""#,
+        r#"size = "float""#,
+        r#"twice = "bigint""#,
+        r#"# table "main"."endless" is left out: it has no column that can be read; its rows could not be looked at (that takes too long)"#,
+        "# its rows could not be looked at (that takes too long); types are as declared",
+        "# its rows could not be looked at (integer overflow); types are as declared",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "no line {line:?} in\n{text}");
+    }
+    // `check` too gives each table its time: the times that do not fit are told although a view before them never ends.
+    let views = "[resource.a.half]\ntable = \"half\"\nfields.id = \"bigint\"\nfields.n = \"bigint\"\n";
+    let times = "[resource.a.time]\ntable = \"times\"\nfields.at = \"timestamp\"\n";
+    folder.write("made.toml", &format!("{views}{times}"));
+    let told = folder.run(&["check"], &variables).good();
+    assert!(told.contains("made.toml:1: `a.half`: its first rows could not be looked at, since that takes too long"), "{told}");
+    assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{told}");
+}

@@ -154,8 +154,13 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
         };
         draft.table_text = table_text;
         fields(&mut draft, &behind, &model);
+        if let Some(reason) = &table.unseen {
+            draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
+        }
         if draft.fields.is_empty() {
-            model.notes.push(format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name));
+            let reason = table.unseen.as_ref().map(|reason| format!("; its rows could not be looked at ({reason})"));
+            let note = format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name);
+            model.notes.push(note + &reason.unwrap_or_default());
         } else {
             drafts.push((place, draft));
         }

@@ -2,7 +2,7 @@
 
 use query::catalog::Stored;
 use query::types::{Scalar, Type};
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, Error, ErrorCode, Result};
 
 use crate::schema::{Column, Schema, Table};
 use crate::sqlite::{glance, readable};
@@ -12,16 +12,30 @@ use super::kind;
 /// A way to read a column.
 type Reading = (Scalar, Stored);
 
-/// Learns how columns can be read from the first rows of each table.
-pub fn sample(connection: &Connection, schema: &mut Schema) {
-    for table in &mut schema.tables {
-        // A view that fails, or takes too long, tells nothing.
-        if let Ok(read) = readings(connection, table) {
-            for (column, seen) in table.columns.iter_mut().zip(read) {
-                column.untold &= seen.is_none();
-                column.seen = seen;
+/// Learns how columns can be read from the first rows of each table, and of each view after them. `begin` is called before each, to
+/// give it a time of its own.
+pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
+    // Only a view can take long.
+    let (views, tables): (Vec<&mut Table>, Vec<&mut Table>) = schema.tables.iter_mut().partition(|table| table.is_view);
+    for table in tables.into_iter().chain(views) {
+        begin();
+        match readings(connection, table) {
+            Ok(read) => {
+                for (column, seen) in table.columns.iter_mut().zip(read) {
+                    column.untold &= seen.is_none();
+                    column.seen = seen;
+                }
             }
+            Err(error) => table.unseen = Some(reason(&error)),
         }
+    }
+}
+
+/// Why rows could not be looked at.
+fn reason(error: &Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),
+        _ => error.to_string(),
     }
 }
 
