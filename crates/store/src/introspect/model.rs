@@ -8,7 +8,7 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Column, Schema, Table, same};
 
-use super::kind::{family, kind_of, stored};
+use super::kind::{self, family, kind_of, stored};
 use super::known::Known;
 use super::names::Names;
 use super::naming::{camel, context, free};
@@ -242,6 +242,14 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             draft.notes.push(format!("column {:?}{native} is left out: {reason}", column.name));
             continue;
         };
+        if kind::is_other_time(column) {
+            let native = column.native_name();
+            draft.notes.push(format!(
+                "column {:?} ({native}) holds numbers that are no seconds since 1970, read as {}",
+                column.name,
+                kind.name()
+            ));
+        }
         let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
         let name = free(&[wished], |name| draft.is_taken(name));
         let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);

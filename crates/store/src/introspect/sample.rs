@@ -2,6 +2,7 @@
 
 use query::catalog::Stored;
 use query::types::{Scalar, Type};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result};
 
 use crate::schema::{Column, Schema, Table};
@@ -42,13 +43,27 @@ fn reason(error: &Error) -> String {
 /// For each column what all its values can be read as.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table.is_view)).collect();
-    let mut any = vec![false; table.columns.len()];
+    let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);
     glance(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
         any[index] = true;
+        any_seconds[index] |= is_seconds(cell);
         possible[index].retain(|(scalar, stored)| readable(&Type::One(scalar.clone()), *stored, cell));
     })?;
-    let columns = table.columns.iter().zip(possible).zip(any);
-    Ok(columns.map(|((column, possible), any)| if any { possible.into_iter().next() } else { unfilled(column) }).collect())
+    let columns = table.columns.iter().zip(possible).zip(any.into_iter().zip(any_seconds));
+    let reading = |((column, possible), (any, any_seconds)): ((&Column, Vec<Reading>), (bool, bool))| {
+        let likely = |reading: &Reading| any_seconds || reading.1 != Stored::Unix;
+        if any { possible.into_iter().find(likely) } else { unfilled(column) }
+    };
+    Ok(columns.map(reading).collect())
+}
+
+/// Whether a number can hardly be anything but seconds since 1970: years, days of whatever count and `YYYYMMDD` are all smaller.
+fn is_seconds(cell: ValueRef<'_>) -> bool {
+    match cell {
+        ValueRef::Integer(number) => number.unsigned_abs() >= 100_000_000,
+        ValueRef::Real(number) => number.abs() >= 100_000_000.0,
+        _ => false,
+    }
 }
 
 /// What a column may be, the likeliest first: what was declared, in each way to keep it, and then what values can be at all.
