@@ -5,6 +5,8 @@
 mod check_faults;
 #[path = "introspect/deletions.rs"]
 mod deletions;
+#[path = "introspect/links.rs"]
+mod links;
 #[path = "introspect/postgres.rs"]
 mod postgres;
 #[path = "introspect/update.rs"]

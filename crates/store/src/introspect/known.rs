@@ -34,7 +34,12 @@ struct KnownLink {
     columns: Vec<String>,
     target: String,
     target_columns: Vec<String>,
+    /// Whether it could be no relation, and that was told.
+    left_out: bool,
 }
+
+/// Ends the line of a foreign key that was left out.
+const LEFT_OUT: &str = ", left out";
 
 impl Known {
     /// The manifest's text without these comments, and what they say; nothing when it has none.
@@ -68,8 +73,9 @@ impl Known {
         let columns = reader.bracketed()?;
         reader.sign("->")?;
         let (target, target_columns) = (reader.name()?, reader.bracketed()?);
+        let left_out = reader.sign(LEFT_OUT).is_some();
         reader.end()?;
-        self.links.push(KnownLink { table, columns, target, target_columns });
+        self.links.push(KnownLink { table, columns, target, target_columns, left_out });
         Some(())
     }
 
@@ -82,11 +88,11 @@ impl Known {
         tables.any(|(_, columns)| columns.iter().any(|known| same(known, column, dialect)))
     }
 
-    pub(super) fn has_link(&self, (table, target): (&str, &str), foreign_key: &ForeignKey, dialect: Dialect) -> bool {
+    fn link(&self, (table, target): (&str, &str), foreign_key: &ForeignKey, dialect: Dialect) -> Option<&KnownLink> {
         let equal = |left: &[String], right: &[String]| {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right, dialect))
         };
-        self.links.iter().any(|link| {
+        self.links.iter().find(|link| {
             same(&link.table, table, dialect)
                 && same(&link.target, target, dialect)
                 && equal(&link.columns, &foreign_key.columns)
@@ -116,14 +122,10 @@ impl Known {
         let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
         for foreign_key in foreign_keys(table) {
             let Some(target) = model.target_text(foreign_key) else { continue };
-            let has_all = |table: &String, columns: &[String]| {
-                self.tables.get(table).is_some_and(|known| columns.iter().all(|column| known.contains(column)))
-            };
-            let is_offered = only_joins || has_all(&text, &foreign_key.columns) && has_all(&target, &foreign_key.target_columns);
-            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_link((&text, &target), foreign_key, model.dialect));
-            if is_offered || was_known {
+            let is_offered = only_joins || model.is_linked(table, foreign_key) || model.is_seen(&text, foreign_key);
+            if is_offered || model.is_unlinked(table, foreign_key) {
                 let (columns, target_columns) = (foreign_key.columns.clone(), foreign_key.target_columns.clone());
-                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns });
+                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns, left_out: !is_offered });
             }
         }
     }
@@ -158,8 +160,10 @@ impl Known {
             }
             let _ = writeln!(text, "{line}");
         }
-        for KnownLink { table, columns, target, target_columns } in &self.links {
-            let _ = writeln!(text, "# introspected {} ({}) -> {} ({})", name(table), names(columns), name(target), names(target_columns));
+        for KnownLink { table, columns, target, target_columns, left_out } in &self.links {
+            let end = if *left_out { LEFT_OUT } else { "" };
+            let (table, target) = (name(table), name(target));
+            let _ = writeln!(text, "# introspected {table} ({}) -> {target} ({}){end}", names(columns), names(target_columns));
         }
     }
 }
@@ -178,11 +182,20 @@ impl Model<'_> {
     }
 
     pub(super) fn is_seen(&self, table: &str, foreign_key: &ForeignKey) -> bool {
-        let (Some(seen), Some(target)) = (&self.seen, self.target_text(foreign_key)) else { return false };
-        seen.has_link((table, &target), foreign_key, self.dialect)
+        self.known_link(table, foreign_key).is_some_and(|link| !link.left_out)
     }
 
-    fn target_text(&self, foreign_key: &ForeignKey) -> Option<String> {
+    /// Whether comments tell that the foreign key was left out.
+    pub(super) fn was_told(&self, table: &str, foreign_key: &ForeignKey) -> bool {
+        self.known_link(table, foreign_key).is_some_and(|link| link.left_out)
+    }
+
+    fn known_link(&self, table: &str, foreign_key: &ForeignKey) -> Option<&KnownLink> {
+        let target = self.target_text(foreign_key)?;
+        self.seen.as_ref()?.link((table, &target), foreign_key, self.dialect)
+    }
+
+    pub(super) fn target_text(&self, foreign_key: &ForeignKey) -> Option<String> {
         let mut tables = self.schema.tables.iter();
         let target = tables.find(|table| table.schema == foreign_key.schema && table.name == foreign_key.table)?;
         table_text(self.schema, target, self.dialect)

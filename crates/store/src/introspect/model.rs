@@ -6,7 +6,7 @@ use query::catalog::{Catalog, Field, Link, Resource, Stored, snake};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
-use crate::schema::{Column, Schema, Table, same};
+use crate::schema::{Column, ForeignKey, Schema, Table, same};
 
 use super::kind::{self, family, kind_of, stored};
 use super::known::Known;
@@ -24,8 +24,39 @@ pub(super) struct Model<'s> {
     pub(super) resources: Vec<Draft<'s>>,
     /// The through tables of relations that were there before, by schema and name.
     pub(super) known_pivots: HashSet<(String, String)>,
+    /// Foreign keys that are relations, or that a relation leads through.
+    pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
+    /// Foreign keys that cannot be.
+    pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
     /// Tables that no manifest can name, and why.
     pub(super) notes: Vec<String>,
+}
+
+impl<'s> Model<'s> {
+    pub(super) fn is_linked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        is_among(&self.linked, table, foreign_key)
+    }
+
+    pub(super) fn is_unlinked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        is_among(&self.unlinked, table, foreign_key)
+    }
+
+    /// Remembers a foreign key that cannot be a relation, and notes why, once.
+    pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
+        let draft = &self.resources[from];
+        self.unlinked.push((draft.table, foreign_key));
+        let Some(target) = self.target_text(foreign_key) else { return };
+        if self.was_told(&draft.table_text, foreign_key) {
+            return;
+        }
+        let (columns, target_columns) = (foreign_key.columns.join(", "), foreign_key.target_columns.join(", "));
+        let note = format!("foreign key ({columns}) -> {target} ({target_columns}) is left out: {reason}");
+        self.resources[from].notes.push(note);
+    }
+}
+
+fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &ForeignKey) -> bool {
+    links.iter().any(|(other, link)| std::ptr::eq(*other, table) && *link == foreign_key)
 }
 
 /// A resource, to be written or there already.
@@ -44,7 +75,7 @@ pub(super) struct Draft<'s> {
     pub(super) relations: Vec<DraftRelation>,
     /// Relations that were there before.
     pub(super) known_relations: Vec<KnownRelation>,
-    /// Columns that no type reads.
+    /// Columns that no type reads and foreign keys that are no relations, and why.
     pub(super) notes: Vec<String>,
 }
 
@@ -115,7 +146,16 @@ pub(super) fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Op
 /// A resource for each table that has none, fields for each column that has none. Relations come after.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(&Catalog, Option<Known>)>) -> Model<'s> {
     let (existing, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
-    let mut model = Model { schema, dialect, seen, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
+    let mut model = Model {
+        schema,
+        dialect,
+        seen,
+        resources: Vec::new(),
+        known_pivots: HashSet::new(),
+        linked: Vec::new(),
+        unlinked: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut names = Names::default();
     for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
         names.take(&resource.context, &resource.name, &resource.plural);

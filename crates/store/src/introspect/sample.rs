@@ -1,6 +1,7 @@
 //! Looks at rows of a SQLite database for what its columns hold: a declared type binds nobody there, and many columns have none.
 
 use query::catalog::Stored;
+use query::sql::Dialect;
 use query::types::{Scalar, Type};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result};
@@ -30,6 +31,30 @@ pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
             Err(error) => table.unseen = Some(reason(&error)),
         }
     }
+    follow(schema);
+}
+
+/// A column of which neither a declaration nor a value tells anything is what it refers to.
+fn follow(schema: &mut Schema) {
+    let mut found = Vec::new();
+    for (place, table) in schema.tables.iter().enumerate() {
+        for foreign_key in &table.foreign_keys {
+            let target = schema.tables.iter().find(|target| target.name == foreign_key.table);
+            for (column, other) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {
+                let is_blank = |column: &&Column| column.native.is_empty() && column.seen.is_none();
+                let blank = table.columns.iter().position(|own| own.name == *column && is_blank(&own));
+                let other = target.and_then(|target| target.column(other, Dialect::Sqlite)).filter(|other| !is_blank(other));
+                found.extend(blank.zip(other.and_then(reading)).map(|(column, reading)| (place, column, reading)));
+            }
+        }
+    }
+    for (table, column, reading) in found {
+        schema.tables[table].columns[column].seen = Some(reading);
+    }
+}
+
+fn reading(column: &Column) -> Option<Reading> {
+    column.seen.clone().or_else(|| kind::sqlite(&column.native).map(|scalar| (scalar, kind::stored(column))))
 }
 
 /// Why rows could not be looked at.

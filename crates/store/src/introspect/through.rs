@@ -67,6 +67,9 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
             other.table.foreign_keys.iter().any(|foreign_key| foreign_key.schema == table.schema && foreign_key.table == table.name)
         });
         let both = there.is_some() && back.is_some();
+        if there.is_some() || back.is_some() {
+            model.linked.extend([(table, left), (table, right)]);
+        }
         model.resources[pivot].left_out =
             model.resources[pivot].is_new && only_joins(table, (left, right)) && (known || (both && !is_target));
         let is_new = model.resources[pivot].is_new && !known;
