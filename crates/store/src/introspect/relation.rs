@@ -78,7 +78,8 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
         return Some(Err("it names a column twice".to_owned()));
     }
     if !target.table.is_unique(&target_columns, model.dialect) {
-        return Some(Err(format!("({}) is no unique key of {}", target_columns.join(", "), target.table_text)));
+        let why = if target.table.has_heirs { ", from which tables inherit" } else { "" };
+        return Some(Err(format!("({}) is no unique key of {}{why}", target_columns.join(", "), target.table_text)));
     }
     Some(Ok(Edge {
         from,
