@@ -181,6 +181,7 @@ shout = "text"
 # introspected labels: id, name
 # introspected loud_customers: id, shout
 # introspected order: id, tenant_id, customer_id
+# introspected customers, left out: avatar
 # introspected customers (country_code) -> countries (code)
 # introspected order (tenant_id, customer_id) -> customers (tenant_id, id)
 # introspected customers_labels (customer_id) -> customers (id)

@@ -98,6 +98,13 @@ fn update_leaves_deleted_what_was_deleted() {
     folder.write("peristyle.toml", &kept);
     assert!(folder.run(&["introspect", "--update"], &[]).good().contains("0 addition(s)"));
     assert_eq!(folder.read("peristyle.toml"), kept);
+    // What is new and cannot be added is told.
+    rusqlite::Connection::open(folder.path("shop.db"))
+        .and_then(|file| file.execute_batch("ALTER TABLE customers ADD COLUMN face BLOB"))
+        .expect("a column");
+    let told = folder.run(&["introspect", "--update"], &[]).good();
+    assert!(told.contains("note: app.customer: column \"face\" (BLOB) is left out: no type reads it"), "{told}");
+    assert!(folder.read("peristyle.toml").contains("# app.customer: column \"face\" (BLOB) is left out"));
 }
 
 /// Schemas and tables whose names, put together, are this name of a type.

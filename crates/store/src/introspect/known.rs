@@ -25,6 +25,8 @@ const WIDTH: usize = 116;
 pub(super) struct Known {
     /// Columns by table, as a manifest names it.
     tables: BTreeMap<String, Vec<String>>,
+    /// Columns that could not be offered, which was told; also of tables that could not be at all.
+    left_out: BTreeMap<String, Vec<String>>,
     links: Vec<KnownLink>,
 }
 
@@ -38,7 +40,7 @@ struct KnownLink {
     left_out: bool,
 }
 
-/// Ends the line of a foreign key that was left out.
+/// Marks what was left out.
 const LEFT_OUT: &str = ", left out";
 
 impl Known {
@@ -70,6 +72,13 @@ impl Known {
             self.tables.entry(table).or_default().extend(columns);
             return Some(());
         }
+        if reader.sign(LEFT_OUT).is_some() {
+            reader.sign(":")?;
+            let columns = reader.names();
+            reader.end()?;
+            self.left_out.entry(table).or_default().extend(columns);
+            return Some(());
+        }
         let columns = reader.bracketed()?;
         reader.sign("->")?;
         let (target, target_columns) = (reader.name()?, reader.bracketed()?);
@@ -85,6 +94,16 @@ impl Known {
 
     pub(super) fn has_column(&self, table: &str, column: &str, dialect: Dialect) -> bool {
         let mut tables = self.tables.iter().filter(|(known, _)| same(known, table, dialect));
+        tables.any(|(_, columns)| columns.iter().any(|known| same(known, column, dialect)))
+    }
+
+    /// Whether it was told that the table is left out, or columns of it.
+    pub(super) fn has_left_out(&self, table: &str, dialect: Dialect) -> bool {
+        self.left_out.keys().any(|known| same(known, table, dialect))
+    }
+
+    pub(super) fn has_left_out_column(&self, table: &str, column: &str, dialect: Dialect) -> bool {
+        let mut tables = self.left_out.iter().filter(|(known, _)| same(known, table, dialect));
         tables.any(|(_, columns)| columns.iter().any(|known| same(known, column, dialect)))
     }
 
@@ -107,6 +126,9 @@ impl Known {
             let Some(text) = table_text(model.schema, table, model.dialect) else { continue };
             let columns = columns(table, &text, model);
             let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_table(&text, model.dialect));
+            if let Some(left_out) = left_out(table, &text, model) {
+                known.left_out.insert(text.clone(), left_out);
+            }
             if was_known || !columns.is_empty() {
                 known.tables.insert(text, columns);
             }
@@ -134,7 +156,7 @@ impl Known {
     pub(super) fn says_the_same(&self, other: &Known) -> bool {
         let sorted = |known: &Known| {
             let mut known = known.clone();
-            known.tables.values_mut().for_each(|columns| columns.sort());
+            known.tables.values_mut().chain(known.left_out.values_mut()).for_each(|columns| columns.sort());
             known.links.sort();
             known
         };
@@ -146,19 +168,10 @@ impl Known {
         // Writing to a text never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
         for (table, columns) in &self.tables {
-            let start = format!("# introspected {}:", name(table));
-            let mut line = start.clone();
-            for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
-                if place > 0 {
-                    line.push(',');
-                }
-                if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
-                    let _ = writeln!(text, "{line}");
-                    line.clone_from(&start);
-                }
-                let _ = write!(line, " {column}");
-            }
-            let _ = writeln!(text, "{line}");
+            listing(text, &format!("# introspected {}:", name(table)), columns);
+        }
+        for (table, columns) in &self.left_out {
+            listing(text, &format!("# introspected {}{LEFT_OUT}:", name(table)), columns);
         }
         for KnownLink { table, columns, target, target_columns, left_out } in &self.links {
             let end = if *left_out { LEFT_OUT } else { "" };
@@ -166,6 +179,33 @@ impl Known {
             let _ = writeln!(text, "# introspected {table} ({}) -> {target} ({}){end}", names(columns), names(target_columns));
         }
     }
+}
+
+/// Columns in as many lines as they need, each with the same start.
+fn listing(text: &mut String, start: &str, columns: &[String]) {
+    let mut line = start.to_owned();
+    for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
+        if place > 0 {
+            line.push(',');
+        }
+        if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
+            let _ = writeln!(text, "{line}");
+            line = start.to_owned();
+        }
+        let _ = write!(line, " {column}");
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+/// The columns that the manifest has been told it cannot have; nothing when nothing was told.
+fn left_out(table: &Table, text: &str, model: &Model) -> Option<Vec<String>> {
+    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let is_drafted = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
+    let was_told = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(text, column, model.dialect));
+    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
+    let columns: Vec<String> =
+        unreadable.filter(|column| is_told || is_drafted || was_told(&column.name)).map(|column| column.name.clone()).collect();
+    (is_told || !columns.is_empty()).then_some(columns)
 }
 
 fn columns(table: &Table, text: &str, model: &Model) -> Vec<String> {

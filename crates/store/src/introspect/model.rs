@@ -28,7 +28,9 @@ pub(super) struct Model<'s> {
     pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
     /// Foreign keys that cannot be.
     pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
-    /// Tables that no manifest can name, and why.
+    /// Tables without a column that can be read.
+    pub(super) unreadable: Vec<&'s Table>,
+    /// Tables that are left out, and why.
     pub(super) notes: Vec<String>,
 }
 
@@ -39,6 +41,19 @@ impl<'s> Model<'s> {
 
     pub(super) fn is_unlinked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         is_among(&self.unlinked, table, foreign_key)
+    }
+
+    /// Remembers a table without a column that can be read, and notes it, once.
+    fn leave_out_table(&mut self, draft: &Draft<'s>) {
+        let table = draft.table;
+        self.unreadable.push(table);
+        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(&draft.table_text, self.dialect));
+        if was_told && draft.notes.is_empty() {
+            return;
+        }
+        let reason = table.unseen.as_ref().map(|reason| format!("; its rows could not be looked at ({reason})"));
+        let note = format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name);
+        self.notes.push(note + &reason.unwrap_or_default());
     }
 
     /// Remembers a foreign key that cannot be a relation, and notes why, once.
@@ -154,6 +169,7 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
         known_pivots: HashSet::new(),
         linked: Vec::new(),
         unlinked: Vec::new(),
+        unreadable: Vec::new(),
         notes: Vec::new(),
     };
     let mut names = Names::default();
@@ -194,14 +210,12 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
         };
         draft.table_text = table_text;
         fields(&mut draft, &behind, &model);
-        if let Some(reason) = &table.unseen {
-            draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
-        }
         if draft.fields.is_empty() {
-            let reason = table.unseen.as_ref().map(|reason| format!("; its rows could not be looked at ({reason})"));
-            let note = format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name);
-            model.notes.push(note + &reason.unwrap_or_default());
+            model.leave_out_table(&draft);
         } else {
+            if let Some(reason) = table.unseen.as_ref().filter(|_| draft.fields.iter().any(|field| field.is_new)) {
+                draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
+            }
             drafts.push((place, draft));
         }
     }
@@ -273,6 +287,9 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             continue;
         }
         let Some(kind) = kind else {
+            if model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(&draft.table_text, &column.name, dialect)) {
+                continue;
+            }
             let reason = match column {
                 Column { forbidden: true, .. } => "the database user may not read it",
                 Column { untold: true, .. } => "neither a declaration nor its values tell one type",

@@ -18,6 +18,8 @@ pub struct Update {
     pub text: String,
     /// What was added, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
+    /// What is new and was left out, and why: the comments that were added.
+    pub notes: Vec<String>,
 }
 
 /// Why a manifest was left alone.
@@ -35,36 +37,43 @@ pub enum UpdateError {
 }
 
 /// Adds resources for tables, fields for columns and relations for foreign keys that the manifest lacks and was not
-/// offered before, as its own comments tell. Nothing is removed or changed but these comments.
+/// offered before, as its own comments tell, and comments for what cannot be added. Nothing is removed or changed but the
+/// list in these comments.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = Known::take(existing);
     let mut model = model::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
-    let (mut added, mut fresh) = (Vec::new(), String::new());
+    let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
     for draft in model.resources.iter().filter(|draft| !draft.left_out) {
         if draft.is_new {
             write::resource(&mut fresh, draft);
             added.push(format!("resource {}", draft.full_name()));
         } else {
             extend(&mut document, draft, &mut added)?;
+            notes.extend(draft.notes.iter().map(|note| format!("{}: {note}", draft.full_name())));
         }
     }
+    notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
     let known = Known::of(&model);
-    if added.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
-        return Ok(Update { text: existing.to_owned(), added });
+    if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
+        return Ok(Update { text: existing.to_owned(), added, notes });
     }
     let mut text = if added.is_empty() { bare } else { document.to_string() };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.push_str(&fresh);
+    if !notes.is_empty() {
+        text.push('\n');
+        notes.iter().for_each(|note| write::note(&mut text, note));
+    }
     known.write(&mut text);
     let text = spelled_as(existing, &text);
     let valid = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
     valid.map_err(|error| UpdateError::Layout(error.to_string()))?;
-    Ok(Update { text, added })
+    Ok(Update { text, added, notes })
 }
 
 /// Line ends and the byte order mark as they were: the editor knows only one kind.

@@ -130,3 +130,36 @@ fn what_is_deleted_from_the_comments_too_is_offered_again() {
     assert_eq!(result.added, added, "{}", result.text);
     passes(&result.text, &schema, Dialect::Sqlite);
 }
+
+// contract P4.4
+#[test]
+fn what_is_new_and_cannot_be_read_is_told_once() {
+    let shop = "CREATE TABLE users (id INTEGER PRIMARY KEY, old BLOB);";
+    let text = manifest(&sqlite(shop), Dialect::Sqlite);
+    let schema = sqlite(&format!("{shop} ALTER TABLE users ADD face BLOB; CREATE TABLE files (data BLOB);"));
+    let result = update(&text, &schema, Dialect::Sqlite).unwrap();
+    let notes = [
+        r#"app.user: column "face" (BLOB) is left out: no type reads it"#,
+        r#"table "main"."files" is left out: it has no column that can be read"#,
+    ];
+    assert_eq!((result.added.len(), result.notes.as_slice()), (0, notes.map(str::to_owned).as_slice()), "{}", result.text);
+    for note in notes {
+        has(&result.text, &format!("# {note}"));
+    }
+    has(&result.text, "# introspected users, left out: old, face");
+    has(&result.text, "# introspected files, left out: data");
+    // A comment may be deleted too.
+    let mine: String = result.text.split_inclusive('\n').filter(|line| !line.contains("is left out")).collect();
+    let again = update(&mine, &schema, Dialect::Sqlite).unwrap();
+    assert_eq!((again.notes.len(), again.text.as_str()), (0, mine.as_str()));
+    // Once it can be read it is offered.
+    let readable = shop.replace("old BLOB", "old BLOB, face TEXT") + "CREATE TABLE files (data BLOB, name TEXT);";
+    let result = update(&mine, &sqlite(&readable), Dialect::Sqlite).unwrap();
+    assert_eq!(result.added, ["field app.user.face", "resource app.file"]);
+    has(&result.text, "# introspected users, left out: old");
+    // A manifest that somebody wrote by hand is told too.
+    let by_hand = "[resource.app.user.fields]\nid = { type = \"bigint\", key = true }\n";
+    let result = update(by_hand, &schema, Dialect::Sqlite).unwrap();
+    has(&result.text, r#"# app.user: column "old" (BLOB) is left out: no type reads it"#);
+    assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
+}
