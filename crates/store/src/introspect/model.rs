@@ -12,7 +12,7 @@ use super::kind::{self, family, kind_of, stored};
 use super::known::Known;
 use super::names::Names;
 use super::naming::{camel, context, free};
-use super::through;
+use super::through::{self, place};
 
 /// Everything that is to be written, and what was there before.
 pub(super) struct Model<'s> {
@@ -47,7 +47,7 @@ impl<'s> Model<'s> {
     fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
-        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(&draft.table_text, self.dialect));
+        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
         if was_told && draft.notes.is_empty() {
             return;
         }
@@ -60,10 +60,10 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
         let draft = &self.resources[from];
         self.unlinked.push((draft.table, foreign_key));
-        let Some(target) = self.target_text(foreign_key) else { return };
-        if self.was_told(&draft.table_text, foreign_key) {
+        if self.was_told(draft.table, foreign_key) {
             return;
         }
+        let target = place(self, foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
         let (columns, target_columns) = (foreign_key.columns.join(", "), foreign_key.target_columns.join(", "));
         let note = format!("foreign key ({columns}) -> {target} ({target_columns}) is left out: {reason}");
         self.resources[from].notes.push(note);
@@ -148,12 +148,20 @@ impl Draft<'_> {
     }
 }
 
+/// The schema whose tables are named without it.
+pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "public",
+        Dialect::Sqlite => "main",
+    }
+}
+
 /// The table as a manifest names it, or nothing when the name cannot be said.
-pub(super) fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
+fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;
     }
-    let usual = matches!(table.schema.as_str(), "public" | "main") && !table.name.contains('.');
+    let usual = table.schema == usual_schema(dialect) && !table.name.contains('.');
     let found = schema.find(None, &table.name, dialect).is_some_and(|found| found.schema == table.schema && found.name == table.name);
     Some(if usual && found { table.name.clone() } else { format!("{}.{}", table.schema, table.name) })
 }
@@ -205,7 +213,7 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
         let mut draft = match (behind.first(), existing) {
             (Some(resource), Some(catalog)) => known(table, resource, catalog),
             // What was offered and is not there was deleted on purpose.
-            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(&table_text, dialect)) => continue,
+            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(table, dialect)) => continue,
             _ => fresh(table, &mut names),
         };
         draft.table_text = table_text;
@@ -282,12 +290,12 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(&draft.table_text, &column.name, dialect));
+        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(table, &column.name, dialect));
         if is_seen || behind.iter().any(is_mapped) {
             continue;
         }
         let Some(kind) = kind else {
-            if model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(&draft.table_text, &column.name, dialect)) {
+            if model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, &column.name, dialect)) {
                 continue;
             }
             let reason = match column {

@@ -59,8 +59,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     for pivot in 0..model.resources.len() {
         let table = model.resources[pivot].table;
         let Some((left, right)) = sides(table) else { continue };
-        let text = &model.resources[pivot].table_text;
-        let was_offered = model.is_seen(text, left) && model.is_seen(text, right);
+        let was_offered = model.is_seen(table, left) && model.is_seen(table, right);
         let known = was_offered || model.known_pivots.contains(&(table.schema.clone(), table.name.clone()));
         let (there, back) = (crossing(model, pivot, left, right), crossing(model, pivot, right, left));
         let is_target = model.resources.iter().any(|other| {

@@ -41,7 +41,7 @@ pub enum UpdateError {
 /// list in these comments.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
-    let (bare, seen) = Known::take(existing);
+    let (bare, seen) = Known::take(existing, dialect);
     let mut model = model::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;

@@ -163,3 +163,32 @@ fn what_is_new_and_cannot_be_read_is_told_once() {
     has(&result.text, r#"# app.user: column "old" (BLOB) is left out: no type reads it"#);
     assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
 }
+
+// contract P4.4
+#[tokio::test]
+async fn what_was_deleted_stays_deleted_under_another_search_path() {
+    let sql = "CREATE TABLE customers (id int PRIMARY KEY, secret text); CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers (id));
+        CREATE SCHEMA s; CREATE TABLE s.z (id int PRIMARY KEY)";
+    with_postgres("", sql, |client| async move {
+        let usual = read_postgres(&client).await.unwrap();
+        client.batch_execute("SET search_path = s").await.unwrap();
+        let other = read_postgres(&client).await.unwrap();
+        for (first, second) in [(&usual, &other), (&other, &usual)] {
+            let text = manifest(first, Dialect::Postgres);
+            has(&text, "# introspected orders (customer_id) -> customers (id)");
+            let orders = text.find("\n[resource.app.order]").unwrap();
+            let after = text.find("\n[resource.s.z]").unwrap();
+            let without = format!("{}{}", &text[..orders], &text[after..]);
+            let mine: String =
+                without.split_inclusive('\n').filter(|line| !line.starts_with("secret ") && !line.starts_with("orders ")).collect();
+            let same = update(&mine, second, Dialect::Postgres).unwrap();
+            assert_eq!((same.added.len(), same.text.as_str()), (0, mine.as_str()));
+            // So it is where the list has the longer names.
+            let long = mine
+                .replace("introspected customers", "introspected public.customers")
+                .replace("introspected orders", "introspected public.orders");
+            assert_eq!(update(&long, second, Dialect::Postgres).unwrap().added, Vec::<String>::new());
+        }
+    })
+    .await;
+}
