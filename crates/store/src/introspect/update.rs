@@ -9,7 +9,7 @@ use crate::schema::Schema;
 
 use super::known::Known;
 use super::model::{self, Draft};
-use super::{relation, write};
+use super::{comments, relation, write};
 
 /// A manifest with what was added to it.
 #[derive(Clone, Debug)]
@@ -109,14 +109,25 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
 
 /// The table `fields` or `relations` of a resource, made when it is not there.
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
+    let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
+    let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };
     let contexts = document.get_mut("resource")?.as_table_like_mut()?;
     let resource = contexts.get_mut(&draft.context)?.as_table_like_mut()?.get_mut(&draft.name)?;
-    let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(Table::new()) };
+    let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(after(&ending)) };
     let resource = resource.as_table_like_mut()?;
-    if !resource.contains_key(part) {
+    if !is_there {
         resource.insert(part, made);
     }
     resource.get_mut(part)?.as_table_like_mut()
+}
+
+/// A table below these comments.
+fn after(comments: &str) -> Table {
+    let mut table = Table::new();
+    if !comments.is_empty() {
+        table.decor_mut().set_prefix(format!("{comments}\n"));
+    }
+    table
 }
 
 /// How the entries of a table stand: their indentation, and the column of their `=` when they share one.
