@@ -189,7 +189,7 @@ fn listing(text: &mut String, start: &str, columns: &[String]) {
         }
         if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
             let _ = writeln!(text, "{line}");
-            line = start.to_owned();
+            start.clone_into(&mut line);
         }
         let _ = write!(line, " {column}");
     }

@@ -67,7 +67,9 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     text.push_str(&fresh);
     if !notes.is_empty() {
         text.push('\n');
-        notes.iter().for_each(|note| write::note(&mut text, note));
+        for note in &notes {
+            write::note(&mut text, note);
+        }
     }
     known.write(&mut text);
     let text = spelled_as(existing, &text);
