@@ -146,7 +146,7 @@ async fn no_name_that_graphql_has_already_is_given_to_a_table() {
     assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"), "{}", folder.read("made.toml"));
 }
 
-// contract P4.3, contract P4.1
+// contract P4.3, contract P4.1, contract P4.5
 #[test]
 fn a_view_that_never_ends_costs_the_others_nothing() {
     let folder = Folder::shop();

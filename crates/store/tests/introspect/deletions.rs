@@ -131,7 +131,7 @@ fn what_is_deleted_from_the_comments_too_is_offered_again() {
     passes(&result.text, &schema, Dialect::Sqlite);
 }
 
-// contract P4.4
+// contract P4.4, contract P4.5
 #[test]
 fn what_is_new_and_cannot_be_read_is_told_once() {
     let shop = "CREATE TABLE users (id INTEGER PRIMARY KEY, old BLOB);";

@@ -12,7 +12,7 @@ const ODD: &str = "
     CREATE TABLE q (code TEXT PRIMARY KEY);
 ";
 
-// contract P4.3
+// contract P4.5
 #[test]
 fn a_foreign_key_that_is_no_relation_is_told() {
     let schema = sqlite(ODD);
@@ -35,7 +35,7 @@ fn a_foreign_key_that_is_no_relation_is_told() {
     }
 }
 
-// contract P4.4
+// contract P4.4, contract P4.5
 #[test]
 fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
     let text = manifest(&sqlite(ODD), Dialect::Sqlite);
@@ -52,7 +52,7 @@ fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
     assert_eq!(update(&trimmed, &schema, Dialect::Sqlite).unwrap().added, Vec::<String>::new());
 }
 
-// contract P4.3
+// contract P4.5
 #[tokio::test]
 async fn types_that_are_never_equal_are_told_on_postgres() {
     let sql = "CREATE TABLE n (k numeric PRIMARY KEY); CREATE TABLE d (k date PRIMARY KEY);
