@@ -3,9 +3,11 @@
 //! [`manifest`] declares everything there is, and lists in comments at its end what that was. [`update`] adds to a
 //! manifest what the database has beyond it and beyond that list, so that what was deleted on purpose stays away.
 
+mod comments;
 mod kind;
 mod known;
 mod model;
+mod names;
 mod naming;
 mod relation;
 mod sample;

@@ -58,6 +58,10 @@ pub struct Table {
     pub is_view: bool,
     /// Belongs to an extension or is a partition of another table: readable, but nothing one would list.
     pub incidental: bool,
+    /// PostgreSQL: whether other tables inherit from it. Their rows are rows of it too, so that none of its keys is unique.
+    pub has_heirs: bool,
+    /// SQLite: why its rows could not be looked at for what the columns hold.
+    pub unseen: Option<String>,
     /// The columns, in order.
     pub columns: Vec<Column>,
     /// The columns of the primary key; empty without one.

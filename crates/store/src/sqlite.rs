@@ -6,6 +6,7 @@ pub(crate) mod fill;
 mod functions;
 mod glance;
 mod ilike;
+mod place;
 mod pour;
 mod prepared;
 mod read;
@@ -26,11 +27,14 @@ use crate::{Error, introspect};
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
 pub(crate) use glance::glance;
+use place::{Opened, Place};
 pub(crate) use pour::stream;
 pub(crate) use read::{analyze, page};
 
 const STATEMENTS: usize = 256;
 const WAIT: Duration = Duration::from_secs(5);
+/// How long the first rows of one table may take to look at, so that a view that never ends costs the others nothing.
+const LOOK: Duration = Duration::from_secs(5);
 /// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
 const STEPS: i32 = 1_000;
 
@@ -47,7 +51,7 @@ pub(crate) struct Sqlite {
 #[derive(Debug)]
 struct Shared {
     place: Place,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<Opened>>,
     permits: Arc<Semaphore>,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
@@ -55,10 +59,21 @@ struct Shared {
     wait: Duration,
 }
 
-#[derive(Clone, Debug)]
-enum Place {
-    File(String),
-    Memory(String),
+impl Shared {
+    /// An idle connection to the file that is there now, or a new one.
+    fn take(&self) -> Result<Opened, Error> {
+        let identity = self.place.identity()?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that was replaced is another database: what others have open of it must not answer any more.
+        idle.retain(|opened| opened.identity == identity);
+        let opened = idle.pop();
+        drop(idle);
+        opened.map_or_else(|| Ok(Opened { connection: connect(&self.place, self.wait)?, identity }), Ok)
+    }
+
+    fn give_back(&self, opened: Opened) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
+    }
 }
 
 impl Sqlite {
@@ -107,13 +122,15 @@ impl Sqlite {
         let brake = Brake::new(self.timeout);
         let waiter = Waiter(brake.clone());
         let result = tokio::task::spawn_blocking(move || {
-            let idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut connection = idle.map_or_else(|| connect(&shared.place, shared.wait), Ok)?;
+            let mut opened = shared.take()?;
             let watched = brake.clone();
-            connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
-            let result = brake.over(|| work(&connection, &brake));
-            connection.progress_handler(0, None::<fn() -> bool>)?;
-            shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            opened.connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
+            let result = brake.over(|| work(&opened.connection, &brake));
+            opened.connection.progress_handler(0, None::<fn() -> bool>)?;
+            // One that failed may go on failing: SQLite keeps what it read of a file that was written over meanwhile.
+            if matches!(result, Ok(_) | Err(Error::Timeout | Error::Gone)) {
+                shared.give_back(opened);
+            }
             drop(permit);
             result
         })
@@ -128,9 +145,10 @@ impl Sqlite {
 
     /// The schema, with what the columns are seen to hold.
     pub(crate) async fn sampled_schema(&self) -> Result<Schema, Error> {
-        let sampled = |connection: &Connection, _: &Brake| {
+        let look = LOOK.min(self.timeout);
+        let sampled = move |connection: &Connection, brake: &Brake| {
             let mut schema = schema::read_sqlite(connection)?;
-            introspect::sample(connection, &mut schema);
+            introspect::sample(connection, &mut schema, || brake.renew(look));
             Ok(schema)
         };
         self.work(sampled).await
@@ -138,8 +156,8 @@ impl Sqlite {
 
     /// What rows hold that does not fit the manifest.
     pub(crate) async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
-        let asked = values::asked(catalog);
-        self.work(move |connection, _| Ok(values::misfits(connection, &asked))).await
+        let (asked, look) = (values::asked(catalog), LOOK.min(self.timeout));
+        self.work(move |connection, brake| Ok(values::misfits(connection, &asked, || brake.renew(look)))).await
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {
@@ -163,8 +181,8 @@ fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
     };
     connection.busy_timeout(wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection
-        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
+    // Not mapped into memory: a file that somebody truncates or writes over would end the process by a signal.
+    connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

@@ -5,6 +5,8 @@
 mod check_faults;
 #[path = "introspect/deletions.rs"]
 mod deletions;
+#[path = "introspect/links.rs"]
+mod links;
 #[path = "introspect/postgres.rs"]
 mod postgres;
 #[path = "introspect/update.rs"]
@@ -53,7 +55,7 @@ fn sqlite(sql: &str) -> Schema {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     let mut schema = read_sqlite(&connection).unwrap();
-    store::introspect::sample(&connection, &mut schema);
+    store::introspect::sample(&connection, &mut schema, || {});
     schema
 }
 
@@ -179,6 +181,7 @@ shout = "text"
 # introspected labels: id, name
 # introspected loud_customers: id, shout
 # introspected order: id, tenant_id, customer_id
+# introspected customers, left out: avatar
 # introspected customers (country_code) -> countries (code)
 # introspected order (tenant_id, customer_id) -> customers (tenant_id, id)
 # introspected customers_labels (customer_id) -> customers (id)

@@ -37,22 +37,22 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     }
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
     let schema = database.sampled_schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
-    let (text, added) = if arguments.update {
+    let (text, added, notes) = if arguments.update {
         let existing = std::fs::read_to_string(&path)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
         let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| match error {
             UpdateError::Manifest(error) => Failure(error.in_file(&name)),
             error => Failure(format!("{name}: {error}")),
         })?;
-        (update.text, update.added)
+        (update.text, update.added, update.notes)
     } else {
         if !printed && !arguments.force && path.exists() {
             return Err(Failure(format!("{name} exists already: use --update to add what is new, --force to replace it, or --out FILE")));
         }
-        (store::introspect::manifest(&schema, database.dialect()), Vec::new())
+        (store::introspect::manifest(&schema, database.dialect()), Vec::new(), Vec::new())
     };
     if printed && arguments.json {
-        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added }).to_string());
+        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string());
         return Ok(ExitCode::SUCCESS);
     }
     if printed {
@@ -61,11 +61,14 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     }
     std::fs::write(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
-        print(&json!({ "file": name, "tables": schema.tables.len(), "added": added }).to_string());
+        print(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string());
         return Ok(ExitCode::SUCCESS);
     }
     for item in &added {
         print(&format!("added {item}"));
+    }
+    for note in &notes {
+        print(&format!("note: {note}"));
     }
     if arguments.update {
         print(&format!("{name}: {} addition(s)", added.len()));

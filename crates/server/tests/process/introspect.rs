@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Folder;
-use crate::support::{Place, shop};
+use crate::support::{Database, Place, shop};
 
 // contract P4.3, contract B3.1
 #[tokio::test]
@@ -98,4 +98,88 @@ fn update_leaves_deleted_what_was_deleted() {
     folder.write("peristyle.toml", &kept);
     assert!(folder.run(&["introspect", "--update"], &[]).good().contains("0 addition(s)"));
     assert_eq!(folder.read("peristyle.toml"), kept);
+    // What is new and cannot be added is told.
+    rusqlite::Connection::open(folder.path("shop.db"))
+        .and_then(|file| file.execute_batch("ALTER TABLE customers ADD COLUMN face BLOB"))
+        .expect("a column");
+    let told = folder.run(&["introspect", "--update"], &[]).good();
+    assert!(told.contains("note: app.customer: column \"face\" (BLOB) is left out: no type reads it"), "{told}");
+    assert!(folder.read("peristyle.toml").contains("# app.customer: column \"face\" (BLOB) is left out"));
+}
+
+/// Schemas and tables whose names, put together, are this name of a type.
+fn tables_named(kind: &str) -> Vec<(String, String)> {
+    let snake = |part: &str| {
+        let words = part.chars().map(|letter| if letter.is_ascii_uppercase() { format!("_{letter}") } else { letter.to_string() });
+        words.collect::<String>().trim_start_matches('_').to_ascii_lowercase()
+    };
+    let splits = kind.char_indices().skip(1).filter(|(_, letter)| letter.is_ascii_uppercase());
+    splits.map(|(place, _)| (snake(&kind[..place]), snake(&kind[place..]))).collect()
+}
+
+// contract P4.3, contract P4.4, contract G1.8
+#[tokio::test]
+async fn no_name_that_graphql_has_already_is_given_to_a_table() {
+    let folder = Folder::shop();
+    folder.write("empty.toml", "");
+    let own = folder.run(&["schema", "graphql"], &[("PERISTYLE_MANIFEST", "empty.toml")]).good();
+    let words = |line: &str| line.split_once(' ').map(|(word, rest)| (word.to_owned(), rest.to_owned()));
+    let declared = own.lines().filter_map(words).filter(|(word, _)| ["scalar", "type", "input"].contains(&word.as_str()));
+    let mut kinds: Vec<String> = declared.filter_map(|(_, rest)| rest.split([' ', '{']).next().map(str::to_owned)).collect();
+    kinds.extend(["ID", "Int", "Float", "String", "Boolean"].map(str::to_owned));
+    assert!(kinds.len() > 10, "{kinds:?}");
+    let made = kinds
+        .iter()
+        .flat_map(|kind| tables_named(kind))
+        .map(|(schema, table)| format!("CREATE SCHEMA IF NOT EXISTS {schema}; CREATE TABLE {schema}.\"{table}\" (id int PRIMARY KEY);"));
+    let script: String = made.collect();
+    let script = script + "CREATE TABLE users (id int PRIMARY KEY); CREATE TABLE user_by_id (id int PRIMARY KEY);";
+    let database = Database::with(Place::Postgres, &script).await;
+    let variables = [("DATABASE_URL", database.url.as_str()), ("PERISTYLE_MANIFEST", "made.toml")];
+    folder.run(&["introspect"], &variables).good();
+    assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"));
+    // What comes later finds names that are taken, too.
+    let more = "CREATE TABLE orders (id int); CREATE TABLE order_by_id (id int); CREATE TABLE user_by_id_by_id (id int);
+        CREATE SCHEMA app_get; CREATE TABLE app_get.x (id int); CREATE TABLE find_x (id int)";
+    database.execute(more).await;
+    assert!(folder.run(&["introspect", "--update"], &variables).good().contains("5 addition(s)"));
+    assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"), "{}", folder.read("made.toml"));
+}
+
+// contract P4.3, contract P4.1, contract P4.5
+#[test]
+fn a_view_that_never_ends_costs_the_others_nothing() {
+    let folder = Folder::shop();
+    let script = "
+        CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c;
+        CREATE TABLE times (id INTEGER PRIMARY KEY, at TIMESTAMP, anything, size INTEGER);
+        WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000)
+            INSERT INTO times SELECT x, '2024-01-01 00:00:00', 5, 1.5 FROM c;
+        CREATE VIEW half AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT t.id, (SELECT count(*) FROM c) AS n FROM times t;
+        CREATE VIEW doubles AS SELECT id * 2 AS twice FROM times;
+        CREATE VIEW failing AS SELECT id, abs(-9223372036854775808) AS o FROM times;";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("views");
+    let variables = [("DATABASE_TIMEOUT", "1"), ("PERISTYLE_MANIFEST", "made.toml")];
+    folder.run(&["introspect"], &variables).good();
+    let text = folder.read("made.toml");
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = text.lines().map(words).collect();
+    for line in [
+        r#"at = { type = "timestamp", stored = "datetime" }"#,
+        r#"anything = "bigint""#,
+        r#"size = "float""#,
+        r#"twice = "bigint""#,
+        r#"# table "main"."endless" is left out: it has no column that can be read; its rows could not be looked at (that takes too long)"#,
+        "# its rows could not be looked at (that takes too long); types are as declared",
+        "# its rows could not be looked at (integer overflow); types are as declared",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "no line {line:?} in\n{text}");
+    }
+    // `check` too gives each table its time: the times that do not fit are told although a view before them never ends.
+    let views = "[resource.a.half]\ntable = \"half\"\nfields.id = \"bigint\"\nfields.n = \"bigint\"\n";
+    let times = "[resource.a.time]\ntable = \"times\"\nfields.at = \"timestamp\"\n";
+    folder.write("made.toml", &format!("{views}{times}"));
+    let told = folder.run(&["check"], &variables).good();
+    assert!(told.contains("made.toml:1: `a.half`: its first rows could not be looked at, since that takes too long"), "{told}");
+    assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{told}");
 }

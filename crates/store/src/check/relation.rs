@@ -44,7 +44,13 @@ impl<'c> Checker<'c> {
             return;
         }
         let listed = columns.join(", ");
-        if !table.is_view {
+        if table.has_heirs {
+            let message = format!(
+                "{what}: `one` needs a unique key, and no key of `{}` covers the tables that inherit from it; declare the relation `many`",
+                target.table
+            );
+            self.error(relation.line, message);
+        } else if !table.is_view {
             let message = format!(
                 "{what}: `one` needs a unique key, and ({listed}) is none of table `{}`; add a unique index on {} ({listed}), or declare the relation `many`",
                 target.table,

@@ -3,7 +3,7 @@
 
 use query::catalog::{Catalog, Stored};
 use query::types::Type;
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, ErrorCode, Result};
 
 use crate::sqlite::{glance, readable};
 
@@ -11,6 +11,8 @@ use super::{Finding, Severity};
 
 /// A table of the manifest and the fields that are read from it.
 pub(crate) struct Asked {
+    resource: String,
+    line: usize,
     table: String,
     fields: Vec<AskedField>,
 }
@@ -34,17 +36,27 @@ pub(crate) fn asked(catalog: &Catalog) -> Vec<Asked> {
             kind: field.kind.clone(),
             stored: field.stored,
         });
-        Asked { table: resource.table.name.plain().to_owned(), fields: fields.collect() }
+        let fields = fields.collect();
+        Asked { resource: resource.full_name.clone(), line: resource.line, table: resource.table.name.plain().to_owned(), fields }
     });
     asked.collect()
 }
 
-/// A warning for each field with values that do not fit.
-pub(crate) fn misfits(connection: &Connection, asked: &[Asked]) -> Vec<Finding> {
+/// A warning for each field with values that do not fit. `begin` is called before each table, to give it a time of its own.
+pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()) -> Vec<Finding> {
     let mut findings = Vec::new();
     for table in asked {
-        // What cannot be read at all was found before.
-        let Ok((rows, counts)) = count(connection, table) else { continue };
+        begin();
+        let (rows, counts) = match count(connection, table) {
+            Ok(counted) => counted,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                let message = format!("`{}`: its first rows could not be looked at, since that takes too long", table.resource);
+                findings.push(Finding { severity: Severity::Warning, line: table.line, message });
+                continue;
+            }
+            // What cannot be read at all was found before.
+            Err(_) => continue,
+        };
         for (field, count) in table.fields.iter().zip(counts).filter(|(_, count)| *count > 0) {
             let kind = field.kind.name();
             let form = match field.stored {

@@ -75,6 +75,12 @@ pub(super) fn stored(column: &Column) -> Stored {
     }
 }
 
+/// Whether a SQLite column was declared to hold times and holds numbers that no type reads as such.
+pub(super) fn is_other_time(column: &Column) -> bool {
+    let of_time = matches!(sqlite(&column.native), Some(Scalar::Date | Scalar::Time | Scalar::Timestamp));
+    of_time && matches!(column.seen, Some((Scalar::BigInt | Scalar::Float, _)))
+}
+
 /// Types that can equal one another in a relation; nothing for those by which rows cannot be connected.
 pub(super) fn family(kind: &Type) -> Option<&'static str> {
     match kind {

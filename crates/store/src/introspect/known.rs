@@ -8,7 +8,7 @@ use query::sql::Dialect;
 
 use crate::schema::{ForeignKey, Table, same};
 
-use super::model::{Model, offered, table_text};
+use super::model::{Model, offered, usual_schema};
 use super::through::foreign_keys;
 use super::write::quoted;
 
@@ -25,6 +25,8 @@ const WIDTH: usize = 116;
 pub(super) struct Known {
     /// Columns by table, as a manifest names it.
     tables: BTreeMap<String, Vec<String>>,
+    /// Columns that could not be offered, which was told; also of tables that could not be at all.
+    left_out: BTreeMap<String, Vec<String>>,
     links: Vec<KnownLink>,
 }
 
@@ -34,16 +36,21 @@ struct KnownLink {
     columns: Vec<String>,
     target: String,
     target_columns: Vec<String>,
+    /// Whether it could be no relation, and that was told.
+    left_out: bool,
 }
+
+/// Marks what was left out.
+const LEFT_OUT: &str = ", left out";
 
 impl Known {
     /// The manifest's text without these comments, and what they say; nothing when it has none.
-    pub(super) fn take(text: &str) -> (String, Option<Known>) {
+    pub(super) fn take(text: &str, dialect: Dialect) -> (String, Option<Known>) {
         let mut rest: Vec<&str> = Vec::new();
         let mut known = Known::default();
         let mut found = false;
         for line in text.split_inclusive('\n') {
-            let is_ours = HEADING.contains(&line.trim()) || known.read(line).is_some();
+            let is_ours = HEADING.contains(&line.trim()) || known.read(line, dialect).is_some();
             if !is_ours {
                 rest.push(line);
             } else if !found && rest.len() > 1 && rest.last().is_some_and(|line| line.trim().is_empty()) {
@@ -56,39 +63,56 @@ impl Known {
     }
 
     /// Reads one line, or leaves it to whoever wrote it.
-    fn read(&mut self, line: &str) -> Option<()> {
+    fn read(&mut self, line: &str, dialect: Dialect) -> Option<()> {
         let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
-        let table = reader.name()?;
+        let table = relisted(reader.name()?, dialect);
         if reader.sign(":").is_some() {
             let columns = reader.names();
             reader.end()?;
             self.tables.entry(table).or_default().extend(columns);
             return Some(());
         }
+        if reader.sign(LEFT_OUT).is_some() {
+            reader.sign(":")?;
+            let columns = reader.names();
+            reader.end()?;
+            self.left_out.entry(table).or_default().extend(columns);
+            return Some(());
+        }
         let columns = reader.bracketed()?;
         reader.sign("->")?;
-        let (target, target_columns) = (reader.name()?, reader.bracketed()?);
+        let (target, target_columns) = (relisted(reader.name()?, dialect), reader.bracketed()?);
+        let left_out = reader.sign(LEFT_OUT).is_some();
         reader.end()?;
-        self.links.push(KnownLink { table, columns, target, target_columns });
+        self.links.push(KnownLink { table, columns, target, target_columns, left_out });
         Some(())
     }
 
-    pub(super) fn has_table(&self, table: &str, dialect: Dialect) -> bool {
-        self.tables.keys().any(|known| same(known, table, dialect))
+    pub(super) fn has_table(&self, table: &Table, dialect: Dialect) -> bool {
+        has(&self.tables, table, dialect)
     }
 
-    pub(super) fn has_column(&self, table: &str, column: &str, dialect: Dialect) -> bool {
-        let mut tables = self.tables.iter().filter(|(known, _)| same(known, table, dialect));
-        tables.any(|(_, columns)| columns.iter().any(|known| same(known, column, dialect)))
+    pub(super) fn has_column(&self, table: &Table, column: &str, dialect: Dialect) -> bool {
+        columns_of(&self.tables, table, dialect).any(|known| same(known, column, dialect))
     }
 
-    pub(super) fn has_link(&self, (table, target): (&str, &str), foreign_key: &ForeignKey, dialect: Dialect) -> bool {
+    /// Whether it was told that the table is left out, or columns of it.
+    pub(super) fn has_left_out(&self, table: &Table, dialect: Dialect) -> bool {
+        has(&self.left_out, table, dialect)
+    }
+
+    pub(super) fn has_left_out_column(&self, table: &Table, column: &str, dialect: Dialect) -> bool {
+        columns_of(&self.left_out, table, dialect).any(|known| same(known, column, dialect))
+    }
+
+    fn link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> Option<&KnownLink> {
+        let (table, target) = (listed(&table.schema, &table.name, dialect), listed(&foreign_key.schema, &foreign_key.table, dialect));
         let equal = |left: &[String], right: &[String]| {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right, dialect))
         };
-        self.links.iter().any(|link| {
-            same(&link.table, table, dialect)
-                && same(&link.target, target, dialect)
+        self.links.iter().find(|link| {
+            same(&link.table, &table, dialect)
+                && same(&link.target, &target, dialect)
                 && equal(&link.columns, &foreign_key.columns)
                 && equal(&link.target_columns, &foreign_key.target_columns)
         })
@@ -98,9 +122,12 @@ impl Known {
     pub(super) fn of(model: &Model) -> Known {
         let mut known = Known::default();
         for table in &model.schema.tables {
-            let Some(text) = table_text(model.schema, table, model.dialect) else { continue };
-            let columns = columns(table, &text, model);
-            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_table(&text, model.dialect));
+            let text = listed(&table.schema, &table.name, model.dialect);
+            let columns = columns(table, model);
+            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_table(table, model.dialect));
+            if let Some(left_out) = left_out(table, model) {
+                known.left_out.insert(text.clone(), left_out);
+            }
             if was_known || !columns.is_empty() {
                 known.tables.insert(text, columns);
             }
@@ -112,18 +139,14 @@ impl Known {
     }
 
     fn links(&mut self, table: &Table, model: &Model) {
-        let Some(text) = table_text(model.schema, table, model.dialect) else { return };
+        let text = listed(&table.schema, &table.name, model.dialect);
         let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
         for foreign_key in foreign_keys(table) {
-            let Some(target) = model.target_text(foreign_key) else { continue };
-            let has_all = |table: &String, columns: &[String]| {
-                self.tables.get(table).is_some_and(|known| columns.iter().all(|column| known.contains(column)))
-            };
-            let is_offered = only_joins || has_all(&text, &foreign_key.columns) && has_all(&target, &foreign_key.target_columns);
-            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_link((&text, &target), foreign_key, model.dialect));
-            if is_offered || was_known {
+            let target = listed(&foreign_key.schema, &foreign_key.table, model.dialect);
+            let is_offered = only_joins || model.is_linked(table, foreign_key) || model.is_seen(table, foreign_key);
+            if is_offered || model.is_unlinked(table, foreign_key) {
                 let (columns, target_columns) = (foreign_key.columns.clone(), foreign_key.target_columns.clone());
-                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns });
+                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns, left_out: !is_offered });
             }
         }
     }
@@ -132,7 +155,7 @@ impl Known {
     pub(super) fn says_the_same(&self, other: &Known) -> bool {
         let sorted = |known: &Known| {
             let mut known = known.clone();
-            known.tables.values_mut().for_each(|columns| columns.sort());
+            known.tables.values_mut().chain(known.left_out.values_mut()).for_each(|columns| columns.sort());
             known.links.sort();
             known
         };
@@ -144,49 +167,94 @@ impl Known {
         // Writing to a text never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
         for (table, columns) in &self.tables {
-            let start = format!("# introspected {}:", name(table));
-            let mut line = start.clone();
-            for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
-                if place > 0 {
-                    line.push(',');
-                }
-                if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
-                    let _ = writeln!(text, "{line}");
-                    line.clone_from(&start);
-                }
-                let _ = write!(line, " {column}");
-            }
-            let _ = writeln!(text, "{line}");
+            listing(text, &format!("# introspected {}:", name(table)), columns);
         }
-        for KnownLink { table, columns, target, target_columns } in &self.links {
-            let _ = writeln!(text, "# introspected {} ({}) -> {} ({})", name(table), names(columns), name(target), names(target_columns));
+        for (table, columns) in &self.left_out {
+            listing(text, &format!("# introspected {}{LEFT_OUT}:", name(table)), columns);
+        }
+        for KnownLink { table, columns, target, target_columns, left_out } in &self.links {
+            let end = if *left_out { LEFT_OUT } else { "" };
+            let (table, target) = (name(table), name(target));
+            let _ = writeln!(text, "# introspected {table} ({}) -> {target} ({}){end}", names(columns), names(target_columns));
         }
     }
 }
 
-fn columns(table: &Table, text: &str, model: &Model) -> Vec<String> {
+/// Columns in as many lines as they need, each with the same start.
+fn listing(text: &mut String, start: &str, columns: &[String]) {
+    let mut line = start.to_owned();
+    for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
+        if place > 0 {
+            line.push(',');
+        }
+        if line.chars().count() + column.chars().count() + 2 > WIDTH && line != start {
+            let _ = writeln!(text, "{line}");
+            start.clone_into(&mut line);
+        }
+        let _ = write!(line, " {column}");
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+/// The columns that the manifest has been told it cannot have; nothing when nothing was told.
+fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
+    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let is_drafted = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
+    let was_told = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, model.dialect));
+    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
+    let columns: Vec<String> =
+        unreadable.filter(|column| is_told || is_drafted || was_told(&column.name)).map(|column| column.name.clone()).collect();
+    (is_told || !columns.is_empty()).then_some(columns)
+}
+
+fn columns(table: &Table, model: &Model) -> Vec<String> {
     let is_offered = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
-    let was_known = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_column(text, column, model.dialect));
+    let was_known = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, model.dialect));
     let listed = table.columns.iter().filter(|column| is_offered && offered(column, model.dialect).is_some() || was_known(&column.name));
     listed.map(|column| column.name.clone()).collect()
 }
 
 impl Model<'_> {
     /// Whether comments tell what was there before, and the foreign key is not among it.
-    pub(super) fn is_unseen(&self, table: &str, foreign_key: &ForeignKey) -> bool {
+    pub(super) fn is_unseen(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.is_some() && !self.is_seen(table, foreign_key)
     }
 
-    pub(super) fn is_seen(&self, table: &str, foreign_key: &ForeignKey) -> bool {
-        let (Some(seen), Some(target)) = (&self.seen, self.target_text(foreign_key)) else { return false };
-        seen.has_link((table, &target), foreign_key, self.dialect)
+    pub(super) fn is_seen(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        self.known_link(table, foreign_key).is_some_and(|link| !link.left_out)
     }
 
-    fn target_text(&self, foreign_key: &ForeignKey) -> Option<String> {
-        let mut tables = self.schema.tables.iter();
-        let target = tables.find(|table| table.schema == foreign_key.schema && table.name == foreign_key.table)?;
-        table_text(self.schema, target, self.dialect)
+    /// Whether comments tell that the foreign key was left out.
+    pub(super) fn was_told(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        self.known_link(table, foreign_key).is_some_and(|link| link.left_out)
     }
+
+    fn known_link(&self, table: &Table, foreign_key: &ForeignKey) -> Option<&KnownLink> {
+        self.seen.as_ref()?.link(table, foreign_key, self.dialect)
+    }
+}
+
+/// The name in the list. Unlike the manifest's own it does not depend on the search path, which may be another next time.
+fn listed(schema: &str, table: &str, dialect: Dialect) -> String {
+    if schema == usual_schema(dialect) && !table.contains('.') { table.to_owned() } else { format!("{schema}.{table}") }
+}
+
+/// The name in the list for one that was read there.
+fn relisted(name: String, dialect: Dialect) -> String {
+    match name.split_once('.') {
+        Some((schema, table)) => listed(schema, table, dialect),
+        None => name,
+    }
+}
+
+fn has(tables: &BTreeMap<String, Vec<String>>, table: &Table, dialect: Dialect) -> bool {
+    let name = listed(&table.schema, &table.name, dialect);
+    tables.keys().any(|known| same(known, &name, dialect))
+}
+
+fn columns_of<'k>(tables: &'k BTreeMap<String, Vec<String>>, table: &Table, dialect: Dialect) -> impl Iterator<Item = &'k String> {
+    let name = listed(&table.schema, &table.name, dialect);
+    tables.iter().filter(move |(known, _)| same(known, &name, dialect)).flat_map(|(_, columns)| columns)
 }
 
 fn names(all: &[String]) -> String {

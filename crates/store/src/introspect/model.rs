@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
-use query::catalog::{Catalog, Field, Link, Resource, Stored, kebab, snake};
+use query::catalog::{Catalog, Field, Link, Resource, Stored, snake};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
-use crate::schema::{Column, Schema, Table, same};
+use crate::schema::{Column, ForeignKey, Schema, Table, same};
 
-use super::kind::{family, kind_of, stored};
+use super::kind::{self, family, kind_of, stored};
 use super::known::Known;
-use super::naming::{camel, capital, context, free, singular};
-use super::through;
+use super::names::Names;
+use super::naming::{camel, context, free};
+use super::through::{self, place};
 
 /// Everything that is to be written, and what was there before.
 pub(super) struct Model<'s> {
@@ -23,8 +24,54 @@ pub(super) struct Model<'s> {
     pub(super) resources: Vec<Draft<'s>>,
     /// The through tables of relations that were there before, by schema and name.
     pub(super) known_pivots: HashSet<(String, String)>,
-    /// Tables that no manifest can name, and why.
+    /// Foreign keys that are relations, or that a relation leads through.
+    pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
+    /// Foreign keys that cannot be.
+    pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
+    /// Tables without a column that can be read.
+    pub(super) unreadable: Vec<&'s Table>,
+    /// Tables that are left out, and why.
     pub(super) notes: Vec<String>,
+}
+
+impl<'s> Model<'s> {
+    pub(super) fn is_linked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        is_among(&self.linked, table, foreign_key)
+    }
+
+    pub(super) fn is_unlinked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        is_among(&self.unlinked, table, foreign_key)
+    }
+
+    /// Remembers a table without a column that can be read, and notes it, once.
+    fn leave_out_table(&mut self, draft: &Draft<'s>) {
+        let table = draft.table;
+        self.unreadable.push(table);
+        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
+        if was_told && draft.notes.is_empty() {
+            return;
+        }
+        let reason = table.unseen.as_ref().map(|reason| format!("; its rows could not be looked at ({reason})"));
+        let note = format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name);
+        self.notes.push(note + &reason.unwrap_or_default());
+    }
+
+    /// Remembers a foreign key that cannot be a relation, and notes why, once.
+    pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
+        let draft = &self.resources[from];
+        self.unlinked.push((draft.table, foreign_key));
+        if self.was_told(draft.table, foreign_key) {
+            return;
+        }
+        let target = place(self, foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
+        let (columns, target_columns) = (foreign_key.columns.join(", "), foreign_key.target_columns.join(", "));
+        let note = format!("foreign key ({columns}) -> {target} ({target_columns}) is left out: {reason}");
+        self.resources[from].notes.push(note);
+    }
+}
+
+fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &ForeignKey) -> bool {
+    links.iter().any(|(other, link)| std::ptr::eq(*other, table) && *link == foreign_key)
 }
 
 /// A resource, to be written or there already.
@@ -43,7 +90,7 @@ pub(super) struct Draft<'s> {
     pub(super) relations: Vec<DraftRelation>,
     /// Relations that were there before.
     pub(super) known_relations: Vec<KnownRelation>,
-    /// Columns that no type reads.
+    /// Columns that no type reads and foreign keys that are no relations, and why.
     pub(super) notes: Vec<String>,
 }
 
@@ -101,12 +148,20 @@ impl Draft<'_> {
     }
 }
 
+/// The schema whose tables are named without it.
+pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "public",
+        Dialect::Sqlite => "main",
+    }
+}
+
 /// The table as a manifest names it, or nothing when the name cannot be said.
-pub(super) fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
+fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;
     }
-    let usual = matches!(table.schema.as_str(), "public" | "main") && !table.name.contains('.');
+    let usual = table.schema == usual_schema(dialect) && !table.name.contains('.');
     let found = schema.find(None, &table.name, dialect).is_some_and(|found| found.schema == table.schema && found.name == table.name);
     Some(if usual && found { table.name.clone() } else { format!("{}.{}", table.schema, table.name) })
 }
@@ -114,7 +169,17 @@ pub(super) fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Op
 /// A resource for each table that has none, fields for each column that has none. Relations come after.
 pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(&Catalog, Option<Known>)>) -> Model<'s> {
     let (existing, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
-    let mut model = Model { schema, dialect, seen, resources: Vec::new(), known_pivots: HashSet::new(), notes: Vec::new() };
+    let mut model = Model {
+        schema,
+        dialect,
+        seen,
+        resources: Vec::new(),
+        known_pivots: HashSet::new(),
+        linked: Vec::new(),
+        unlinked: Vec::new(),
+        unreadable: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut names = Names::default();
     for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
         names.take(&resource.context, &resource.name, &resource.plural);
@@ -148,14 +213,17 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
         let mut draft = match (behind.first(), existing) {
             (Some(resource), Some(catalog)) => known(table, resource, catalog),
             // What was offered and is not there was deleted on purpose.
-            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(&table_text, dialect)) => continue,
+            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(table, dialect)) => continue,
             _ => fresh(table, &mut names),
         };
         draft.table_text = table_text;
         fields(&mut draft, &behind, &model);
         if draft.fields.is_empty() {
-            model.notes.push(format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name));
+            model.leave_out_table(&draft);
         } else {
+            if let Some(reason) = table.unseen.as_ref().filter(|_| draft.fields.iter().any(|field| field.is_new)) {
+                draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
+            }
             drafts.push((place, draft));
         }
     }
@@ -164,33 +232,10 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(
     model
 }
 
-#[derive(Default)]
-struct Names {
-    taken: HashSet<(String, String)>,
-    paths: HashSet<(String, String)>,
-    /// GraphQL puts the two parts of a name together.
-    joined: HashSet<String>,
-}
-
-impl Names {
-    fn take(&mut self, context: &str, name: &str, plural: &str) {
-        self.taken.insert((context.to_owned(), name.to_owned()));
-        self.paths.insert((kebab(context), kebab(plural)));
-        self.joined.insert(joined(context, name));
-    }
-}
-
-fn joined(context: &str, name: &str) -> String {
-    capital(context) + &capital(name)
-}
-
 fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
     let context = context(&table.schema);
     let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
-    let plural = free(std::slice::from_ref(&wished), |plural| names.paths.contains(&(kebab(&context), kebab(plural))));
-    let is_taken = |name: &str| names.taken.contains(&(context.clone(), name.to_owned())) || names.joined.contains(&joined(&context, name));
-    let name = free(&[singular(&plural)], is_taken);
-    names.take(&context, &name, &plural);
+    let (name, plural) = names.make(&context, &wished);
     empty(table, (context, name, plural), true)
 }
 
@@ -245,11 +290,14 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(&draft.table_text, &column.name, dialect));
+        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(table, &column.name, dialect));
         if is_seen || behind.iter().any(is_mapped) {
             continue;
         }
         let Some(kind) = kind else {
+            if model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, &column.name, dialect)) {
+                continue;
+            }
             let reason = match column {
                 Column { forbidden: true, .. } => "the database user may not read it",
                 Column { untold: true, .. } => "neither a declaration nor its values tell one type",
@@ -259,6 +307,14 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             draft.notes.push(format!("column {:?}{native} is left out: {reason}", column.name));
             continue;
         };
+        if kind::is_other_time(column) {
+            let native = column.native_name();
+            draft.notes.push(format!(
+                "column {:?} ({native}) holds numbers that are no seconds since 1970, read as {}",
+                column.name,
+                kind.name()
+            ));
+        }
         let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
         let name = free(&[wished], |name| draft.is_taken(name));
         let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);

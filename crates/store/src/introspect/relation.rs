@@ -1,7 +1,9 @@
 //! Foreign keys become relations in both directions, under names that no field and no other relation has.
 
+use crate::schema::ForeignKey;
+
 use super::kind::family;
-use super::model::{DraftRelation, Model};
+use super::model::{DraftField, DraftRelation, Model};
 use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys, place};
 
@@ -36,33 +38,20 @@ pub(super) fn connect(model: &mut Model) {
     }
 }
 
-fn edges(model: &Model) -> Vec<Edge> {
+/// The foreign keys that can be relations. The model learns which those are, and why others cannot.
+fn edges(model: &mut Model) -> Vec<Edge> {
     let mut edges = Vec::new();
-    for (from, draft) in model.resources.iter().enumerate().filter(|(_, draft)| !draft.left_out) {
-        for foreign_key in foreign_keys(draft.table) {
-            let Some(to) = place(model, foreign_key).filter(|to| !model.resources[*to].left_out) else { continue };
-            let target = &model.resources[to];
-            let columns: Vec<&str> = foreign_key.columns.iter().map(String::as_str).collect();
-            let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
-            let fields: Option<Vec<_>> =
-                columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other))).collect();
-            let Some(fields) = fields else { continue };
-            let equal = fields.iter().all(|(own, other)| family(&own.kind).is_some() && family(&own.kind) == family(&other.kind));
-            if !equal || repeats(&columns) || repeats(&target_columns) || !target.table.is_unique(&target_columns, model.dialect) {
-                continue;
+    for from in 0..model.resources.len() {
+        let table = model.resources[from].table;
+        for foreign_key in foreign_keys(table) {
+            match edge(model, from, foreign_key) {
+                Some(Ok(edge)) => {
+                    edges.push(edge);
+                    model.linked.push((table, foreign_key));
+                }
+                Some(Err(reason)) if !model.is_linked(table, foreign_key) => model.leave_out(from, foreign_key, &reason),
+                _ => {}
             }
-            edges.push(Edge {
-                from,
-                to,
-                pairs: fields.iter().map(|(own, other)| (own.name.clone(), other.name.clone())).collect(),
-                unique: draft.table.is_unique(&columns, model.dialect),
-                is_new: draft.is_new
-                    || target.is_new
-                    || fields.iter().any(|(own, other)| own.is_new || other.is_new)
-                    || model.is_unseen(&draft.table_text, foreign_key),
-                columns: foreign_key.columns.clone(),
-                has_twin: false,
-            });
         }
     }
     let ends: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
@@ -70,6 +59,40 @@ fn edges(model: &Model) -> Vec<Edge> {
         edge.has_twin = ends.iter().filter(|ends| **ends == (edge.from, edge.to)).count() > 1;
     }
     edges
+}
+
+/// The edge, or why there can be none; nothing where one of its ends is not there.
+fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<Edge, String>> {
+    let draft = Some(&model.resources[from]).filter(|draft| !draft.left_out)?;
+    let to = place(model, foreign_key).filter(|to| !model.resources[*to].left_out)?;
+    let target = &model.resources[to];
+    let columns: Vec<&str> = foreign_key.columns.iter().map(String::as_str).collect();
+    let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
+    let ends = columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other)));
+    let fields: Vec<(&DraftField, &DraftField)> = ends.collect::<Option<_>>()?;
+    let differ = fields.iter().find(|(own, other)| family(&own.kind).is_none() || family(&own.kind) != family(&other.kind));
+    if let Some((own, other)) = differ {
+        return Some(Err(format!("rows are not connected by {} and {}", own.kind.name(), other.kind.name())));
+    }
+    if repeats(&columns) || repeats(&target_columns) {
+        return Some(Err("it names a column twice".to_owned()));
+    }
+    if !target.table.is_unique(&target_columns, model.dialect) {
+        let why = if target.table.has_heirs { ", from which tables inherit" } else { "" };
+        return Some(Err(format!("({}) is no unique key of {}{why}", target_columns.join(", "), target.table_text)));
+    }
+    Some(Ok(Edge {
+        from,
+        to,
+        pairs: fields.iter().map(|(own, other)| (own.name.clone(), other.name.clone())).collect(),
+        unique: draft.table.is_unique(&columns, model.dialect),
+        is_new: draft.is_new
+            || target.is_new
+            || fields.iter().any(|(own, other)| own.is_new || other.is_new)
+            || model.is_unseen(draft.table, foreign_key),
+        columns: foreign_key.columns.clone(),
+        has_twin: false,
+    }))
 }
 
 fn repeats(names: &[&str]) -> bool {

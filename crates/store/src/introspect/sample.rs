@@ -1,8 +1,10 @@
 //! Looks at rows of a SQLite database for what its columns hold: a declared type binds nobody there, and many columns have none.
 
 use query::catalog::Stored;
+use query::sql::Dialect;
 use query::types::{Scalar, Type};
-use rusqlite::{Connection, Result};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, ErrorCode, Result};
 
 use crate::schema::{Column, Schema, Table};
 use crate::sqlite::{glance, readable};
@@ -12,29 +14,81 @@ use super::kind;
 /// A way to read a column.
 type Reading = (Scalar, Stored);
 
-/// Learns how columns can be read from the first rows of each table.
-pub fn sample(connection: &Connection, schema: &mut Schema) {
-    for table in &mut schema.tables {
-        // A view that fails, or takes too long, tells nothing.
-        if let Ok(read) = readings(connection, table) {
-            for (column, seen) in table.columns.iter_mut().zip(read) {
-                column.untold &= seen.is_none();
-                column.seen = seen;
+/// Learns how columns can be read from the first rows of each table, and of each view after them. `begin` is called before each, to
+/// give it a time of its own.
+pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
+    // Only a view can take long.
+    let (views, tables): (Vec<&mut Table>, Vec<&mut Table>) = schema.tables.iter_mut().partition(|table| table.is_view);
+    for table in tables.into_iter().chain(views) {
+        begin();
+        match readings(connection, table) {
+            Ok(read) => {
+                for (column, seen) in table.columns.iter_mut().zip(read) {
+                    column.untold &= seen.is_none();
+                    column.seen = seen;
+                }
+            }
+            Err(error) => table.unseen = Some(reason(&error)),
+        }
+    }
+    follow(schema);
+}
+
+/// A column of which neither a declaration nor a value tells anything is what it refers to.
+fn follow(schema: &mut Schema) {
+    let mut found = Vec::new();
+    for (place, table) in schema.tables.iter().enumerate() {
+        for foreign_key in &table.foreign_keys {
+            let target = schema.tables.iter().find(|target| target.name == foreign_key.table);
+            for (column, other) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {
+                let is_blank = |column: &&Column| column.native.is_empty() && column.seen.is_none();
+                let blank = table.columns.iter().position(|own| own.name == *column && is_blank(&own));
+                let other = target.and_then(|target| target.column(other, Dialect::Sqlite)).filter(|other| !is_blank(other));
+                found.extend(blank.zip(other.and_then(reading)).map(|(column, reading)| (place, column, reading)));
             }
         }
+    }
+    for (table, column, reading) in found {
+        schema.tables[table].columns[column].seen = Some(reading);
+    }
+}
+
+fn reading(column: &Column) -> Option<Reading> {
+    column.seen.clone().or_else(|| kind::sqlite(&column.native).map(|scalar| (scalar, kind::stored(column))))
+}
+
+/// Why rows could not be looked at.
+fn reason(error: &Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),
+        _ => error.to_string(),
     }
 }
 
 /// For each column what all its values can be read as.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table.is_view)).collect();
-    let mut any = vec![false; table.columns.len()];
+    let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);
     glance(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
         any[index] = true;
+        any_seconds[index] |= is_seconds(cell);
         possible[index].retain(|(scalar, stored)| readable(&Type::One(scalar.clone()), *stored, cell));
     })?;
-    let columns = table.columns.iter().zip(possible).zip(any);
-    Ok(columns.map(|((column, possible), any)| if any { possible.into_iter().next() } else { unfilled(column) }).collect())
+    let columns = table.columns.iter().zip(possible).zip(any.into_iter().zip(any_seconds));
+    let reading = |((column, possible), (any, any_seconds)): ((&Column, Vec<Reading>), (bool, bool))| {
+        let likely = |reading: &Reading| any_seconds || reading.1 != Stored::Unix;
+        if any { possible.into_iter().find(likely) } else { unfilled(column) }
+    };
+    Ok(columns.map(reading).collect())
+}
+
+/// Whether a number can hardly be anything but seconds since 1970: years, days of whatever count and `YYYYMMDD` are all smaller.
+fn is_seconds(cell: ValueRef<'_>) -> bool {
+    match cell {
+        ValueRef::Integer(number) => number.unsigned_abs() >= 100_000_000,
+        ValueRef::Real(number) => number.abs() >= 100_000_000.0,
+        _ => false,
+    }
 }
 
 /// What a column may be, the likeliest first: what was declared, in each way to keep it, and then what values can be at all.

@@ -4,8 +4,8 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{ForeignKey, Table};
 
-use super::kind::{family, kind_of};
-use super::model::{Draft, Model};
+use super::kind::family;
+use super::model::{Draft, Model, offered};
 
 /// The foreign keys of a table, each once: a constraint may have been made twice.
 pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
@@ -59,14 +59,16 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     for pivot in 0..model.resources.len() {
         let table = model.resources[pivot].table;
         let Some((left, right)) = sides(table) else { continue };
-        let text = &model.resources[pivot].table_text;
-        let was_offered = model.is_seen(text, left) && model.is_seen(text, right);
+        let was_offered = model.is_seen(table, left) && model.is_seen(table, right);
         let known = was_offered || model.known_pivots.contains(&(table.schema.clone(), table.name.clone()));
         let (there, back) = (crossing(model, pivot, left, right), crossing(model, pivot, right, left));
         let is_target = model.resources.iter().any(|other| {
             other.table.foreign_keys.iter().any(|foreign_key| foreign_key.schema == table.schema && foreign_key.table == table.name)
         });
         let both = there.is_some() && back.is_some();
+        if there.is_some() || back.is_some() {
+            model.linked.extend([(table, left), (table, right)]);
+        }
         model.resources[pivot].left_out =
             model.resources[pivot].is_new && only_joins(table, (left, right)) && (known || (both && !is_target));
         let is_new = model.resources[pivot].is_new && !known;
@@ -93,7 +95,7 @@ fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -
     let mut pairs = Vec::new();
     for (column, target) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {
         let field = draft.field(target)?;
-        let kind = kind_of(pivot.column(column, model.dialect)?, model.dialect)?;
+        let kind = offered(pivot.column(column, model.dialect)?, model.dialect)?;
         // A native enum of the pivot has no operator with the texts its rows are looked up by.
         let is_enum = matches!(kind, Type::One(Scalar::Enum(_)));
         if is_enum || family(&kind).is_none() || family(&kind) != family(&field.kind) {

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 
 use super::known::Known;
 use super::model::{self, Draft};
-use super::{relation, write};
+use super::{comments, relation, write};
 
 /// A manifest with what was added to it.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Update {
     pub text: String,
     /// What was added, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
+    /// What is new and was left out, and why: the comments that were added.
+    pub notes: Vec<String>,
 }
 
 /// Why a manifest was left alone.
@@ -35,36 +37,45 @@ pub enum UpdateError {
 }
 
 /// Adds resources for tables, fields for columns and relations for foreign keys that the manifest lacks and was not
-/// offered before, as its own comments tell. Nothing is removed or changed but these comments.
+/// offered before, as its own comments tell, and comments for what cannot be added. Nothing is removed or changed but the
+/// list in these comments.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
-    let (bare, seen) = Known::take(existing);
+    let (bare, seen) = Known::take(existing, dialect);
     let mut model = model::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
-    let (mut added, mut fresh) = (Vec::new(), String::new());
+    let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
     for draft in model.resources.iter().filter(|draft| !draft.left_out) {
         if draft.is_new {
             write::resource(&mut fresh, draft);
             added.push(format!("resource {}", draft.full_name()));
         } else {
             extend(&mut document, draft, &mut added)?;
+            notes.extend(draft.notes.iter().map(|note| format!("{}: {note}", draft.full_name())));
         }
     }
+    notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
     let known = Known::of(&model);
-    if added.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
-        return Ok(Update { text: existing.to_owned(), added });
+    if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
+        return Ok(Update { text: existing.to_owned(), added, notes });
     }
     let mut text = if added.is_empty() { bare } else { document.to_string() };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.push_str(&fresh);
+    if !notes.is_empty() {
+        text.push('\n');
+        for note in &notes {
+            write::note(&mut text, note);
+        }
+    }
     known.write(&mut text);
     let text = spelled_as(existing, &text);
     let valid = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
     valid.map_err(|error| UpdateError::Layout(error.to_string()))?;
-    Ok(Update { text, added })
+    Ok(Update { text, added, notes })
 }
 
 /// Line ends and the byte order mark as they were: the editor knows only one kind.
@@ -100,14 +111,25 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
 
 /// The table `fields` or `relations` of a resource, made when it is not there.
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
+    let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
+    let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };
     let contexts = document.get_mut("resource")?.as_table_like_mut()?;
     let resource = contexts.get_mut(&draft.context)?.as_table_like_mut()?.get_mut(&draft.name)?;
-    let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(Table::new()) };
+    let made = if resource.is_inline_table() { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(after(&ending)) };
     let resource = resource.as_table_like_mut()?;
-    if !resource.contains_key(part) {
+    if !is_there {
         resource.insert(part, made);
     }
     resource.get_mut(part)?.as_table_like_mut()
+}
+
+/// A table below these comments.
+fn after(comments: &str) -> Table {
+    let mut table = Table::new();
+    if !comments.is_empty() {
+        table.decor_mut().set_prefix(format!("{comments}\n"));
+    }
+    table
 }
 
 /// How the entries of a table stand: their indentation, and the column of their `=` when they share one.

@@ -11,7 +11,8 @@ const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
            c.relispartition OR EXISTS (
                SELECT FROM pg_catalog.pg_depend d
-               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
+           c.relkind <> 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
@@ -86,6 +87,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             name: row.try_get(2)?,
             is_view: row.try_get(3)?,
             incidental: row.try_get(4)?,
+            has_heirs: row.try_get(5)?,
             ..Table::default()
         });
     }
@@ -202,9 +204,10 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
     let (primary, unique, finds_equal): (bool, bool, bool) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
     let columns: Vec<Option<String>> = row.try_get(4)?;
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
-    if primary {
+    // An index of a table knows nothing of the rows that come from the tables that inherit from it.
+    if primary && !table.has_heirs {
         table.primary_key.clone_from(&leading);
-    } else if unique {
+    } else if unique && !primary && !table.has_heirs {
         table.unique_keys.push(leading.clone());
     }
     if finds_equal && !leading.is_empty() {

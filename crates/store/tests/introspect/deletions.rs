@@ -130,3 +130,65 @@ fn what_is_deleted_from_the_comments_too_is_offered_again() {
     assert_eq!(result.added, added, "{}", result.text);
     passes(&result.text, &schema, Dialect::Sqlite);
 }
+
+// contract P4.4, contract P4.5
+#[test]
+fn what_is_new_and_cannot_be_read_is_told_once() {
+    let shop = "CREATE TABLE users (id INTEGER PRIMARY KEY, old BLOB);";
+    let text = manifest(&sqlite(shop), Dialect::Sqlite);
+    let schema = sqlite(&format!("{shop} ALTER TABLE users ADD face BLOB; CREATE TABLE files (data BLOB);"));
+    let result = update(&text, &schema, Dialect::Sqlite).unwrap();
+    let notes = [
+        r#"app.user: column "face" (BLOB) is left out: no type reads it"#,
+        r#"table "main"."files" is left out: it has no column that can be read"#,
+    ];
+    assert_eq!((result.added.len(), result.notes.as_slice()), (0, notes.map(str::to_owned).as_slice()), "{}", result.text);
+    for note in notes {
+        has(&result.text, &format!("# {note}"));
+    }
+    has(&result.text, "# introspected users, left out: old, face");
+    has(&result.text, "# introspected files, left out: data");
+    // A comment may be deleted too.
+    let mine: String = result.text.split_inclusive('\n').filter(|line| !line.contains("is left out")).collect();
+    let again = update(&mine, &schema, Dialect::Sqlite).unwrap();
+    assert_eq!((again.notes.len(), again.text.as_str()), (0, mine.as_str()));
+    // Once it can be read it is offered.
+    let readable = shop.replace("old BLOB", "old BLOB, face TEXT") + "CREATE TABLE files (data BLOB, name TEXT);";
+    let result = update(&mine, &sqlite(&readable), Dialect::Sqlite).unwrap();
+    assert_eq!(result.added, ["field app.user.face", "resource app.file"]);
+    has(&result.text, "# introspected users, left out: old");
+    // A manifest that somebody wrote by hand is told too.
+    let by_hand = "[resource.app.user.fields]\nid = { type = \"bigint\", key = true }\n";
+    let result = update(by_hand, &schema, Dialect::Sqlite).unwrap();
+    has(&result.text, r#"# app.user: column "old" (BLOB) is left out: no type reads it"#);
+    assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
+}
+
+// contract P4.4
+#[tokio::test]
+async fn what_was_deleted_stays_deleted_under_another_search_path() {
+    let sql = "CREATE TABLE customers (id int PRIMARY KEY, secret text); CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers (id));
+        CREATE SCHEMA s; CREATE TABLE s.z (id int PRIMARY KEY)";
+    with_postgres("", sql, |client| async move {
+        let usual = read_postgres(&client).await.unwrap();
+        client.batch_execute("SET search_path = s").await.unwrap();
+        let other = read_postgres(&client).await.unwrap();
+        for (first, second) in [(&usual, &other), (&other, &usual)] {
+            let text = manifest(first, Dialect::Postgres);
+            has(&text, "# introspected orders (customer_id) -> customers (id)");
+            let orders = text.find("\n[resource.app.order]").unwrap();
+            let after = text.find("\n[resource.s.z]").unwrap();
+            let without = format!("{}{}", &text[..orders], &text[after..]);
+            let mine: String =
+                without.split_inclusive('\n').filter(|line| !line.starts_with("secret ") && !line.starts_with("orders ")).collect();
+            let same = update(&mine, second, Dialect::Postgres).unwrap();
+            assert_eq!((same.added.len(), same.text.as_str()), (0, mine.as_str()));
+            // So it is where the list has the longer names.
+            let long = mine
+                .replace("introspected customers", "introspected public.customers")
+                .replace("introspected orders", "introspected public.orders");
+            assert_eq!(update(&long, second, Dialect::Postgres).unwrap().added, Vec::<String>::new());
+        }
+    })
+    .await;
+}

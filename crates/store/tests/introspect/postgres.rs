@@ -1,6 +1,6 @@
 //! A PostgreSQL shop with everything odd in it: its manifest, and what its columns are.
 
-use super::{catalog, has, has_not, passes, with_postgres};
+use super::{catalog, findings, has, has_not, passes, with_postgres};
 use query::catalog::{Native, TypeName};
 use query::sql::Dialect;
 use store::check::bind;
@@ -130,4 +130,56 @@ fn natives(text: &str, schema: &Schema) {
     assert_eq!(native("app.order", "status"), Native::Enum(TypeName::new("public", "order_status")));
     assert_eq!(native("app.order", "state"), Native::TextByCast);
     assert_eq!(native("app.order", "history"), Native::ArrayByCast);
+}
+
+// contract P4.3
+#[tokio::test]
+async fn no_relation_leads_through_a_column_that_may_not_be_read() {
+    // Roles belong to the whole cluster.
+    let role = format!("introspect_half_{}", std::process::id());
+    let sql = format!(
+        "CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY);
+         CREATE TABLE a_b (a_id int REFERENCES a, b_id int REFERENCES b, PRIMARY KEY (a_id, b_id));
+         CREATE ROLE {role}; GRANT {role} TO CURRENT_USER; GRANT SELECT ON a, b TO {role}; GRANT SELECT (a_id) ON a_b TO {role};"
+    );
+    with_postgres("", &sql, |client| async move {
+        client.batch_execute(&format!("SET ROLE {role}")).await.unwrap();
+        let schema = read_postgres(&client).await.unwrap();
+        client.batch_execute(&format!("RESET ROLE; DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        passes(&text, &schema, Dialect::Postgres);
+        has_not(&text, "through = ");
+        has(&text, r#"# column "b_id" (int4) is left out: the database user may not read it"#);
+    })
+    .await;
+}
+
+// contract P4.2, contract P4.3
+#[tokio::test]
+async fn a_key_is_not_unique_across_tables_that_inherit() {
+    let sql = "CREATE TABLE cities (id int PRIMARY KEY, name text UNIQUE); CREATE TABLE capitals (PRIMARY KEY (id)) INHERITS (cities);
+        CREATE TABLE roads (id int PRIMARY KEY, city_id int REFERENCES cities (id), capital_id int REFERENCES capitals (id));";
+    with_postgres("", sql, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        passes(&text, &schema, Dialect::Postgres);
+        has(&text, r#"capital = { one = "app.capital", on = { capitalId = "id" } }"#);
+        has(&text, "# foreign key (city_id) -> cities (id) is left out: (id) is no unique key of cities, from which tables inherit");
+        has_not(&text, "one = \"app.city\"");
+        let declared = r#"[resource.app.road.fields]
+cityId = "int"
+[resource.app.road.relations]
+city = { one = "app.city", on = { cityId = "id" } }
+[resource.app.city]
+plural = "cities"
+[resource.app.city.fields]
+id = { type = "int", key = true }
+"#;
+        let expected = [
+            "4 error: relation `city` of `app.road`: `one` needs a unique key, and no key of `cities` covers the tables that inherit from it; declare the relation `many`",
+            "8 warning: resource `app.city`: the key (id) is not unique in table `cities`; no key of it covers the tables that inherit from it",
+        ];
+        assert_eq!(findings(declared, &schema, Dialect::Postgres), expected);
+    })
+    .await;
 }

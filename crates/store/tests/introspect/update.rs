@@ -82,3 +82,33 @@ fn update_fits_in_with_the_layout() {
     }
     assert!(matches!(update("[resource.app.x]\nfoo = 1\n", &schema, Dialect::Sqlite), Err(UpdateError::Manifest(_))));
 }
+
+// contract P4.4
+#[test]
+fn a_comment_that_ends_a_table_stays_with_it() {
+    let schema = sqlite(
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);",
+    );
+    let customer =
+        "[resource.app.customer.fields]\nid = { type = \"bigint\", key = true }\nname = \"text\"\n  # no phone: the law\n# nor fax\n";
+    let order = "# orders\n[resource.app.order.fields]\nid = \"bigint\"\ncustomerId = \"bigint\"\n# the end of orders\n\n# the end\n";
+    let many = "\n[resource.app.customer.relations]\norders = { many = \"app.order\", on = { id = \"customerId\" } }\n";
+    let one = "\n[resource.app.order.relations]\ncustomer = { one = \"app.customer\", on = { customerId = \"id\" } }\n";
+    let (fields, rest) = order.split_at(order.find("\n# the end\n").unwrap());
+    let expected = format!("{customer}{many}\n{fields}{one}{rest}");
+    for (before, after) in [("\n", "\n"), ("\r\n", "\r\n")] {
+        let existing = format!("{customer}\n{order}").replace("customerId = \"bigint\"\n", "").replace('\n', before);
+        let result = update(&existing, &schema, Dialect::Sqlite).unwrap();
+        let body = &result.text[..result.text.find(&format!("{after}# What `peristyle")).unwrap()];
+        assert_eq!(body, expected.replace('\n', after));
+    }
+    let dotted = "[resource.app]\ncustomer.fields.id = { type = \"bigint\", key = true }\n# no phone\n\n# the end\n";
+    let result = update(dotted, &schema, Dialect::Sqlite).unwrap();
+    assert!(result.text.contains("customer.fields.name = \"text\"\n# no phone\n\n[resource.app.customer.relations]"), "{}", result.text);
+    // Right above a header a comment speaks of what follows, and nothing follows the last table.
+    let close = format!("{customer}{order}").replace("customerId = \"bigint\"\n", "").replace("\n\n# the end\n", "");
+    let result = update(&close, &schema, Dialect::Sqlite).unwrap();
+    let (before, after) = result.text.split_once(many).unwrap();
+    assert!(before.ends_with("name = \"text\"\n") && after.starts_with("  # no phone"), "{}", result.text);
+    assert!(after.contains(&format!("# the end of orders\n{one}")), "{}", result.text);
+}

@@ -46,3 +46,34 @@ fn types_follow_the_values_where_those_cannot_be_read_as_declared() {
     assert!(text.contains("column \"lost\" (BLOB) is left out"), "{text}");
     assert!(text.contains("column \"mixed\""), "{text}");
 }
+
+// contract P4.3
+#[test]
+fn numbers_are_seconds_only_where_they_can_hardly_be_anything_else() {
+    let schema = sqlite(
+        "CREATE TABLE t (
+             id INTEGER PRIMARY KEY, julian DATETIME, noon TIMESTAMP, day DATE, year DATE, millis TIMESTAMP, number DATE, small DATETIME,
+             seconds DATETIME, parts TIMESTAMP, born DATE);
+         INSERT INTO t VALUES
+             (1, 2460310.5, julianday('2024-05-05 12:00'), 20240101, 2024, 1704067200000, 19723, 0, 0, 1704067200.5, -300000000),
+             (2, 2460311.25, julianday('2024-05-06 12:00'), 20241231, 1999, 1704067201000, 19724, 5, 1704067200, 1704067201, 86400);",
+    );
+    let text = store::introspect::manifest(&schema, Dialect::Sqlite);
+    assert_eq!(passes(&text, &schema, Dialect::Sqlite), Vec::<String>::new());
+    for line in [
+        r#"julian = "float""#,
+        r#"noon = "bigint""#,
+        r#"day = "bigint""#,
+        r#"year = "bigint""#,
+        r#"millis = "bigint""#,
+        r#"number = "bigint""#,
+        r#"small = "bigint""#,
+        r#"seconds = { type = "timestamp", stored = "unix" }"#,
+        r#"parts = { type = "timestamp", stored = "unix" }"#,
+        r#"born = { type = "timestamp", stored = "unix" }"#,
+        r#"# column "julian" (DATETIME) holds numbers that are no seconds since 1970, read as float"#,
+        r#"# column "day" (DATE) holds numbers that are no seconds since 1970, read as bigint"#,
+    ] {
+        has(&text, line);
+    }
+}

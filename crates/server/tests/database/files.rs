@@ -1,0 +1,68 @@
+//! A SQLite file is replaced, taken away and written over under a running server.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Database, Place, Response, Server, Setup};
+
+const MANIFEST: &str = "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n";
+const LIST: &str = "/api/shop/items/list";
+const FIRST: &str = r#"{"query":{"order":[{"field":"id"}],"limit":1}}"#;
+
+/// Enough rows for a file of many pages.
+fn script(label: &str) -> String {
+    format!(
+        "CREATE TABLE items (id INTEGER PRIMARY KEY, label TEXT);
+         WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) INSERT INTO items SELECT n, '{label}' FROM n;"
+    )
+}
+
+fn path(database: &Database) -> PathBuf {
+    PathBuf::from(database.url.trim_start_matches("sqlite://"))
+}
+
+/// Several at once, so that the pool holds several connections; all their answers.
+async fn asked(server: &Server) -> Vec<Value> {
+    let answers = futures_util::future::join_all((0..8).map(|_| server.post(LIST, FIRST))).await;
+    answers.iter().map(Response::good).collect()
+}
+
+// contract E2.6, contract E5.1
+#[tokio::test]
+async fn a_file_that_is_replaced_or_gone_is_noticed() {
+    let (database, other) = (Database::with(Place::Sqlite, &script("old")).await, Database::with(Place::Sqlite, &script("new")).await);
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
+    std::fs::rename(path(&other), path(&database)).unwrap();
+    for _ in 0..4 {
+        assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "new" }]); 8]);
+    }
+    assert_eq!(server.get("/ready").await.status(), 200);
+    std::fs::rename(path(&database), path(&other)).unwrap();
+    let answer = server.post(LIST, FIRST).await;
+    assert_eq!(answer.problem(503)["code"], "DATABASE_UNAVAILABLE");
+    assert!(answer.header("retry-after").is_some() && !answer.text().contains("test.db"), "{}", answer.text());
+    server.get("/ready").await.problem(503);
+    assert!(!path(&database).exists());
+    std::fs::rename(path(&other), path(&database)).unwrap();
+    assert_eq!(server.get("/ready").await.status(), 200);
+    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "new" }]); 8]);
+}
+
+// contract E2.6
+#[tokio::test]
+async fn a_file_that_is_written_over_does_not_end_the_process() {
+    let database = Database::with(Place::Sqlite, &script("old")).await;
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    asked(&server).await;
+    let whole = std::fs::read(path(&database)).unwrap();
+    // As `cp` does it: the same file, empty for a while.
+    std::fs::OpenOptions::new().write(true).truncate(true).open(path(&database)).unwrap();
+    for _ in 0..8 {
+        server.post(LIST, r#"{"query":{"where":{"label":{"iLike":"%x%"}},"limit":1}}"#).await;
+    }
+    assert_eq!(server.get("/health").await.status(), 200);
+    std::fs::write(path(&database), whole).unwrap();
+    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
+}

@@ -1,0 +1,84 @@
+//! The names that resources have taken: addresses of REST, and the types and queries that GraphQL makes of them, which `check` does not
+//! let two resources share.
+
+use std::collections::HashSet;
+
+use query::catalog::kebab;
+
+use super::naming::{capital, free, lower, singular};
+
+/// Types of GraphQL that are no resource's: those of every schema, and those of a hub's.
+const OWN_TYPES: [&str; 20] = [
+    "JSON",
+    "DateTime",
+    "Date",
+    "Time",
+    "UUID",
+    "Decimal",
+    "BigInt",
+    "QueryStatementInput",
+    "Pagination",
+    "Query",
+    "Mutation",
+    "ID",
+    "Int",
+    "Float",
+    "String",
+    "Boolean",
+    "Deleted",
+    "Ended",
+    "IamAccountLink",
+    "OAuthClientSecret",
+];
+
+#[derive(Default)]
+pub(super) struct Names {
+    taken: HashSet<(String, String)>,
+    paths: HashSet<(String, String)>,
+    types: HashSet<String>,
+    queries: HashSet<String>,
+}
+
+impl Names {
+    pub(super) fn take(&mut self, context: &str, name: &str, plural: &str) {
+        self.taken.insert((context.to_owned(), name.to_owned()));
+        self.paths.insert((kebab(context), kebab(plural)));
+        self.types.insert(type_name(context, name));
+        self.queries.extend(queries_of_one(context, name));
+        self.queries.extend(queries_of_many(context, plural));
+    }
+
+    /// A name and a plural that are free, and are not from now on.
+    pub(super) fn make(&mut self, context: &str, wished: &str) -> (String, String) {
+        let plural = free(&[wished.to_owned()], |plural| {
+            self.paths.contains(&(kebab(context), kebab(plural))) || self.asks(&queries_of_many(context, plural))
+        });
+        let name = free(&[singular(&plural)], |name| {
+            let kind = type_name(context, name);
+            self.taken.contains(&(context.to_owned(), name.to_owned()))
+                || self.types.contains(&kind)
+                || OWN_TYPES.contains(&kind.as_str())
+                || self.asks(&queries_of_one(context, name))
+        });
+        self.take(context, &name, &plural);
+        (name, plural)
+    }
+
+    fn asks(&self, queries: &[String]) -> bool {
+        queries.iter().any(|query| self.queries.contains(query))
+    }
+}
+
+/// GraphQL puts the two parts of a name together.
+fn type_name(context: &str, name: &str) -> String {
+    capital(context) + &capital(name)
+}
+
+fn queries_of_many(context: &str, plural: &str) -> [String; 2] {
+    ["Paginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
+}
+
+/// Whether there is a key to find by or not: a table may get one later.
+fn queries_of_one(context: &str, name: &str) -> [String; 2] {
+    ["", "ById"].map(|end| format!("{}Find{}{end}", lower(context), capital(name)))
+}
