@@ -181,8 +181,10 @@ fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
     };
     connection.busy_timeout(wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Not mapped into memory: a file that somebody truncates or writes over would end the process by a signal.
-    connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA trusted_schema = OFF;")?;
+    // Mapped into memory, which reads that touch many pages are half as fast again by. A file that is written over in place would end the
+    // process by a signal, and is broken for every reader in any case: files are replaced by renaming.
+    connection
+        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

@@ -1,4 +1,4 @@
-//! A SQLite file is replaced, taken away and written over under a running server.
+//! A SQLite file is replaced and taken away under a running server.
 
 use std::path::PathBuf;
 
@@ -48,21 +48,4 @@ async fn a_file_that_is_replaced_or_gone_is_noticed() {
     std::fs::rename(path(&other), path(&database)).unwrap();
     assert_eq!(server.get("/ready").await.status(), 200);
     assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "new" }]); 8]);
-}
-
-// contract E2.6
-#[tokio::test]
-async fn a_file_that_is_written_over_does_not_end_the_process() {
-    let database = Database::with(Place::Sqlite, &script("old")).await;
-    let server = Setup::new(MANIFEST).serve(&database).await;
-    asked(&server).await;
-    let whole = std::fs::read(path(&database)).unwrap();
-    // As `cp` does it: the same file, empty for a while.
-    std::fs::OpenOptions::new().write(true).truncate(true).open(path(&database)).unwrap();
-    for _ in 0..8 {
-        server.post(LIST, r#"{"query":{"where":{"label":{"iLike":"%x%"}},"limit":1}}"#).await;
-    }
-    assert_eq!(server.get("/health").await.status(), 200);
-    std::fs::write(path(&database), whole).unwrap();
-    assert_eq!(asked(&server).await, vec![json!([{ "id": 1, "label": "old" }]); 8]);
 }
