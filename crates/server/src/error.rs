@@ -203,6 +203,14 @@ struct Face {
 }
 
 impl Problem {
+    /// A hub's own records were asked, not a statement that could be narrowed.
+    pub(crate) fn of_records(error: store::Error) -> Self {
+        Problem::Store(match error {
+            store::Error::Timeout => store::Error::Unavailable(error.to_string()),
+            other => other,
+        })
+    }
+
     fn told(&self) -> Told {
         let Face { status, code, title, .. } = self.face();
         let header = self.header(status).map(|(name, _)| match name {

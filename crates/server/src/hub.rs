@@ -167,7 +167,8 @@ impl Hub {
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
         let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
-        let account = self.account_of(&token).await?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let account =
+            self.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         Ok(Some((account.id, viewer(&account))))
     }
 }

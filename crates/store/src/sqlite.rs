@@ -27,7 +27,7 @@ use crate::{Error, introspect};
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
 pub(crate) use glance::glance;
-use place::{Opened, Place};
+use place::{Identity, Place};
 pub(crate) use pour::stream;
 pub(crate) use read::{analyze, page};
 
@@ -51,7 +51,9 @@ pub(crate) struct Sqlite {
 #[derive(Debug)]
 struct Shared {
     place: Place,
-    idle: Mutex<Vec<Opened>>,
+    /// The file that was opened.
+    identity: Option<Identity>,
+    idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
@@ -60,19 +62,15 @@ struct Shared {
 }
 
 impl Shared {
-    /// An idle connection to the file that is there now, or a new one.
-    fn take(&self) -> Result<Opened, Error> {
-        let identity = self.place.identity()?;
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that was replaced is another database: what others have open of it must not answer any more.
-        idle.retain(|opened| opened.identity == identity);
-        let opened = idle.pop();
-        drop(idle);
-        opened.map_or_else(|| Ok(Opened { connection: connect(&self.place, self.wait)?, identity }), Ok)
+    /// An idle connection, or a new one.
+    fn take(&self) -> Result<Connection, Error> {
+        self.place.still(self.identity)?;
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| connect(&self.place, self.wait), Ok)
     }
 
-    fn give_back(&self, opened: Opened) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
+    fn give_back(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }
 
@@ -96,8 +94,14 @@ impl Sqlite {
             return Err(Error::Setting(format!("the file {path:?} is no SQLite database")));
         }
         let permits = Arc::new(Semaphore::new(settings.pool));
-        let shared = Shared { place, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
+        let identity = place.identity()?;
+        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
         Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience, memory: settings.memory })
+    }
+
+    /// That the file is still the one that was opened.
+    pub(crate) fn still(&self) -> Result<(), Error> {
+        self.shared.place.still(self.shared.identity)
     }
 
     /// One more connection to the same database.
@@ -122,14 +126,14 @@ impl Sqlite {
         let brake = Brake::new(self.timeout);
         let waiter = Waiter(brake.clone());
         let result = tokio::task::spawn_blocking(move || {
-            let mut opened = shared.take()?;
+            let mut connection = shared.take()?;
             let watched = brake.clone();
-            opened.connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
-            let result = brake.over(|| work(&opened.connection, &brake));
-            opened.connection.progress_handler(0, None::<fn() -> bool>)?;
+            connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
+            let result = brake.over(|| work(&connection, &brake));
+            connection.progress_handler(0, None::<fn() -> bool>)?;
             // One that failed may go on failing: SQLite keeps what it read of a file that was written over meanwhile.
             if matches!(result, Ok(_) | Err(Error::Timeout | Error::Gone)) {
-                shared.give_back(opened);
+                shared.give_back(connection);
             }
             drop(permit);
             result
@@ -182,7 +186,7 @@ fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
     connection.busy_timeout(wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Mapped into memory, which reads that touch many pages are half as fast again by. A file that is written over in place would end the
-    // process by a signal, and is broken for every reader in any case: files are replaced by renaming.
+    // process by a signal, and is broken for every reader in any case: files are replaced while the server is stopped.
     connection
         .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;

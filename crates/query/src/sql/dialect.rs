@@ -175,6 +175,16 @@ pub(super) fn forced_join(writer: &mut Writer) {
 /// chain is written as a balanced tree, since SQLite bounds the depth of an expression.
 pub(super) const MOST_BRANCHES: usize = 16;
 
+/// Past this many conditions a list is kept from SQLite's planner, which may make one chain of them again, for an index of its own.
+const MOST_SPLIT: usize = 256;
+
+/// What stands before a list of so many conditions.
+pub(super) fn before_all(writer: &mut Writer, conditions: usize) {
+    if writer.dialect == Dialect::Sqlite && conditions > MOST_SPLIT {
+        writer.raw("+");
+    }
+}
+
 /// What stands before an OR of so many branches.
 pub(super) fn before_any(writer: &mut Writer, branches: usize) {
     if writer.dialect == Dialect::Sqlite && branches > MOST_BRANCHES {

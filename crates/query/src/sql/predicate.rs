@@ -41,6 +41,7 @@ impl Conjunction {
         if all.len() <= dialect::MOST_BRANCHES {
             writer.separated(" AND ", all, |writer, predicate| condition(writer, predicate, Logic::UnknownIsFalse));
         } else {
+            dialect::before_all(writer, all.len());
             joined(writer, &all, " AND ", Logic::UnknownIsFalse);
         }
     }

@@ -55,14 +55,15 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let provenance = sender.refuse_foreign(hub.issuer());
     let farewell = Farewell::read(hub, &body).await?;
     match (provenance, farewell.session) {
-        (Ok(()), _) => {}
-        // A page of the app: the hint says what it may end, since the browser sends no cookie along.
+        (Ok(()), _) => farewell.done(hub, &sender, Redirection::SeeOther).await,
+        // A page of the app: the hint says what it may end, since the browser need not send the cookie along. Whoever else is signed in
+        // there stays so.
         (Err(_), Some(session)) => {
             store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
+            Ok(farewell.gone(&sender, Redirection::SeeOther))
         }
-        (Err(fault), None) => return Err(fault),
+        (Err(fault), None) => Err(fault),
     }
-    farewell.done(hub, &sender, Redirection::SeeOther).await
 }
 
 /// What a logout asks for beside the end.
@@ -100,13 +101,18 @@ impl Farewell {
         if let Some((session, _)) = session::live(hub, sender).await? {
             store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
         }
-        let mut response = match self.address {
+        let mut response = self.gone(sender, redirection);
+        response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
+        Ok(response)
+    }
+
+    /// What is answered once it is over.
+    fn gone(self, sender: &Sender, redirection: Redirection) -> Response<Body> {
+        match self.address {
             Some(address) => redirect(redirection, &address),
             None if sender.wants_page() => pages::signed_out(),
             None => no_content(),
-        };
-        response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
-        Ok(response)
+        }
     }
 }
 

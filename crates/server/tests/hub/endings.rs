@@ -187,6 +187,10 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
         let led = stage.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
         assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye")));
         assert!(!lives(&stage, &posting).await && lives(&stage, &other_cookie).await);
+        // It ends that session alone, and takes no other cookie away.
+        let again = stage.send(&posted("/logout", &hint).header("origin", "https://evil.test").header("cookie", &other_cookie)).await;
+        assert_eq!((again.status(), again.header("set-cookie")), (303, None));
+        assert!(lives(&stage, &other_cookie).await);
         // Somebody else's page cannot sign anybody out.
         let forged = posted("/logout", &[]).header("cookie", &other_cookie).header("origin", "https://evil.test");
         assert_eq!(stage.send(&forged).await.status(), 403);

@@ -1,7 +1,6 @@
 //! Records on SQLite: one connection that writes, in the file that others read from.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use query::value;
 use rusqlite::Connection;
@@ -25,8 +24,7 @@ const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 #[derive(Clone)]
 pub(super) struct Writer {
     connection: Arc<Mutex<Connection>>,
-    /// How long the others are waited for.
-    wait: Duration,
+    sqlite: Sqlite,
 }
 
 impl std::fmt::Debug for Writer {
@@ -45,12 +43,14 @@ impl Writer {
         let connection = sqlite.connection()?;
         connection
             .execute_batch("PRAGMA query_only = OFF; PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-        Ok(Writer { connection: Arc::new(Mutex::new(connection)), wait: sqlite.timeout })
+        Ok(Writer { connection: Arc::new(Mutex::new(connection)), sqlite: sqlite.clone() })
     }
 
     /// The connection, once nobody else in this process writes.
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
-        tokio::time::timeout(self.wait, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)
+        let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
+        self.sqlite.still()?;
+        Ok(turn)
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {

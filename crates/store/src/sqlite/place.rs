@@ -1,8 +1,6 @@
-//! Where a SQLite database is, and whether what a connection has open is still what stands there.
+//! Where a SQLite database is, and whether what is open is still what stands there.
 
 use std::os::unix::fs::MetadataExt;
-
-use rusqlite::Connection;
 
 use crate::Error;
 
@@ -19,19 +17,21 @@ pub(super) struct Identity {
     number: u64,
 }
 
-/// A connection, and which file it has open; nothing in memory.
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) connection: Connection,
-    pub(super) identity: Option<Identity>,
-}
-
 impl Place {
-    /// The file that is there now. One that is gone is a database out of reach, whatever connections still have open.
+    /// The file that is there now; nothing in memory.
     pub(super) fn identity(&self) -> Result<Option<Identity>, Error> {
         let Place::File(path) = self else { return Ok(None) };
         let file =
             std::fs::metadata(path).map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?;
         Ok(Some(Identity { device: file.dev(), number: file.ino() }))
+    }
+
+    /// That it is still the file that was opened. Another one is not taken up while the server runs: what was written to the first and not
+    /// yet brought into it stands beside it by name, and would be brought into the other.
+    pub(super) fn still(&self, opened: Option<Identity>) -> Result<(), Error> {
+        if self.identity()? == opened {
+            return Ok(());
+        }
+        Err(Error::Unavailable("the SQLite file was replaced; start the server again to read the new one".to_owned()))
     }
 }
