@@ -147,7 +147,9 @@ async fn a_write_whose_answer_is_lost_is_not_made_twice() {
     assert!(matches!(outcome, Err(Error::Unavailable(_))), "{outcome:?}");
     cable.send_replace(Cable::Whole);
     let name = "SELECT name FROM peristyle.tenant WHERE code = 'one'";
-    assert_eq!(records.row(name, &[]).await.expect("a read").expect("a row").text(0).unwrap(), "A tenant++");
+    let row = records.row(name, &[]).await.expect("a read").expect("a row");
+    // Whether PostgreSQL came as far as the commit before it found the connection closed, nobody can tell.
+    assert!(["A tenant+", "A tenant++"].contains(&row.text(0).unwrap()), "{:?}", row.text(0));
     database.drop().await;
 }
 
