@@ -50,17 +50,13 @@ impl Connection {
     pub(crate) fn breach(&self) -> Breach {
         self.breach.clone()
     }
-
-    fn tear_if_broken(&self) {
-        if self.breach.0.load(Ordering::Relaxed) {
-            _ = self.stream.get_ref().set_zero_linger();
-        }
-    }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.tear_if_broken();
+        if self.breach.0.load(Ordering::Relaxed) {
+            _ = self.stream.get_ref().set_zero_linger();
+        }
     }
 }
 

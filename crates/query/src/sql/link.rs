@@ -6,19 +6,19 @@ use crate::plan::predicate::{Alias, Column, Exists};
 
 use super::Writer;
 use super::dialect;
-use super::nesting::{Form, Placement};
+use super::nesting::{Fence, Form, Placement};
 use super::predicate::Conjunction;
 
 /// At least one related row, its policy and the filter.
 pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, placement: &Placement) {
     match placement.form {
-        Form::Followed => followed(writer, exists, placement.fenced),
+        Form::Followed => followed(writer, exists, placement.fence),
         Form::Set => set(writer, exists),
     }
 }
 
 /// `EXISTS (SELECT 1 FROM …)`
-fn followed(writer: &mut Writer, exists: &Exists<'_>, fenced: bool) {
+fn followed(writer: &mut Writer, exists: &Exists<'_>, fence: Fence) {
     writer.raw("EXISTS (SELECT 1 FROM ");
     let target = exists.table.resource;
     match &exists.relation.link {
@@ -34,7 +34,7 @@ fn followed(writer: &mut Writer, exists: &Exists<'_>, fenced: bool) {
         }
     }
     wanted(writer, exists);
-    if fenced {
+    if fence == Fence::Around {
         dialect::fence(writer);
     }
     writer.raw(")");

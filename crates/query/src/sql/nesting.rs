@@ -60,9 +60,15 @@ enum Rows {
 /// How one relation filter is written.
 pub(super) struct Placement {
     pub(super) form: Form,
-    /// Whether it is kept apart from the planner of the query around.
-    pub(super) fenced: bool,
+    pub(super) fence: Fence,
     inside: Surroundings,
+}
+
+/// Whether it is kept apart from the planner of the query around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fence {
+    None,
+    Around,
 }
 
 /// The two ways to write it.
@@ -101,16 +107,15 @@ impl Surroundings {
                 Sets::AllButTheFirst => spreads && self.spread > 0,
             };
         let spread = self.spread + usize::from(spreads);
+        let query = || Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
         let inside = match join {
-            _ if is_set => Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways),
+            _ if is_set => query(),
             Join::Shared | Join::TooDeep => Surroundings { join, ways, rows, spread },
-            Join::TooWide | Join::None => {
-                let query = Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
-                Surroundings { rows, spread, ..query }
-            }
+            Join::TooWide | Join::None => Surroundings { rows, spread, ..query() },
         };
         let form = if is_set { Form::Set } else { Form::Followed };
-        Placement { form, fenced: matches!(join, Join::TooWide | Join::TooDeep), inside }
+        let fence = if matches!(join, Join::TooWide | Join::TooDeep) { Fence::Around } else { Fence::None };
+        Placement { form, fence, inside }
     }
 
     /// Behind a connector that no planner joins through.
