@@ -42,6 +42,9 @@ export async function openPage(browser, ...origins) {
   return { page, troubles, context, close: () => context.close() };
 }
 
+/** Waits until the focus is on what `selector` names: the browser moves it some time after it has shown a page, which is later on a busy machine. */
+export const focusOn = (page, selector) => page.waitForFunction((selector) => document.activeElement?.matches(selector), {}, selector);
+
 /** Writes down what goes wrong on a page. */
 export async function watch(page, troubles, origins) {
   page.on('console', (message) => {

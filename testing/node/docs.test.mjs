@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { openBrowser, openPage } from './browser.mjs';
+import { focusOn, openBrowser, openPage } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { MANIFEST, SCRIPT } from './shop.mjs';
 
@@ -531,9 +531,9 @@ describe('for everybody', () => {
   test('the first stop is a way past the navigation, and every stop can be seen', () =>
     visit({ resource: 'shop.order' }, async (page) => {
       await page.keyboard.press('Tab');
-      assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+      await focusOn(page, '.skip');
       await page.keyboard.press('Enter');
-      assert.equal(await page.evaluate(() => document.activeElement.id), 'content');
+      await focusOn(page, '#content');
       for (let step = 0; step < 12; step += 1) {
         await page.keyboard.press('Tab');
         const seen = await page.evaluate(() => {

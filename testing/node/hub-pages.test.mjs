@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
-import { openBrowser, openPage } from './browser.mjs';
+import { focusOn, openBrowser, openPage } from './browser.mjs';
 import { PASSWORD, USERNAME, startHub } from './hub.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -90,7 +90,6 @@ async function leading(page, work) {
 
 const press = (page, selector) => leading(page, () => page.click(selector));
 const textOf = (page, selector) => page.$eval(selector, (one) => one.textContent);
-const focused = (page) => page.evaluate(() => document.activeElement?.id);
 
 async function fill(page, password = PASSWORD, name = USERNAME) {
   await page.$eval('#username', (input, name) => { input.value = name; }, name);
@@ -122,7 +121,7 @@ describe('signing in to an app', () => {
       app.calls.length = 0;
       await page.goto(authorize());
       assert.match(await textOf(page, 'main'), /to continue to Harbour/);
-      assert.equal(await focused(page), 'username');
+      await focusOn(page, '#username');
       await fill(page);
       assert.equal(page.url(), `${app.origin}/home`, 'form-action lets the redirects after the post through');
       const [call] = app.calls;
@@ -164,7 +163,7 @@ describe('signing in to an app', () => {
       assert.match(await page.title(), /^Error: Sign in/);
       const alert = await page.$('[role=alert]');
       assert.equal(await page.evaluate((one) => one.textContent, alert), 'The name or the password is wrong.');
-      assert.equal(await focused(page), 'password');
+      await focusOn(page, '#password');
       assert.equal(await page.$eval('#password', (input) => document.getElementById(input.getAttribute('aria-describedby')).getAttribute('role')), 'alert');
       assert.equal(await page.$eval('#username', (input) => input.value), USERNAME, 'the name need not be typed again');
       assert.equal(await page.$eval('#password', (input) => input.value), '');
@@ -178,9 +177,10 @@ describe('signing in to an app', () => {
   test('needs no mouse', () =>
     visit(async (page) => {
       await page.goto(authorize());
+      await focusOn(page, '#username');
       await page.keyboard.type(USERNAME);
       await page.keyboard.press('Tab');
-      assert.equal(await focused(page), 'password');
+      await focusOn(page, '#password');
       await page.keyboard.type(PASSWORD);
       await page.keyboard.press('Tab');
       const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
@@ -297,7 +297,7 @@ describe('the account page', () => {
         };
         assert.equal((await change('not the password', 'a brand new one')).status(), 400);
         assert.equal(await textOf(here, '[role=alert]'), 'The present password is wrong.');
-        assert.equal(await focused(here), 'present');
+        await focusOn(here, '#present');
         assert.equal((await change(PASSWORD, 'a brand new one')).status(), 200);
         assert.match(await textOf(here, '[role=status]'), /was changed/);
         await there.reload();
