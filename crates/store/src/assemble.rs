@@ -7,7 +7,7 @@ mod rows;
 use std::sync::Arc;
 
 pub(crate) use keys::Keys;
-pub(crate) use portion::{Gathered, Gathering, Held};
+pub(crate) use portion::{After, Gathered, Gathering, Held, Portion};
 pub(crate) use rows::{Rows, Written};
 
 /// Room for a usual page, so that it is not moved while it grows.

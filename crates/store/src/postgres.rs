@@ -2,6 +2,7 @@
 
 mod address;
 mod bind;
+mod cursor;
 mod encode;
 mod lease;
 mod numeric;

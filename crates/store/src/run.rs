@@ -1,9 +1,10 @@
 //! Runs a rendered statement: the only way to one, whichever database it is for.
 //!
 //! A page of known size is read whole, and written whole if that is small enough. Everything else comes out of one snapshot in batches,
-//! each sent on before the next is read, and so does a page whose relations are more than is held at once: memory grows with the largest
-//! row of a table, not with the answer.
+//! each sent on before the next is read, and so does a page that is more than is held at once: memory grows with the largest row of a table,
+//! not with the answer.
 
+mod batch_size;
 mod page;
 mod sink;
 
@@ -23,10 +24,11 @@ use crate::schema::Schema;
 use crate::sqlite::{self, Sqlite};
 
 pub use crate::postgres::Prepare;
+pub(crate) use batch_size::BatchSize;
 pub use page::Page;
 pub use sink::Chunks;
 use sink::Opening;
-pub(crate) use sink::{BatchSize, Frame, Sink};
+pub(crate) use sink::{Frame, Sink};
 
 /// A page of at most so many rows is built whole; a larger one is streamed.
 const WHOLE_ROWS: u64 = 1_000;
@@ -50,7 +52,7 @@ pub struct DatabaseSettings {
     pub prepare: Prepare,
     /// How long a reader of a streamed answer may take nothing before it is cut off.
     pub patience: Duration,
-    /// How many bytes of related rows an answer holds at once; what is more is read in portions.
+    /// How many bytes of rows an answer holds at once, and of related rows as many again; what is more is read in portions.
     pub memory: usize,
 }
 

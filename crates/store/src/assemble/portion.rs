@@ -1,4 +1,5 @@
-//! Related rows are held only up to a limit. What is more is weighed, so that whoever asked can ask again for fewer at once.
+//! Rows are held only up to a limit. Of a statement's own rows, those beyond it wait or are let go; of related ones, what is more is weighed,
+//! so that whoever asked can ask again for fewer at once.
 
 use std::ops::Range;
 
@@ -6,6 +7,23 @@ use super::{Batch, Keys};
 
 /// What a row takes in memory beside its bytes: its end, its owner, its place and the keys of what is below it.
 const ROW: usize = 64;
+
+/// Some rows of a statement, and what comes after them.
+pub(crate) struct Portion {
+    pub(crate) batch: Batch,
+    pub(crate) after: After,
+}
+
+/// What comes after the rows of a portion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Nothing: these were the last ones.
+    Nothing,
+    /// Perhaps more, which nobody has read yet.
+    Perhaps,
+    /// More, which was read and let go, since it is more than is held at once.
+    LetGo,
+}
 
 /// The rows of a relation while they are read: held as long as they fit, and only weighed from there on.
 pub(crate) struct Gathering<'b> {

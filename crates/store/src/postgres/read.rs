@@ -7,9 +7,10 @@ use query::sql::{ChildLevel, Level, Query, Sql};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
-use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
+use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, Need, Sink, below, is_kept, need_total};
 
+use super::cursor::{Cursor, SNAPSHOT, collected};
 use super::pour::Pump;
 use super::{Connection, Lease, Postgres, Prepare, State, bind, encode, told_plan};
 
@@ -33,14 +34,15 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(St
     let mut plans = vec![(String::new(), explained(&mut lease, postgres, &root.sql, None).await?)];
     let mut levels = Vec::new();
     if !root.children.is_empty() {
-        let batch = lease.step(postgres.timeout, async |connection| few(connection, root, None).await).await?;
+        let batch = lease.step(postgres.timeout, async |connection| few(connection, root, None, postgres.memory).await).await?;
         levels.push((String::new(), root, batch.pending));
     }
     while let Some((path, level, pending)) = levels.pop() {
         for (keys, child) in pending.into_iter().zip(&level.children) {
             let path = below(&path, &child.key);
             plans.push((path.clone(), explained(&mut lease, postgres, &child.level.sql, Some(&keys)).await?));
-            let batch = lease.step(postgres.timeout, async |connection| few(connection, &child.level, Some(&keys)).await).await?;
+            let batch =
+                lease.step(postgres.timeout, async |connection| few(connection, &child.level, Some(&keys), postgres.memory).await).await?;
             levels.push((path, &child.level, batch.pending));
         }
     }
@@ -48,10 +50,10 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(St
 }
 
 /// The first rows of a level, whose keys the levels below are explained with.
-async fn few(connection: &mut Connection, level: &Level, keys: Option<&Keys>) -> Result<Batch, tokio_postgres::Error> {
+async fn few(connection: &mut Connection, level: &Level, keys: Option<&Keys>, bytes: usize) -> Result<Batch, tokio_postgres::Error> {
     let Sql { text, params } = &level.sql;
     let first = Sql { text: format!("SELECT * FROM ({text}) AS first LIMIT {EXPLAINED_ROWS}"), params: params.clone() };
-    collected(level, open(connection, &first, keys).await?).await
+    Ok(collected(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
 }
 
 async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
@@ -78,7 +80,7 @@ pub(crate) enum Rest {
     /// The rows of a statement that has no relations to load. It is a snapshot of its own.
     Flowing(Lease, Pin<Box<RowStream>>, BatchSize),
     /// A cursor in a read-only snapshot, which the relations are loaded from too.
-    Cursor(Lease, BatchSize),
+    Cursor(Lease, Cursor, BatchSize),
 }
 
 /// The first batch of an answer that may have any number of rows.
@@ -101,29 +103,29 @@ enum Statements {
 
 async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Batch, Begun), Error> {
     let level = &query.root;
-    let mut size = BatchSize::first();
+    let mut size = BatchSize::first(postgres.memory);
     if level.children.is_empty() {
         let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
-        let batch = lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await).await?;
-        if batch.len() < size.rows() {
+        let Portion { batch, after } = lease.step(postgres.timeout, async |_| taken(&mut rows, level, &size).await).await?;
+        if after == After::Nothing {
             lease.enter(State::Idle);
             let total = total_of(postgres, &mut lease, query, batch.len()).await?;
             return Ok((batch, Begun::Whole(total)));
         }
-        size.learn(batch.len(), batch.size());
+        size.learn(batch.len(), batch.size(), after);
         return Ok((batch, Begun::More(Box::new(Rest::Flowing(lease, rows, size)))));
     }
-    let mut lease = Box::pin(declared(postgres, &level.sql, statements)).await?;
-    let wanted = size.rows();
-    let fetch = lease.step(postgres.timeout, async |connection| rows(connection, level, Source::Fetch(Cursor::ROOT, wanted)).await);
-    let mut batch = fetch.await?;
+    let (mut lease, mut cursor) = Box::pin(declared(postgres, &level.sql, statements)).await?;
+    let fetch = lease.step(postgres.timeout, async |connection| cursor.next(connection, (level, None), &size).await);
+    let Portion { mut batch, after } = fetch.await?;
     let mut left = postgres.memory;
     load(&mut lease, postgres, (level, &mut batch), &mut left).await?;
-    if batch.len() < wanted && !batch.is_heavy() {
+    if after == After::Nothing && !batch.is_heavy() {
         let total = closed(postgres, lease, query, batch.len()).await?;
         return Ok((batch, Begun::Whole(total)));
     }
-    Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, size)))))
+    size.learn(batch.len(), batch.size(), after);
+    Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, cursor, size)))))
 }
 
 /// Hands the first batch and the rest to the sink, batch by batch. A reader that goes away ends it.
@@ -134,21 +136,22 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
             sink.rows(&batch).await?;
             drop(batch);
             loop {
-                let batch = sink.while_read(lease.step(postgres.timeout, async |_| taken(&mut rows, level, size.rows()).await)).await?;
+                let taken = lease.step(postgres.timeout, async |_| taken(&mut rows, level, &size).await);
+                let Portion { batch, after } = sink.while_read(taken).await?;
                 // Waiting for the reader happens between batches, where no time limit runs.
                 sink.rows(&batch).await?;
-                if batch.len() < size.rows() {
+                if after == After::Nothing {
                     lease.enter(State::Idle);
                     break;
                 }
-                size.learn(batch.len(), batch.size());
+                size.learn(batch.len(), batch.size(), after);
                 sink.flush().await?;
             }
             let total = total_of(postgres, &mut lease, query, sink.count()).await?;
             sink.finish(total).await
         }
-        Rest::Cursor(mut lease, size) => {
-            Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, size).await?;
+        Rest::Cursor(mut lease, cursor, size) => {
+            Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, (cursor, size)).await?;
             let total = closed(postgres, lease, query, sink.count()).await?;
             sink.finish(total).await
         }
@@ -170,15 +173,15 @@ async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: 
     }
 }
 
-/// The next rows of a running statement; fewer than wanted at its end.
-async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, wanted: usize) -> Result<Batch, tokio_postgres::Error> {
+/// The next rows of a running statement.
+async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut batch = Batch::roomy(0);
-    while batch.len() < wanted {
-        let Some(row) = rows.next().await else { break };
+    while !size.is_full(&batch) {
+        let Some(row) = rows.next().await else { return Ok(Portion { batch, after: After::Nothing }) };
         encode::row(batch.buffer(), &level.outputs, &row?);
         batch.end_row();
     }
-    Ok(batch)
+    Ok(Portion { batch, after: After::Perhaps })
 }
 
 /// A connection with a statement running on it.
@@ -200,7 +203,7 @@ async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStr
 }
 
 /// A connection with a cursor open on the statement, in a snapshot of its own.
-async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Result<Lease, Error> {
+async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Result<(Lease, Cursor), Error> {
     let mut retried = false;
     loop {
         let mut lease = postgres.lease().await?;
@@ -209,82 +212,22 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
             if statements == Statements::Forgotten {
                 connection.statements.clear();
             }
-            connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").await?;
-            self::declare(connection, Cursor::ROOT, (sql, None)).await
+            connection.client.batch_execute(SNAPSHOT).await?;
+            Cursor::root(connection, sql).await
         });
         match declare.await {
-            Ok(()) => return Ok(lease),
+            Ok(cursor) => return Ok((lease, cursor)),
             Err(Error::Unavailable(_)) if !retried => retried = true,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// A cursor of a snapshot, by how deep the rows that it reads are. There is never more than one of a depth.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor(u32);
-
-impl Cursor {
-    pub(super) const ROOT: Cursor = Cursor(0);
-
-    pub(super) fn below(self) -> Self {
-        Cursor(self.0 + 1)
-    }
-
-    pub(super) fn close(self) -> String {
-        format!("CLOSE batch_{}", self.0)
-    }
-}
-
-/// Opens a cursor on a statement.
-pub(super) async fn declare(
-    connection: &mut Connection,
-    Cursor(depth): Cursor,
-    (sql, keys): (&Sql, Option<&Keys>),
-) -> Result<(), tokio_postgres::Error> {
-    let text = format!("DECLARE batch_{depth} NO SCROLL CURSOR FOR {}", sql.text);
-    let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-    connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
-}
-
-/// What a level's rows come from.
-pub(super) enum Source<'a> {
-    Query(&'a Sql),
-    /// The next so many of an open cursor.
-    Fetch(Cursor, usize),
-}
-
-pub(super) async fn rows(connection: &mut Connection, level: &Level, source: Source<'_>) -> Result<Batch, tokio_postgres::Error> {
-    let stream = match source {
-        Source::Query(sql) => open(connection, sql, None).await?,
-        Source::Fetch(Cursor(depth), count) => {
-            let none: [(&str, tokio_postgres::types::Type); 0] = [];
-            Box::pin(connection.client.query_typed_raw(&format!("FETCH {count} FROM batch_{depth}"), none)).await?
-        }
-    };
-    collected(level, stream).await
-}
-
-/// All rows of a running statement, with the keys that the levels below are looked up by.
-pub(super) async fn collected(level: &Level, stream: RowStream) -> Result<Batch, tokio_postgres::Error> {
-    let mut stream = pin!(stream);
-    let mut batch = Batch::roomy(0);
-    let mut keys = key_sets(level);
-    while let Some(row) = stream.next().await {
-        let row = row?;
-        encode::row(batch.buffer(), &level.outputs, &row);
-        batch.end_row();
-        collect_keys(&mut keys, level, &row);
-    }
-    batch.pending = keys;
-    Ok(batch)
-}
-
-fn key_sets(level: &Level) -> Vec<Keys> {
+pub(super) fn key_sets(level: &Level) -> Vec<Keys> {
     level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
 }
 
-fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
+pub(super) fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
     for (keys, child) in keys.iter_mut().zip(&level.children) {
         keys.add(child.parent_columns.iter().map(|column| encode::column(row, *column)));
     }
@@ -351,7 +294,7 @@ async fn related(
 }
 
 /// Starts a statement, prepared or not.
-async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
+pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
     if connection.prepare == Prepare::Off || !is_kept(sql) {
         let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
         return Box::pin(connection.client.query_typed_raw(&sql.text, params)).await;

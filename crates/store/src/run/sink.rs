@@ -333,28 +333,3 @@ impl Alarm {
         }
     }
 }
-
-/// How many rows the next batch has: few at first, so that the first byte comes soon; then as many as fit the target.
-#[derive(Debug)]
-pub(crate) struct BatchSize(usize);
-
-impl BatchSize {
-    const FIRST: usize = 256;
-    const MOST: usize = 4_096;
-    const TARGET_BYTES: usize = 64 * 1024;
-
-    pub(crate) fn first() -> Self {
-        BatchSize(Self::FIRST)
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.0
-    }
-
-    pub(crate) fn learn(&mut self, rows: usize, bytes: usize) {
-        if let Some(each) = bytes.checked_div(rows) {
-            let each = each.max(1);
-            self.0 = (Self::TARGET_BYTES / each).clamp(1, Self::MOST);
-        }
-    }
-}

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::runtime::Handle;
 
 use crate::Error;
-use crate::assemble::{Batch, Keys};
+use crate::assemble::{After, Batch, Keys, Portion};
 use crate::run::{BatchSize, Sink};
 
 use super::prepared::prepared;
@@ -51,16 +51,15 @@ impl Pump<'_> {
         let mut statement = prepared(self.connection, &level.sql)?;
         bind(&mut statement, &level.sql, None)?;
         let mut rows = statement.raw_query();
-        let mut size = BatchSize::first();
+        let mut size = BatchSize::first(self.memory);
         loop {
-            let wanted = size.rows();
-            let batch = taken(&mut rows, level, wanted)?;
+            let Portion { batch, after } = taken(&mut rows, level, &size)?;
             let count = batch.len();
             let written = self.rows(level, batch)?;
-            size.learn(count, written);
-            if count < wanted {
+            if after == After::Nothing {
                 return Ok(());
             }
+            size.learn(count, written, after);
             if self.sink.is_gone() {
                 return Err(Error::Gone);
             }
@@ -115,17 +114,16 @@ impl Pump<'_> {
         let mut statement = prepared(self.connection, &child.level.sql)?;
         bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
         let mut rows = statement.raw_query();
-        let (mut size, mut written) = (BatchSize::first(), 0);
+        let (mut size, mut written) = (BatchSize::related(child.many, self.memory), 0);
         loop {
-            let wanted = if child.many { size.rows() } else { 1 };
-            let portion = taken(&mut rows, &child.level, wanted)?;
-            let count = portion.len();
-            let bytes = self.rows(&child.level, portion)?;
+            let Portion { batch, after } = taken(&mut rows, &child.level, &size)?;
+            let count = batch.len();
+            let bytes = self.rows(&child.level, batch)?;
             written += bytes;
-            if count < wanted || !child.many {
+            if after == After::Nothing || !child.many {
                 return Ok(written);
             }
-            size.learn(count, bytes);
+            size.learn(count, bytes, after);
             self.wait(async |sink| sink.spill().await)?;
         }
     }

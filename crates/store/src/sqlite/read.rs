@@ -9,8 +9,8 @@ use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
-use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
-use crate::run::{Need, below, need_total};
+use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
+use crate::run::{BatchSize, Need, below, need_total};
 
 use super::prepared::prepared;
 use super::{Sqlite, encode, functions};
@@ -24,10 +24,12 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option
             let transaction = connection.unchecked_transaction()?;
             let mut statement = prepared(connection, &query.root.sql)?;
             bind(&mut statement, &query.root.sql, None)?;
-            let mut batch = taken(&mut statement.raw_query(), &query.root, usize::MAX)?;
+            let Portion { mut batch, after } = taken(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
             drop(statement);
-            load(connection, &query.root, &mut batch, &mut left)?;
-            if batch.is_heavy() {
+            if after == After::Nothing {
+                load(connection, &query.root, &mut batch, &mut left)?;
+            }
+            if after != After::Nothing || batch.is_heavy() {
                 transaction.finish()?;
                 return Ok((query, None));
             }
@@ -102,18 +104,22 @@ fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The next rows of a running statement, fewer than wanted at its end, with the keys that the levels below are looked up by.
-pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, wanted: usize) -> Result<Batch, Error> {
+/// The next rows of a running statement, with the keys that the levels below are looked up by.
+pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Result<Portion, Error> {
     let mut batch = Batch::roomy(0);
     let mut keys = key_sets(level);
-    while batch.len() < wanted {
-        let Some(row) = rows.next()? else { break };
+    let mut after = After::Perhaps;
+    while !size.is_full(&batch) {
+        let Some(row) = rows.next()? else {
+            after = After::Nothing;
+            break;
+        };
         encode::row(batch.buffer(), &level.outputs, row);
         batch.end_row();
         add_keys(&mut keys, level, row);
     }
     batch.pending = keys;
-    Ok(batch)
+    Ok(Portion { batch, after })
 }
 
 /// Loads the levels below, one statement a level for the whole batch. Where that is more than there is room for, nothing is loaded, and the
