@@ -15,7 +15,7 @@ use axum::routing::any;
 use identity::account::Rights;
 use identity::token::TokenFault;
 use query::policy::Viewer;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::boot::Service;
@@ -186,6 +186,16 @@ pub(crate) fn refused(fault: TokenFault) -> Problem {
         TokenFault::Expired => "the access token has expired",
         _ => "the access token is not good here",
     })
+}
+
+/// What `$account.…` looks into, here and at a hub.
+const TOLD: [&str; 11] = ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
+
+/// An account as the query engine sees it, from what `/auth/me` tells of it. It holds nothing that `dPermissions` does not say.
+pub(crate) fn viewer_of_row(account: &Map<String, Value>) -> Option<Viewer> {
+    let rights = account.get("dPermissions").and_then(Rights::from_json)?;
+    let told = TOLD.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
+    Some(viewer(&rights, Value::Object(told)))
 }
 
 /// An account as the query engine sees it: what it holds, and what `$account.…` looks into. An administrator holds also what only this

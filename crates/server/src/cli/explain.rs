@@ -1,12 +1,13 @@
 //! `peristyle explain`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use query::parse;
 use query::policy::{self, Viewer};
 use serde_json::Value;
 
+use crate::auth::viewer_of_row;
 use crate::boot;
 use crate::config::Config;
 use crate::error::Problem;
@@ -21,6 +22,9 @@ pub(super) struct Arguments {
     resource: String,
     /// A file with a Query Statement; `-` reads standard input
     statement: PathBuf,
+    /// Explain it as it is for this account: a file with what GET /auth/me answers to it
+    #[arg(long, value_name = "FILE")]
+    account: Option<PathBuf>,
     /// Run it and show the database's own plan of each level
     #[arg(long)]
     analyze: bool,
@@ -40,10 +44,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes)?;
         bytes
     } else {
-        std::fs::read(&arguments.statement).map_err(|error| Failure(format!("{name} cannot be read: {error}")))?
+        read(&arguments.statement)?
     };
     let statement = parse::document(&bytes).map_err(|error| Failure(format!("{name}: {error}")))?;
-    let viewer = Viewer::operator();
+    let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
     let entrance = policy::enter(&catalog, resource, &viewer)?;
     let analyze = if arguments.analyze { Analyze::Yes } else { Analyze::No };
     let explained = explain(&database, entrance, &viewer, statement, analyze).await.map_err(|problem| match problem {
@@ -57,6 +61,19 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         print(&readable(&explained));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(file).map_err(|error| Failure(format!("{} cannot be read: {error}", file.display())))
+}
+
+/// The account that a file tells of.
+fn viewer(file: &Path) -> Result<Viewer, Failure> {
+    let account = serde_json::from_slice(&read(file)?).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
+    viewer_of_row(&account).ok_or_else(|| {
+        let needed = r#"an account has "dPermissions": {"all": [...]}, as in the answer of GET /auth/me"#;
+        Failure(format!("{}: {needed}", file.display()))
+    })
 }
 
 fn readable(explained: &Value) -> String {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::HeaderValue;
-use identity::account::Rights;
 use query::policy::Viewer;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -15,8 +14,6 @@ const PATH: &str = "/graphql";
 const QUERY: &str = r#"{"query":"{ iamMeAccount { id type code email username isActive tags scopes dPermissions dTenants meta createdAt updatedAt deletedAt roles { id name } tenants { id code name } } }"}"#;
 /// An account with thousands of permissions fits.
 const MOST_BYTES: usize = 1024 * 1024;
-/// What `$account.…` looks into, here and at a hub.
-const TOLD: [&str; 11] = ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
 /// What a GraphQL server calls a token that is not good.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 
@@ -88,8 +85,7 @@ fn is_refusal(errors: Option<&Value>) -> bool {
 
 fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
     let id = account.get("id").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    let rights = account.get("dPermissions").and_then(Rights::from_json);
-    let (Some(id), Some(rights)) = (id, rights) else { return Word::Nothing };
+    let (Some(id), Some(viewer)) = (id, crate::auth::viewer_of_row(account)) else { return Word::Nothing };
     if id != subject {
         tracing::error!("the hub answered with the account of somebody else than the token's; the token is refused");
         return Word::Refused;
@@ -100,8 +96,6 @@ fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
     if closed || removed {
         return Word::Refused;
     }
-    let told: Map<String, Value> = TOLD.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
     let Ok(row) = serde_json::to_vec(account) else { return Word::Nothing };
-    let viewer = crate::auth::viewer(&rights, Value::Object(told));
     Word::Good(Arc::new(Member { id, viewer: Arc::new(viewer), row: row.into() }))
 }

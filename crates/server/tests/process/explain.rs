@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::Folder;
+use crate::program::{Folder, MANIFEST};
 
 const STATEMENT: &str = r#"{"where":{"name":{"iLike":"a%"}},"relations":{"orders":{"limit":2}},"limit":5}"#;
 
@@ -52,5 +52,32 @@ fn explain_says_what_to_fix() {
             assert!(words.iter().all(|word| err.contains(word)), "{err}");
             assert_eq!(err.lines().count(), 1, "one line: {err}");
         }
+    }
+}
+
+// contract P2.7, contract B3.1
+#[test]
+fn explain_takes_the_eyes_of_an_account() {
+    let folder = Folder::shop();
+    let policy = "[resource.shop.customer]\npermission = \"shop.read\"\nconstraint.where.name.eq = \"$account.meta.shop\"\n";
+    folder.write("peristyle.toml", &format!("{policy}{MANIFEST}"));
+    folder.write("statement.json", "{}");
+    folder.write("ana.json", r#"{"id":"a","dPermissions":{"all":["shop.read"]},"meta":{"shop":"Bo"},"roles":[]}"#);
+    folder.write("bo.json", r#"{"id":"b","dPermissions":{"all":[]},"meta":{"shop":"Bo"}}"#);
+    folder.write("none.json", r#"{"id":"b"}"#);
+    folder.write("list.json", "[]");
+    let explain = |account: &[&str]| folder.run(&[&["explain", "shop.customer", "statement.json"], account].concat(), &[]);
+    assert!(explain(&[]).good().contains("FALSE"), "the operator is no account");
+    let told = explain(&["--account", "ana.json"]).good();
+    assert!(told.contains("policy") && told.contains("= ?1") && !told.contains("FALSE"), "{told}");
+    for (file, words) in [
+        ("bo.json", "permission"),
+        ("none.json", "none.json: an account has \"dPermissions\""),
+        ("list.json", "list.json: "),
+        ("nobody.json", "nobody.json cannot be read"),
+    ] {
+        let finished = explain(&["--account", file]);
+        finished.refused();
+        assert!(finished.err().contains(words), "{}", finished.err());
     }
 }
