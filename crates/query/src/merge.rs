@@ -1,6 +1,7 @@
 //! `query` and `constraint` become one statement: wheres under AND, relations by name, the smaller limit.
 //! A constraint can narrow, never widen.
 
+use crate::pointer::At;
 use crate::statement::{Order, Relation, Statement};
 
 /// Merges one more layer into the query.
@@ -11,15 +12,18 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
     faults.absorb(constraint.faults);
     let mut filters = query.filters;
     filters.extend(constraint.filters);
+    let mut repeated = query.repeated;
+    repeated.extend(constraint.repeated);
     Statement {
         filters,
-        relations: merge_relations(query.relations, constraint.relations),
-        order: merge_order(query.order, constraint.order),
+        relations: merge_relations(query.relations, constraint.relations, &mut repeated),
+        order: merge_order(query.order, constraint.order, &mut repeated),
         aggregation: query.aggregation,
         limit: smaller(query.limit, constraint.limit),
         // The offset is the query's alone: a constraint that skipped rows would hide which ones it takes away.
         offset: query.offset,
         places,
+        repeated,
         faults,
     }
 }
@@ -37,27 +41,29 @@ pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> State
     merge(statement, constraint)
 }
 
-fn merge_relations(query: Vec<Relation>, constraint: Vec<Relation>) -> Vec<Relation> {
+fn merge_relations(query: Vec<Relation>, constraint: Vec<Relation>, repeated: &mut Vec<(At, At)>) -> Vec<Relation> {
     let mut merged = query;
     for theirs in constraint {
         match merged.iter_mut().find(|ours| ours.name == theirs.name) {
             None => merged.push(theirs),
             Some(ours) => {
+                repeated.push((ours.at, theirs.at));
                 ours.filters.extend(theirs.filters);
-                ours.order = merge_order(std::mem::take(&mut ours.order), theirs.order);
+                ours.order = merge_order(std::mem::take(&mut ours.order), theirs.order, repeated);
                 ours.limit = smaller(ours.limit, theirs.limit);
-                ours.relations = merge_relations(std::mem::take(&mut ours.relations), theirs.relations);
+                ours.relations = merge_relations(std::mem::take(&mut ours.relations), theirs.relations, repeated);
             }
         }
     }
     merged
 }
 
-fn merge_order(query: Vec<Order>, constraint: Vec<Order>) -> Vec<Order> {
+fn merge_order(query: Vec<Order>, constraint: Vec<Order>, repeated: &mut Vec<(At, At)>) -> Vec<Order> {
     let mut merged = query;
     for theirs in constraint {
-        if merged.iter().all(|ours| ours.field != theirs.field) {
-            merged.push(theirs);
+        match merged.iter().find(|ours| ours.field == theirs.field) {
+            None => merged.push(theirs),
+            Some(ours) => repeated.push((ours.at, theirs.at)),
         }
     }
     merged

@@ -240,7 +240,11 @@ impl<'c, 's> Planner<'c, 's> {
             return;
         }
         let statement = self.statement;
-        self.faults.add(code, || statement.pointer(at), about(at.layer, message));
+        let message = message.into();
+        // A name that is wrong in the query is as wrong where a constraint says it again.
+        for at in std::iter::once(at).chain(statement.said_again(at)) {
+            self.faults.add(code, || statement.pointer(at), about(at.layer, message.clone()));
+        }
     }
 
     /// Counts one node of where against the layer's budget.

@@ -16,6 +16,8 @@ pub struct Statement {
     pub(crate) offset: Option<u64>,
     /// One arena a layer.
     pub(crate) places: Vec<Places>,
+    /// What a constraint says of an order's field or of a relation that the query named already: where the query does, where it does.
+    pub(crate) repeated: Vec<(At, At)>,
     /// What the grammar found wrong; a statement with faults never becomes a plan, which reports its own beside them.
     pub(crate) faults: Faults,
 }
@@ -209,8 +211,15 @@ impl Statement {
             limit: None,
             offset: None,
             places: vec![Places::new(layer)],
+            repeated: Vec::new(),
             faults: Faults::default(),
         }
+    }
+
+    /// Where a constraint on the wire says again what stands there.
+    pub(crate) fn said_again(&self, at: At) -> impl Iterator<Item = At> + '_ {
+        let again = move |(first, again): &(At, At)| (*first == at && again.layer == Layer::Constraint).then_some(*again);
+        self.repeated.iter().filter_map(again)
     }
 
     /// The JSON Pointer of a place in this statement.

@@ -62,17 +62,22 @@ impl<'c> Planner<'c, '_> {
         bounds: Bounds,
     ) -> Grouped<'c> {
         let statement = self.statement;
-        if let Some(relation) = statement.relations.first() {
-            let layer = relation.at.layer.as_str();
+        let among = |layer: Layer| {
+            statement
+                .relations
+                .iter()
+                .any(|relation| relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer))
+        };
+        for layer in [Layer::Query, Layer::Constraint].into_iter().filter(|layer| among(*layer)) {
             self.faults.add(
                 Code::Combination,
-                || format!("/{layer}/relations"),
+                || format!("/{}/relations", layer.as_str()),
                 "`relations` cannot stand beside `aggregation`: groups have no relations to load",
             );
-            // What else is wrong with them is told all the same.
-            for relation in &statement.relations {
-                self.child(&table, relation);
-            }
+        }
+        // What else is wrong with them is told all the same.
+        for relation in &statement.relations {
+            self.child(&table, relation);
         }
         let mut keys = Keys::default();
         let mut joins = Vec::new();
