@@ -183,9 +183,18 @@ pub enum Native {
     /// `json` rather than `jsonb`.
     JsonText,
     /// A native enum.
-    Enum(TypeName),
+    Enum(TypeName, Labels),
     /// An array whose elements need a cast to the standard type.
     ArrayByCast,
+}
+
+/// Whether `values` of a field names every label of its native enum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// All of them.
+    Named,
+    /// Not all.
+    MoreThanNamed,
 }
 
 /// The name of a native type, quoted.
@@ -305,6 +314,15 @@ impl Catalog {
 }
 
 impl Field {
+    /// The values of an enum whose column may hold others, which do not fit it.
+    pub(crate) fn fitting_values(&self) -> Option<&Arc<[Box<str>]>> {
+        match (self.kind.scalar(), &self.native) {
+            (Scalar::Enum(_), Native::Enum(_, Labels::Named)) => None,
+            (Scalar::Enum(values), _) => Some(values),
+            _ => None,
+        }
+    }
+
     /// Whether values of this type are texts in an answer, so that a mask can show something.
     pub(crate) fn masks_to_text(&self) -> bool {
         matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))

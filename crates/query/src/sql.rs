@@ -176,6 +176,15 @@ pub struct Output {
     pub decode: Decode,
     /// Plain or masked.
     pub show: Show,
+    /// The values of an enum, where the column may hold others: these read as null.
+    pub values: Option<Arc<[Box<str>]>>,
+}
+
+impl Output {
+    /// Whether a text that is stored fits.
+    pub fn fits(&self, text: &[u8]) -> bool {
+        self.values.as_ref().is_none_or(|values| values.iter().any(|value| value.as_bytes() == text))
+    }
 }
 
 /// What a sum of doubles is multiplied by when it is read: two to the 64th, more than any number of rows.
@@ -323,6 +332,13 @@ impl Writer {
             self.raw(".");
         }
         self.identifier(&table.name);
+    }
+
+    /// A text of the manifest in quotes, which are doubled in it.
+    fn quoted(&mut self, text: &str) {
+        self.raw("'");
+        self.text.push_str(&text.replace('\'', "''"));
+        self.raw("'");
     }
 
     fn number(&mut self, number: usize) {

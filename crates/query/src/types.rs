@@ -1,5 +1,7 @@
 //! The types a field can have, and which operators and functions go with each.
 
+use std::sync::Arc;
+
 use crate::statement::{Function, Operator};
 
 /// A type of one value.
@@ -28,7 +30,7 @@ pub enum Scalar {
     /// `json`
     Json,
     /// `enum` with its values
-    Enum(Box<[Box<str>]>),
+    Enum(Arc<[Box<str>]>),
 }
 
 impl Scalar {
@@ -46,7 +48,7 @@ impl Scalar {
             "time" => Scalar::Time,
             "timestamp" => Scalar::Timestamp,
             "json" => Scalar::Json,
-            "enum" => Scalar::Enum(Box::default()),
+            "enum" => Scalar::Enum(Arc::default()),
             _ => return None,
         })
     }

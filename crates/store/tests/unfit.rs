@@ -1,5 +1,6 @@
 //! SQLite keeps whatever it is given. A stored value that does not fit its field's type reads as null, matches nothing, and never
-//! fails a query: a table of misfits must answer every statement exactly as the same table with NULL in their place.
+//! fails a query: a table of misfits must answer every statement exactly as the same table with NULL in their place. PostgreSQL keeps
+//! misfits of enums only.
 //!
 //! Sorting is the one exception (decision 0004): it goes by what is stored, and only fitting values have a place they can count on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -20,7 +21,7 @@ use values::{KINDS, Kind, STORED};
 
 /// A field `v` of one type over a column of one declaration, kept twice: as it came, and with NULL for what does not fit.
 struct Twins {
-    _file: support::Sqlite,
+    _file: Option<support::Sqlite>,
     catalog: Catalog,
     database: Database,
 }
@@ -63,7 +64,7 @@ impl Twins {
         let file = support::Sqlite::with(&script(column, misfits));
         let database = support::open(&file.url);
         let catalog = support::catalog(&manifest(kind), &database).await;
-        Twins { _file: file, catalog, database }
+        Twins { _file: Some(file), catalog, database }
     }
 
     async fn ask(&self, resource: &str, query: &Value) -> Value {
@@ -250,11 +251,45 @@ async fn json_nested_too_deeply_reads_as_null() {
         );
         let file = support::Sqlite::with(&text);
         let database = support::open(&file.url);
-        let twins = Twins { catalog: support::catalog(&manifest(kind), &database).await, database, _file: file };
+        let twins = Twins { catalog: support::catalog(&manifest(kind), &database).await, database, _file: Some(file) };
         let shown = twins.text("dirty", &json!({})).await;
         let is_null = twins.text("dirty", &json!({ "where": { "v": { "isNull": true } } })).await;
         assert_eq!(shown.contains("\"v\":null"), is_null != "[]", "{depth} levels: shown as {shown:.60}, and isNull finds {is_null:.60}");
     }
+}
+
+/// contract P3.3: on PostgreSQL too, whatever the column is, and connecting no rows either.
+#[tokio::test(flavor = "multi_thread")]
+async fn misfits_of_an_enum_are_null_on_postgres() {
+    let kind = &KINDS[14];
+    let mut all = Vec::new();
+    for column in ["text", "varchar(9)", "char(9)", "citext", "name", "text COLLATE blunt", "mood", "sane"] {
+        let mut text =
+            "CREATE EXTENSION citext; CREATE COLLATION blunt (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\n\
+             CREATE TYPE mood AS ENUM ('ABC', 'é', 'abc', 'weird', '7', 'it''s', E'a\\\\b');\n\
+             CREATE DOMAIN sane AS mood;\n"
+                .to_owned();
+        for (name, misfits) in [("dirty", "'weird'), (5, 'ABC'"), ("clean", "NULL), (5, NULL")] {
+            _ = write!(
+                text,
+                "CREATE TABLE {name} (id int PRIMARY KEY, v {column}); CREATE INDEX ON {name} (v);\n\
+                 INSERT INTO {name} VALUES (1, 'abc'), (2, '7'), (3, NULL), (4, {misfits}), (6, 'it''s'), (7, E'a\\\\b'), (8, 'é'), (9, 'abc');\n\
+                 CREATE TABLE {name}_pairs AS SELECT x.v::text COLLATE \"default\" AS a, y.v::text COLLATE \"default\" AS b FROM {name} x, {name} y WHERE x.id % 3 = y.id % 3;\n"
+            );
+        }
+        let server = support::Postgres::with(&text).await;
+        let database = support::open(&server.url);
+        let twins = Twins { catalog: support::catalog(&manifest(kind), &database).await, database, _file: None };
+        let shown = fitting(&twins.ask("dirty", &json!({ "order": by_id() })).await);
+        assert_eq!(json!(shown), json!(["abc", "7", "it's", "a\\b", "é", "abc"]), "{column}");
+        let mut asked = statements(kind);
+        asked.extend(connections("same"));
+        asked.extend(connections("paired"));
+        all.extend(differences(&twins, asked, column).await);
+        drop(twins);
+        server.drop().await;
+    }
+    none(&all);
 }
 
 macro_rules! each_type {
@@ -284,6 +319,7 @@ each_type! {
     misfits_of_a_timestamp_stored_as_unix_are_null = 11,
     misfits_of_a_json_are_null = 12,
     misfits_of_an_array_are_null = 13,
+    misfits_of_an_enum_are_null = 14,
 }
 
 /// contract P3.1, contract P3.2, contract P3.3: exactly these of the stored values fit, and this is what they read as.
@@ -320,7 +356,7 @@ async fn a_column_with_a_collation_of_its_own_compares_by_code_point() {
     }
     let file = support::Sqlite::with(&text);
     let database = support::open(&file.url);
-    let twins = Twins { catalog: support::catalog(&manifest(kind), &database).await, database, _file: file };
+    let twins = Twins { catalog: support::catalog(&manifest(kind), &database).await, database, _file: Some(file) };
     let orders = ["asc", "desc"].map(|direction| json!({ "order": [{ "field": "v", "dir": direction }, { "field": "id" }] }));
     let asked = Kind { given: &["\"a\"", "\"A\"", "\"B\"", "\"b\""], ..KINDS[5] };
     let mut asked = statements(&asked);

@@ -137,6 +137,9 @@ impl Resolver {
                 if let Some(value) = declared.iter().find(|value| !seen.insert(value.as_str())) {
                     self.fault(*line, format!("field `{name}`: `values` has {value:?} twice; write it once"));
                 }
+                if let Some(value) = declared.iter().find(|value| value.contains('\0')) {
+                    self.fault(*line, format!("field `{name}`: `values` has {value:?}, but no database keeps U+0000 in a text"));
+                }
                 *values = declared.iter().map(|value| value.as_str().into()).collect();
             }
             (Scalar::Enum(_), _) => {

@@ -89,7 +89,9 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 
 /// Whether the column read for an answer serves as key too.
 pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
-    dialect == Dialect::Postgres && !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
+    dialect == Dialect::Postgres
+        && !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
+        && enum_values(field).is_none()
 }
 
 /// What a field's key values are when they are bound.
@@ -100,6 +102,11 @@ pub(super) fn key_kind(field: &Field) -> Kind {
 /// A column in a link, cast where the other side's type is another.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     either!(writer, linked(column, other));
+}
+
+/// A column in a link to a pivot, whose column is of the type that the field's has by itself.
+pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
+    either!(writer, linked_to_pivot(column));
 }
 
 /// What two equal columns also are, if an index needs to be told.
@@ -118,7 +125,7 @@ pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
 }
 
 /// A pivot's column, in the form in which the field it stands for is compared.
-pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
     either!(writer, pivot(field, column));
 }
 
@@ -334,6 +341,25 @@ fn scalar_kind(scalar: &Scalar) -> Kind {
         Scalar::Timestamp => Kind::Timestamptz,
         Scalar::Json => Kind::Jsonb,
     }
+}
+
+/// The values of a field that is an enum, where its column may hold others.
+fn enum_values(field: &Field) -> Option<&[Box<str>]> {
+    if matches!(field.kind, Type::One(_)) { field.fitting_values().map(AsRef::as_ref) } else { None }
+}
+
+/// ` IN ('lead', 'active')`: values of the manifest, which are no values of a statement.
+fn among_texts(writer: &mut Writer, values: &[Box<str>]) {
+    writer.raw(" IN (");
+    writer.separated(", ", values, |writer, value| match writer.dialect {
+        // It reads a backslash as it stands or not, by a setting, but for texts that begin so.
+        Dialect::Postgres if value.contains('\\') => {
+            writer.raw("E");
+            writer.quoted(&value.replace('\\', "\\\\"));
+        }
+        Dialect::Postgres | Dialect::Sqlite => writer.quoted(value),
+    });
+    writer.raw(")");
 }
 
 fn is_float(field: &Field) -> bool {

@@ -18,7 +18,13 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
             writer.raw(", ");
         }
         dialect::grouped_shown(&mut writer, group.column);
-        outputs.push(Output { key: group.key.clone(), column, decode: Decode::standard(group.column.field), show: Show::Plain });
+        outputs.push(Output {
+            key: group.key.clone(),
+            column,
+            decode: Decode::standard(group.column.field),
+            show: Show::Plain,
+            values: None,
+        });
         column += 1;
     }
     for measure in &grouped.measures {
@@ -26,7 +32,7 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
             writer.raw(", ");
         }
         let decode = measured(&mut writer, &measure.measured);
-        outputs.push(Output { key: measure.key.clone(), column, decode, show: Show::Plain });
+        outputs.push(Output { key: measure.key.clone(), column, decode, show: Show::Plain, values: None });
         column += if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
     }
     body(&mut writer, grouped);

@@ -141,7 +141,7 @@ impl<'c> KeySource<'c> {
     pub(super) fn equal_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>, equals: &'static str) {
         writer.enumerated(" AND ", crossing.other, |writer, index, (_, id)| {
             let field = Column { alias: self.alias, field: &self.target.fields[*id] };
-            dialect::linked(writer, field, field.field);
+            dialect::linked_to_pivot(writer, field);
             writer.raw(equals);
             writer.number(index);
             dialect::connected(writer, field);

@@ -74,7 +74,13 @@ impl Columns {
                 _ => Decode::of(field),
             };
             let column = first + columns.selected.len();
-            columns.outputs.push(Output { key: field.json_key.clone(), column, decode, show: *show });
+            columns.outputs.push(Output {
+                key: field.json_key.clone(),
+                column,
+                decode,
+                show: *show,
+                values: field.fitting_values().cloned(),
+            });
             if !matches!(decode, Decode::Redacted | Decode::RedactedNull) {
                 columns.selected.push((*id, Purpose::Shown));
             }

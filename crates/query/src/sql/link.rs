@@ -49,7 +49,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>) {
     match &exists.relation.link {
         Link::Direct(pairs) => {
             let keys: Vec<_> = pairs.iter().map(|(left, right)| (own(*left), &target.fields[*right])).collect();
-            key_in(writer, &keys);
+            key_in(writer, &keys, |writer, (key, other)| dialect::linked(writer, *key, other));
             let related = |right: FieldId| Column { alias: exists.table.alias, field: &target.fields[right] };
             writer.separated(", ", pairs, |writer, (left, right)| dialect::linked(writer, related(*right), own(*left).field));
             writer.raw(" FROM ");
@@ -63,7 +63,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>) {
         }
         Link::Through { pivot, own: owns, other } => {
             let keys: Vec<_> = owns.iter().map(|(id, _)| (own(*id), own(*id).field)).collect();
-            key_in(writer, &keys);
+            key_in(writer, &keys, |writer, (key, _)| dialect::linked_to_pivot(writer, *key));
             let side = Pivot::Table(exists.pivot);
             writer.separated(", ", owns, |writer, (id, column)| pivot_side(writer, side, column, own(*id).field));
             writer.raw(" FROM ");
@@ -82,7 +82,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>) {
 }
 
 /// `key IS NOT NULL AND key IN (SELECT `, each key with the field it is compared with.
-fn key_in(writer: &mut Writer, keys: &[(Column<'_>, &Field)]) {
+fn key_in<'f>(writer: &mut Writer, keys: &[(Column<'f>, &'f Field)], linked: impl Fn(&mut Writer, &(Column<'f>, &'f Field))) {
     for (key, _) in keys {
         writer.column(*key);
         writer.raw(" IS NOT NULL");
@@ -91,7 +91,7 @@ fn key_in(writer: &mut Writer, keys: &[(Column<'_>, &Field)]) {
     }
     let several = keys.len() > 1;
     writer.raw(if several { "(" } else { "" });
-    writer.separated(", ", keys, |writer, (key, other)| dialect::linked(writer, *key, other));
+    writer.separated(", ", keys, linked);
     writer.raw(if several { ") IN (SELECT " } else { " IN (SELECT " });
 }
 
@@ -191,7 +191,7 @@ pub(super) fn pivot_side(writer: &mut Writer, pivot: Pivot, column: &Identifier,
 fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Pivot, target: Side<'_>) {
     writer.separated(" AND ", other, |writer, (column, id)| {
         let field = Column { alias: target.1, field: &target.0.fields[*id] };
-        dialect::linked(writer, field, field.field);
+        dialect::linked_to_pivot(writer, field);
         writer.raw(" = ");
         pivot_side(writer, pivot, column, field.field);
         dialect::connected(writer, field);
@@ -203,7 +203,7 @@ fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>
         let field = Column { alias: parent.1, field: &parent.0.fields[*id] };
         pivot_side(writer, pivot, column, field.field);
         writer.raw(" = ");
-        dialect::linked(writer, field, field.field);
+        dialect::linked_to_pivot(writer, field);
         dialect::connected(writer, field);
     });
 }

@@ -5,7 +5,7 @@ pub mod case;
 
 use std::sync::OnceLock;
 
-use query::catalog::{Catalog, Native, TypeName};
+use query::catalog::{Catalog, Labels, Native, TypeName};
 use query::error::Error;
 use query::manifest::Manifest;
 use query::plan::{self, Plan};
@@ -22,7 +22,7 @@ fn natives() -> [(&'static str, &'static str, Native); 6] {
         ("shop.orderLine", "quantity", Native::OtherInteger),
         ("org.employee", "name", Native::Varchar),
         ("shop.shipment", "carrier", Native::Varchar),
-        ("org.review", "rating", Native::Enum(TypeName::new("public", "review_rating"))),
+        ("org.review", "rating", Native::Enum(TypeName::new("public", "review_rating"), Labels::Named)),
         ("shop.event", "at", Native::TimestampWithoutZone),
         ("shop.event", "payload", Native::JsonText),
     ]

@@ -93,7 +93,7 @@ impl<'c> Checker<'c> {
             labels.iter().filter(|label| !values.iter().any(|value| **value == ***label)).map(|label| format!("{label:?}")).collect();
         if !missing.is_empty() {
             let message = format!(
-                "{what}: the enum `{}` also has {}; add to `values` what clients may ask for",
+                "{what}: the enum `{}` also has {}, which read as null; add to `values` what clients may see",
                 enumeration.name,
                 missing.join(", ")
             );

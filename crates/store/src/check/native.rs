@@ -1,6 +1,6 @@
 //! What a PostgreSQL column is to a field of a given type.
 
-use query::catalog::{Native, TypeName};
+use query::catalog::{Labels, Native, TypeName};
 use query::types::{Scalar, Type};
 
 use crate::schema::{Collation, Column};
@@ -25,7 +25,11 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {
             // A domain over an enum has no operators of its own.
-            Scalar::Enum(_) if !column.domain => Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name))),
+            Scalar::Enum(values) if !column.domain => {
+                let named = enumeration.labels.iter().all(|label| values.iter().any(|value| **value == **label));
+                let labels = if named { Labels::Named } else { Labels::MoreThanNamed };
+                Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name), labels))
+            }
             // A text that is no label would fail the cast to the enum; as text it merely equals nothing.
             Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast),
             _ => None,

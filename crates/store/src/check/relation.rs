@@ -1,10 +1,12 @@
 //! One relation against the keys and indexes of the tables it connects.
 
-use query::catalog::{Field, FieldId, Identifier, Link, Relation, Resource, TableName};
+use query::catalog::{Field, FieldId, Identifier, Link, Native, Relation, Resource, TableName};
+use query::sql::Dialect;
 
 use crate::schema::Table;
 
 use super::Checker;
+use super::native::native;
 
 impl<'c> Checker<'c> {
     pub(super) fn relation(&mut self, resource: &'c Resource, relation: &'c Relation) {
@@ -23,6 +25,8 @@ impl<'c> Checker<'c> {
             Link::Through { pivot, own, other } => {
                 let own: Vec<(&Identifier, &Field)> = own.iter().map(|(field, column)| (column, &resource.fields[*field])).collect();
                 let away: Vec<(&Identifier, &Field)> = other.iter().map(|(column, field)| (column, &target.fields[*field])).collect();
+                self.zones(pivot, (resource, &own), relation.line, &what);
+                self.zones(pivot, (target, &away), relation.line, &what);
                 self.pivot(pivot, &own, &away, relation.line, &what);
                 let fields: Vec<FieldId> = other.iter().map(|(_, field)| *field).collect();
                 if let Some((table, columns)) = self.target(target, &fields) {
@@ -73,6 +77,28 @@ impl<'c> Checker<'c> {
         if !table.is_view && !table.is_indexed(columns, self.dialect) {
             let (listed, name) = (columns.join(", "), self.schema.shown(table, self.dialect));
             self.warning(line, format!("{what}: no index finds rows of `{name}` by ({listed}); add an index on {name} ({listed})"));
+        }
+    }
+
+    /// PostgreSQL compares a time with a zone and one without by the zone of the session.
+    fn zones(&mut self, pivot: &TableName, (resource, fields): (&Resource, &[(&Identifier, &Field)]), line: usize, what: &str) {
+        let (pivot, table) = (self.schema.table(pivot, self.dialect), self.schema.table(&resource.table, self.dialect));
+        let (Some(pivot), Some(table), Dialect::Postgres) = (pivot, table, self.dialect) else { return };
+        for (name, field) in fields {
+            let has_zone = |table: &'c Table, column: &str| {
+                let native = table.column(column, Dialect::Postgres).and_then(|column| native(&field.kind, column));
+                native.map(|native| native != Native::TimestampWithoutZone)
+            };
+            let sides = has_zone(pivot, name.plain()).zip(has_zone(table, field.column.plain()));
+            if sides.is_some_and(|(one, other)| one != other) {
+                let message = format!(
+                    "{what}: of column `{}` of the through table and `{}` of `{}` one is a timestamp with time zone and one is not; make both the same",
+                    name.plain(),
+                    field.column.plain(),
+                    resource.table
+                );
+                self.error(line, message);
+            }
         }
     }
 

@@ -52,8 +52,9 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
     };
     let kind = row.columns()[output.column].type_();
     let done = match output.decode {
+        Decode::Value(..) if !output.fits(raw) => None,
         Decode::Value(form, _) => value(out, form, raw, kind, output.show),
-        Decode::Array(form) => array(out, form, raw),
+        Decode::Array(form) => array(out, form, raw, output),
         Decode::Count => whole(raw).map(|count| encode::integer(out, count)),
         Decode::SumNumber => exact(raw, kind).map(|sum| out.extend_from_slice(sum.as_bytes())),
         Decode::SumText => exact(raw, kind).map(|sum| encode::quoted(out, &sum)),
@@ -134,7 +135,7 @@ fn exact(raw: &[u8], kind: &Type) -> Option<String> {
 }
 
 /// An array of any number of dimensions as nested JSON arrays.
-fn array(out: &mut Vec<u8>, form: Form, raw: &[u8]) -> Option<()> {
+fn array(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<()> {
     let array = array_from_sql(raw).ok()?;
     let kind = Type::from_oid(array.element_type())?;
     let mut sizes = Vec::new();
@@ -148,7 +149,7 @@ fn array(out: &mut Vec<u8>, form: Form, raw: &[u8]) -> Option<()> {
     }
     let mut values = array.values();
     nested(out, &sizes, &mut |out| match values.next() {
-        Ok(Some(Some(raw))) => {
+        Ok(Some(Some(raw))) if output.fits(raw) => {
             if value(out, form, raw, &kind, Show::Plain).is_none() {
                 encode::null(out);
             }

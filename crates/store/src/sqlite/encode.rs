@@ -4,7 +4,7 @@ use query::catalog::Stored;
 use query::json::{self, Json};
 use query::plan::Show;
 use query::sql::{Decode, Form, Output, SCALE};
-use query::types::Type;
+use query::types::{Scalar, Type};
 use query::value::{self, stored};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -38,8 +38,9 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
     }
     let cell = row.get_ref(output.column).ok()?;
     match output.decode {
+        Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
         Decode::Value(form, kept) => value(out, form, kept, cell, output.show)?,
-        Decode::Array(form) => array(out, form, text(cell)?)?,
+        Decode::Array(form) => array(out, form, text(cell)?, &|text| output.fits(text.as_bytes()))?,
         Decode::Count => encode::integer(out, whole(cell)?),
         Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
         Decode::SumText => encode::quoted(out, text(cell)?),
@@ -61,8 +62,9 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
 pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     let mut out = Vec::new();
     let read = match kind {
+        Type::One(Scalar::Enum(values)) => text(cell).filter(|text| values.iter().any(|value| **value == **text)).map(drop),
         Type::One(scalar) => value(&mut out, scalar.into(), kept, cell, Show::Plain),
-        Type::Array(scalar) => text(cell).and_then(|text| array(&mut out, scalar.into(), text)),
+        Type::Array(scalar) => text(cell).and_then(|text| array(&mut out, scalar.into(), text, &|_| true)),
     };
     read.is_some()
 }
@@ -131,20 +133,27 @@ fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: 
 }
 
 /// A stored JSON array, each element in the form its type has; one that does not fit is null.
-fn array(out: &mut Vec<u8>, form: Form, text: &str) -> Option<()> {
+fn array(out: &mut Vec<u8>, form: Form, text: &str, fits: &dyn Fn(&str) -> bool) -> Option<()> {
     let Some(Json::Array(items)) = json::data(text.as_bytes()) else { return None };
-    elements(out, form, &items);
+    elements(out, form, &items, fits);
     Some(())
 }
 
-fn elements(out: &mut Vec<u8>, form: Form, items: &[Json]) {
+fn elements(out: &mut Vec<u8>, form: Form, items: &[Json], fits: &dyn Fn(&str) -> bool) {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        if element(out, form, item).is_none() {
-            encode::null(out);
+        match item {
+            // PostgreSQL's arrays may have several dimensions.
+            Json::Array(items) if form != Form::Json => elements(out, form, items, fits),
+            Json::Text(text) if !fits(text) => encode::null(out),
+            item => {
+                if element(out, form, item).is_none() {
+                    encode::null(out);
+                }
+            }
         }
     }
     out.push(b']');
@@ -153,8 +162,7 @@ fn elements(out: &mut Vec<u8>, form: Form, items: &[Json]) {
 /// One element in the form its type has; nothing if it does not fit.
 pub(super) fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> {
     match (form, item) {
-        // PostgreSQL's arrays may have several dimensions.
-        (_, Json::Array(items)) if form != Form::Json => elements(out, form, items),
+        (_, Json::Array(items)) if form != Form::Json => elements(out, form, items, &|_| true),
         (Form::Bool, Json::Bool(value)) => encode::boolean(out, *value),
         (Form::Int, Json::Number(text)) => encode::integer(out, i64::from(text.parse::<i32>().ok()?)),
         (Form::BigInt, Json::Number(text)) => encode::integer(out, text.parse().ok()?),

@@ -124,7 +124,7 @@ id = {{ type = "int", key = true }}
         let expected = [
             "3 warning: the database's ctype is C: iLike will not fold case beyond ASCII; create the database with LC_CTYPE 'C.UTF-8' or that of a language".to_owned(),
             "3 error: field `status` of `app.customer`: \"payed\" is no label of the enum `status` (did you mean `paid`?); take it out of `values`".to_owned(),
-            "3 warning: field `status` of `app.customer`: the enum `status` also has \"paid\", \"sent\"; add to `values` what clients may ask for".to_owned(),
+            "3 warning: field `status` of `app.customer`: the enum `status` also has \"paid\", \"sent\", which read as null; add to `values` what clients may see".to_owned(),
             "4 error: field `fare` of `app.customer`: column `fare` is money, which cannot be read as decimal; no type reads it; remove the field, or read it through a view that casts it".to_owned(),
             "5 error: field `total` of `app.customer`: column `total` is numeric, which cannot be read as float; declare it \"decimal\"".to_owned(),
             "6 error: field `tags` of `app.customer`: column `tags` is text[], which cannot be read as text; declare it \"text[]\"".to_owned(),
@@ -184,6 +184,28 @@ customerId = "int"
         ];
         let found = findings(text, &schema, Dialect::Postgres);
         assert_eq!(found, expected, "{found:#?}");
+    })
+    .await;
+}
+
+// contract P4.2
+#[tokio::test]
+async fn check_on_postgres_refuses_to_connect_times_with_and_without_a_zone_through_a_pivot() {
+    let sql = "
+        CREATE TABLE days (at timestamptz PRIMARY KEY);
+        CREATE TABLE pairs (a timestamp, b timestamptz);
+        CREATE INDEX ON pairs (b);
+        CREATE INDEX ON pairs (a);";
+    with_postgres("", sql, |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = r#"[resource.app.day.fields]
+at = { type = "timestamp", key = true }
+[resource.app.day.relations]
+after = { many = "app.day", through = "pairs", on = { at = "b" }, to = { a = "at" } }
+"#;
+        let found: Vec<String> = findings(text, &schema, Dialect::Postgres).into_iter().filter(|finding| !finding.contains("ctype")).collect();
+        let expected = "4 error: relation `after` of `app.day`: of column `a` of the through table and `at` of `days` one is a timestamp with time zone and one is not; make both the same";
+        assert_eq!(found, [expected], "{found:#?}");
     })
     .await;
 }

@@ -1,7 +1,7 @@
 //! A PostgreSQL shop with everything odd in it: its manifest, and what its columns are.
 
 use super::{catalog, findings, has, has_not, passes, with_postgres};
-use query::catalog::{Native, TypeName};
+use query::catalog::{Labels, Native, TypeName};
 use query::sql::Dialect;
 use store::check::bind;
 use store::introspect::{manifest, update};
@@ -127,7 +127,7 @@ fn natives(text: &str, schema: &Schema) {
         assert_eq!(native("app.customer", field), expected, "{field}");
     }
     assert_eq!(native("app.country", "name"), Native::Varchar);
-    assert_eq!(native("app.order", "status"), Native::Enum(TypeName::new("public", "order_status")));
+    assert_eq!(native("app.order", "status"), Native::Enum(TypeName::new("public", "order_status"), Labels::Named));
     assert_eq!(native("app.order", "state"), Native::TextByCast);
     assert_eq!(native("app.order", "history"), Native::ArrayByCast);
 }

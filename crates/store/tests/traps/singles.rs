@@ -36,6 +36,10 @@ async fn reals_are_compared_as_they_are_shown() {
         let found: Vec<i64> = rows.as_array().expect("rows").iter().map(|row| row["id"].as_i64().expect("an id")).collect();
         assert_eq!(found, expected, "{clause}");
     }
+    let fields = json!([{ "fn": "sum", "field": "v" }, { "fn": "avg", "field": "v" }, { "fn": "max", "field": "v" }]);
+    let statement = json!({ "where": { "id": { "lt": 3 } }, "aggregation": { "fields": fields } });
+    let measured = answer(&catalog, &database, "t.row", &statement).await;
+    assert_eq!(measured, Ok(json!([{ "sum_v": 0.4, "avg_v": 0.2, "max_v": 0.3 }])), "and added up as they are shown");
     drop(database);
     server.drop().await;
 }

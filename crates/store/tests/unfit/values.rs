@@ -84,7 +84,7 @@ const MOMENTS: &[&str] = &["\"2024-02-29T10:00:00Z\"", "\"2024-02-29\"", "\"1970
 const PLAIN: Kind =
     Kind { declaration: "", operators: ORDERED, given: &[], functions: &["min", "max"], groups: true, links: true, fits: &[] };
 
-pub(crate) const KINDS: [Kind; 14] = [
+pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         declaration: "\"bool\"",
         operators: EQUAL,
@@ -246,6 +246,13 @@ pub(crate) const KINDS: [Kind; 14] = [
         groups: false,
         links: false,
         fits: &[("'[1,2]'", "[null,null]"), ("'[\"a\"]'", "[\"a\"]")],
+    },
+    Kind {
+        declaration: "{ type = \"enum\", values = [\"abc\", \"7\", \"é\", \"it's\", 'a\\b'] }",
+        operators: TEXTUAL,
+        given: &["\"abc\"", "\"7\"", "\"é\"", "\"it's\"", "\"a\\\\b\"", "null"],
+        fits: &[("'abc'", "\"abc\""), ("'7'", "\"7\""), ("'é'", "\"é\"")],
+        ..PLAIN
     },
 ];
 

@@ -7,7 +7,7 @@ use crate::value::Value;
 
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
-use super::{is_float, is_json, scalar_kind};
+use super::{among_texts, enum_values, is_float, is_json, scalar_kind};
 
 /// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
@@ -44,6 +44,17 @@ fn sound_json(writer: &mut Writer, column: Column<'_>) {
     writer.raw("::text, '\\\\[^u]|\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')");
 }
 
+/// What `write` says of a column, or NULL where the column holds none of an enum's values.
+fn fitting(writer: &mut Writer, column: Column<'_>, write: impl FnOnce(&mut Writer)) {
+    let Some(values) = enum_values(column.field) else { return write(writer) };
+    writer.raw("CASE WHEN ");
+    standard(writer, column);
+    among_texts(writer, values);
+    writer.raw(" THEN ");
+    write(writer);
+    writer.raw(" END");
+}
+
 fn value_kind(field: &Field) -> Kind {
     match field.native {
         Native::TimestampWithoutZone => Kind::Timestamp,
@@ -55,7 +66,7 @@ fn value_kind(field: &Field) -> Kind {
 
 fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     writer.bind(value_kind(field), many, Source::Value(value));
-    if let Native::Enum(name) = &field.native {
+    if let Native::Enum(name, _) = &field.native {
         writer.raw("::");
         writer.table_name(name.table_name());
         if many == Many::List {
@@ -97,20 +108,36 @@ fn equal_and_found(writer: &mut Writer, column: Column<'_>, many: Many, value: V
     writer.raw(if many == Many::List { "))" } else { ")" });
 }
 
-pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, _: Logic) {
-    if comparison == Comparison::Eq && is_found(column.field) {
+/// Whether it has to be asked if a value fits. What equals one of an enum does, but for collations that take others for equal; what does not
+/// fit is unequal, where it should be unknown.
+fn may_be_unfit(field: &Field, logic: Logic) -> bool {
+    enum_values(field).is_some() && (logic == Logic::ThreeValued || field.native == Native::TextByCollation)
+}
+
+pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
+    let may_be_unfit = may_be_unfit(column.field, logic);
+    if comparison == Comparison::Eq && is_found(column.field) && !may_be_unfit {
         return equal_and_found(writer, column, Many::One, value.clone());
     }
-    operand(writer, column);
+    if comparison == Comparison::Eq && !may_be_unfit {
+        operand(writer, column);
+    } else {
+        fitting(writer, column, |writer| operand(writer, column));
+    }
     writer.raw(sign(comparison));
     bind(writer, column.field, Many::One, value.clone());
 }
 
-pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], _: Logic) {
-    if membership == Membership::In && is_found(column.field) {
+pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
+    let may_be_unfit = may_be_unfit(column.field, logic);
+    if membership == Membership::In && is_found(column.field) && !may_be_unfit {
         return equal_and_found(writer, column, Many::List, Value::List(values.to_vec()));
     }
-    operand(writer, column);
+    if membership == Membership::In && !may_be_unfit {
+        operand(writer, column);
+    } else {
+        fitting(writer, column, |writer| operand(writer, column));
+    }
     writer.raw(match membership {
         Membership::In => " = ANY(",
         Membership::NotIn => " <> ALL(",
@@ -120,7 +147,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
 }
 
 pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), _: Logic) {
-    operand(writer, column);
+    fitting(writer, column, |writer| operand(writer, column));
     writer.raw(" BETWEEN ");
     bind(writer, column.field, Many::One, low.clone());
     writer.raw(" AND ");
@@ -128,14 +155,14 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Va
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
     writer.raw(test);
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
     match column.field.native {
-        Native::Enum(_) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
+        Native::Enum(..) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         _ => {}
     }
@@ -211,7 +238,7 @@ pub(in crate::sql) fn json_array(values: &[Value]) -> String {
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match (&column.field.kind, &column.field.native) {
-        (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(_)) => {
+        (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(..)) => {
             writer.raw("::text");
         }
         (Type::Array(_), Native::ArrayByCast) => {
@@ -233,7 +260,7 @@ pub(super) fn key_kind(field: &Field) -> Kind {
 }
 
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
     match &column.field.native {
         Native::Standard | Native::Varchar | Native::TimestampWithoutZone => {}
         _ => {
@@ -251,6 +278,14 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
         writer.column(column);
     } else {
         standard(writer, column);
+    }
+}
+
+/// A native enum is a text to a pivot.
+pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
+    match column.field.native {
+        Native::Enum(..) => standard(writer, column),
+        _ => linked(writer, column, column.field),
     }
 }
 
@@ -288,8 +323,14 @@ pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usiz
     }
 }
 
-/// PostgreSQL's types hold only what fits them.
-pub(super) fn connected(_: &mut Writer, _: Column<'_>) {}
+/// PostgreSQL's types hold only what fits them, but for texts that are declared to be an enum.
+pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
+    if let Some(values) = enum_values(column.field) {
+        writer.raw(" AND ");
+        standard(writer, column);
+        among_texts(writer, values);
+    }
+}
 
 pub(super) fn pivot(writer: &mut Writer, _: &Field, column: impl FnOnce(&mut Writer)) {
     column(writer);
@@ -302,7 +343,7 @@ pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
 fn standard(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     match column.field.native {
-        Native::Enum(_) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
+        Native::Enum(..) | Native::Padded | Native::Caseless(_) | Native::TextByCast => writer.raw("::text"),
         Native::TextByCollation => writer.raw(OWN_COLLATION),
         Native::TimestampWithoutZone => writer.raw(" AT TIME ZONE 'UTC'"),
         _ => {}
@@ -311,7 +352,7 @@ fn standard(writer: &mut Writer, column: Column<'_>) {
 
 /// A column where its values are told apart, which `citext` does not do as we compare.
 pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
-    sort_key(writer, column);
+    fitting(writer, column, |writer| sort_key(writer, column));
 }
 
 /// A column where rows are sorted by it, in the order in which its values compare. Blanks at the end change no order.
@@ -323,18 +364,24 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
-    shown(writer, column);
+    if enum_values(column.field).is_none() {
+        return shown(writer, column);
+    }
+    // What is grouped by has to stand in what is shown.
+    grouped(writer, column);
+    writer.raw("::text");
 }
 
 pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     if column.field.native == Native::Real {
-        writer.raw("::float8");
+        // The double that a single is shown as: 0.1, not 0.10000000149011612.
+        writer.raw("::text::float8");
     }
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
@@ -355,11 +402,11 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
 
 /// The rest of `min(…`, since not every type has one.
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
     match (column.field.kind.scalar(), &column.field.native) {
         // The digits of UUIDs sort as the UUIDs do.
         (Scalar::Uuid, _) => writer.raw("::text COLLATE \"C\")::uuid"),
-        (_, Native::Enum(_)) => writer.raw(")::text"),
+        (_, Native::Enum(..)) => writer.raw(")::text"),
         (_, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation) => writer.raw("::text)"),
         _ => writer.raw(")"),
     }

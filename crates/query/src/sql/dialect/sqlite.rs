@@ -9,10 +9,27 @@ use crate::value::Value;
 use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
 use super::postgres::json_array;
-use super::{is_float, scalar_kind};
+use super::{among_texts, enum_values, is_float, scalar_kind};
+
+/// What is stored, which `column` writes, in its standard form, or NULL.
+fn fit(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+    let values = enum_values(field);
+    if values.is_some() {
+        writer.raw("CASE WHEN ");
+    }
+    writer.raw(function(field));
+    column(writer);
+    writer.raw(")");
+    if let Some(values) = values {
+        among_texts(writer, values);
+        writer.raw(" THEN ");
+        column(writer);
+        writer.raw(" END");
+    }
+}
 
 /// The function that brings a stored value to its standard form.
-fn fit(field: &Field) -> &'static str {
+fn function(field: &Field) -> &'static str {
     match (&field.kind, field.stored) {
         (Type::Array(_), _) => "peristyle_array(",
         (Type::One(_), Stored::Datetime) => "peristyle_datetime(",
@@ -44,9 +61,7 @@ fn collation(field: &Field) -> &'static str {
 
 /// The value in its standard form, or NULL: exact, but no index serves it.
 fn fitted(writer: &mut Writer, column: Column<'_>) {
-    writer.raw(fit(column.field));
-    writer.column(column);
-    writer.raw(")");
+    fit(writer, column.field, |writer| writer.column(column));
     writer.raw(collation(column.field));
 }
 
@@ -71,9 +86,18 @@ fn guard(writer: &mut Writer, column: Column<'_>) {
         return;
     }
     writer.raw(" AND ");
-    writer.raw(fit(column.field));
+    fits(writer, column);
+}
+
+/// That the stored value fits its type.
+fn fits(writer: &mut Writer, column: Column<'_>) {
+    writer.raw(function(column.field));
     writer.column(column);
-    writer.raw(") IS NOT NULL");
+    writer.raw(")");
+    match enum_values(column.field) {
+        Some(values) => among_texts(writer, values),
+        None => writer.raw(" IS NOT NULL"),
+    }
 }
 
 fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
@@ -135,15 +159,17 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Va
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    writer.raw(fit(column.field));
-    writer.column(column);
-    writer.raw(")");
+    fit(writer, column.field, |writer| writer.column(column));
     writer.raw(test);
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.raw("peristyle_ilike(");
-    writer.column(column);
+    if enum_values(column.field).is_some() {
+        fit(writer, column.field, |writer| writer.column(column));
+    } else {
+        writer.column(column);
+    }
     writer.raw(", ");
     writer.bind(Kind::Text, Many::One, Source::Value(Value::Text(pattern.to_owned())));
     writer.raw(")");
@@ -214,9 +240,8 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
         return fitted(writer, column);
     }
     writer.raw("CASE WHEN ");
-    writer.raw(fit(column.field));
-    writer.column(column);
-    writer.raw(") IS NOT NULL THEN ");
+    fits(writer, column);
+    writer.raw(" THEN ");
     writer.column(column);
     writer.raw(" END");
 }
@@ -229,19 +254,18 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     }
 }
 
+pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
+    linked(writer, column, column.field);
+}
+
 /// Keys of types whose values are stored in several ways are read in their standard form.
 pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
     linked(writer, column, column.field);
 }
 
 /// A pivot keeps its values as the field does that they stand for.
-pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
-    if connects(field) {
-        return column(writer);
-    }
-    writer.raw(fit(field));
-    column(writer);
-    writer.raw(")");
+pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+    if connects(field) { column(writer) } else { fit(writer, field, column) }
 }
 
 /// What is compared is what indexes hold.
@@ -281,9 +305,7 @@ pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    writer.raw(fit(column.field));
-    writer.column(column);
-    writer.raw(")");
+    fit(writer, column.field, |writer| writer.column(column));
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
