@@ -117,16 +117,16 @@ fn level(level_: &Level, visit: &mut impl FnMut(&Sql)) {
 pub fn bound(sql: &Sql, dialect: Dialect) {
     let sign = if dialect == Dialect::Postgres { '$' } else { '?' };
     let mut numbers = Vec::new();
-    for (index, piece) in outside_quotes(&sql.text).split(sign).enumerate() {
+    for (index, piece) in outside_quotes(sql.text()).split(sign).enumerate() {
         if index > 0 {
             let digits: String = piece.chars().take_while(char::is_ascii_digit).collect();
-            numbers.push(digits.parse::<usize>().unwrap_or_else(|_| panic!("a placeholder without number in {}", sql.text)));
+            numbers.push(digits.parse::<usize>().unwrap_or_else(|_| panic!("a placeholder without number in {}", sql.text())));
         }
     }
-    let expected: Vec<usize> = (1..=sql.params.len()).collect();
+    let expected: Vec<usize> = (1..=sql.params().len()).collect();
     let distinct: BTreeSet<usize> = numbers.iter().copied().collect();
-    assert_eq!(distinct.into_iter().collect::<Vec<_>>(), expected, "the placeholders of {}", sql.text);
-    assert_eq!(numbers.len(), expected.len(), "a parameter is used twice in {}", sql.text);
+    assert_eq!(distinct.into_iter().collect::<Vec<_>>(), expected, "the placeholders of {}", sql.text());
+    assert_eq!(numbers.len(), expected.len(), "a parameter is used twice in {}", sql.text());
 }
 
 /// Every reference to a policed table carries its soft delete and its constraint, or the whole is closed.
@@ -135,13 +135,17 @@ pub fn policed(sql: &Sql, scope: Scope) {
         return;
     }
     for (table, column) in SOFT_DELETED {
-        for alias in aliases(&sql.text, table) {
-            assert!(sql.text.contains(&format!("{alias}.\"{column}\" IS NULL")), "{table} {alias} without its soft delete: {}", sql.text);
+        for alias in aliases(sql.text(), table) {
+            assert!(
+                sql.text().contains(&format!("{alias}.\"{column}\" IS NULL")),
+                "{table} {alias} without its soft delete: {}",
+                sql.text()
+            );
         }
     }
     for (table, column) in CONSTRAINED {
-        for alias in aliases(&sql.text, table) {
-            assert!(sql.text.contains(&format!("{alias}.\"{column}\"")), "{table} {alias} without its constraint: {}", sql.text);
+        for alias in aliases(sql.text(), table) {
+            assert!(sql.text().contains(&format!("{alias}.\"{column}\"")), "{table} {alias} without its constraint: {}", sql.text());
         }
     }
 }

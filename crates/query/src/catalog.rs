@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::manifest::{Manifest, ManifestError};
 use crate::statement::Statement;
-use crate::types::{Scalar, Type};
+use crate::types::{EnumValue, Scalar, Type};
 
 pub use naming::{kebab, snake};
 
@@ -315,7 +315,7 @@ impl Catalog {
 
 impl Field {
     /// The values of an enum whose column may hold others, which do not fit it.
-    pub(crate) fn fitting_values(&self) -> Option<&Arc<[Box<str>]>> {
+    pub(crate) fn fitting_values(&self) -> Option<&Arc<[EnumValue]>> {
         match (self.kind.scalar(), &self.native) {
             (Scalar::Enum(_), Native::Enum(_, Labels::Named)) => None,
             (Scalar::Enum(values), _) => Some(values),

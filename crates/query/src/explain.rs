@@ -122,7 +122,7 @@ pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
         PlanBody::Groups(grouped) => levels.push(level("", &query.root.sql, &Predicates::of(&grouped.scope, dialect))),
     }
     let total = match &query.total {
-        Total::Count(sql) => json!({ "sql": sql.text, "parameters": parameters(&sql.params) }),
+        Total::Count(sql) => json!({ "sql": sql.text(), "parameters": parameters(sql.params()) }),
         Total::One | Total::Unasked => Object::Null,
     };
     json!({ "levels": levels, "total": total })
@@ -138,7 +138,7 @@ fn rows(levels: &mut Vec<Object>, path: &str, select: &Select<'_>, rendered: &Le
 }
 
 fn level(path: &str, sql: &Sql, predicates: &[Object]) -> Object {
-    json!({ "path": path, "sql": sql.text, "parameters": parameters(&sql.params), "predicates": predicates })
+    json!({ "path": path, "sql": sql.text(), "parameters": parameters(sql.params()), "predicates": predicates })
 }
 
 fn parameters(params: &[Param]) -> Vec<String> {
@@ -180,7 +180,7 @@ impl Predicates {
             Predicate::All(all) => all.iter().for_each(|predicate| self.predicate(table, layer, predicate)),
             other => {
                 let sql = fragment(other, self.dialect);
-                self.list.push(json!({ "source": layer.as_str(), "resource": table.resource.full_name, "sql": sql.text, "parameters": parameters(&sql.params) }));
+                self.list.push(json!({ "source": layer.as_str(), "resource": table.resource.full_name, "sql": sql.text(), "parameters": parameters(sql.params()) }));
                 self.inside(other);
             }
         }

@@ -1,6 +1,7 @@
 //! [`Plan`](crate::plan::Plan) → SQL: one text a level, which depends on the statement's shape only. Values are always bound.
 //!
-//! Text enters in three ways: a `&'static str`, an identifier of the catalog, a number of our own counting.
+//! Text enters in four ways: a `&'static str`, an identifier of the catalog, a value that the catalog gives an enum, a number of our own
+//! counting.
 
 mod dialect;
 mod group;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use crate::catalog::{Field, Identifier, Stored, TableName};
 use crate::plan::predicate::{Alias, Column, Predicate};
 use crate::plan::{Operation, Plan, PlanBody, Show};
-use crate::types::{Scalar, Type};
+use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
@@ -26,10 +27,26 @@ use nesting::Surroundings;
 /// A text with its values.
 #[derive(Clone, Debug)]
 pub struct Sql {
+    text: String,
+    params: Vec<Param>,
+}
+
+impl Sql {
     /// The statement.
-    pub text: String,
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What is bound, in the order of the placeholders.
-    pub params: Vec<Param>,
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Its first so many rows.
+    #[must_use]
+    pub fn first(&self, rows: usize) -> Self {
+        Sql { text: format!("SELECT * FROM ({}) AS first LIMIT {rows}", self.text), params: self.params.clone() }
+    }
 }
 
 /// Something bound.
@@ -177,7 +194,7 @@ pub struct Output {
     /// Plain or masked.
     pub show: Show,
     /// The values of an enum, where the column may hold others: these read as null.
-    pub values: Option<Arc<[Box<str>]>>,
+    pub values: Option<Arc<[EnumValue]>>,
 }
 
 impl Output {
@@ -334,10 +351,15 @@ impl Writer {
         self.identifier(&table.name);
     }
 
-    /// A text of the manifest in quotes, which are doubled in it.
-    fn quoted(&mut self, text: &str) {
+    /// A value of the manifest, its quotes doubled.
+    fn literal(&mut self, value: &EnumValue) {
+        let mut text = value.replace('\'', "''");
+        if dialect::escapes(self.dialect, &text) {
+            self.raw("E");
+            text = text.replace('\\', "\\\\");
+        }
         self.raw("'");
-        self.text.push_str(&text.replace('\'', "''"));
+        self.text.push_str(&text);
         self.raw("'");
     }
 

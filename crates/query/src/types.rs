@@ -4,6 +4,31 @@ use std::sync::Arc;
 
 use crate::statement::{Function, Operator};
 
+/// A value that a manifest gives an enum, and one of the few texts that may stand in SQL: a client's text is never made one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumValue(Box<str>);
+
+impl EnumValue {
+    /// From a manifest, or from the labels of a native enum.
+    pub fn new(text: &str) -> Self {
+        EnumValue(text.into())
+    }
+}
+
+impl std::fmt::Display for EnumValue {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::ops::Deref for EnumValue {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A type of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
@@ -30,7 +55,7 @@ pub enum Scalar {
     /// `json`
     Json,
     /// `enum` with its values
-    Enum(Arc<[Box<str>]>),
+    Enum(Arc<[EnumValue]>),
 }
 
 impl Scalar {

@@ -136,12 +136,12 @@ fn level(out: &mut String, path: &str, level_: &Level) {
 
 /// The text with a line for each clause, and what is bound.
 fn statement(out: &mut String, path: &str, sql: &Sql) {
-    let text = in_lines(&sql.text);
+    let text = in_lines(sql.text());
     if !path.is_empty() {
         writeln!(out, "{path}:").unwrap();
     }
     writeln!(out, "  {}", shortened(text)).unwrap();
-    for (index, param) in sql.params.iter().enumerate().take(40) {
+    for (index, param) in sql.params().iter().enumerate().take(40) {
         let many = if param.many == Many::List { "[]" } else { "" };
         let source = match &param.source {
             Source::Value(value) => shown(value),

@@ -39,7 +39,7 @@ fn an_absent_variable_closes_what_a_constraint_loads_whatever_stands_around_it()
         for query in [json!({}), json!({ "relations": { "seconds": { "where": { "id": { "gt": 5 } } } } })] {
             let text = |account: Value| {
                 let query = asked(&catalog, "t.first", &Viewer::new([], account), &query).expect("a statement");
-                query.root.children[0].level.sql.text.clone()
+                query.root.children[0].level.sql.text().to_owned()
             };
             let closed = text(json!({ "meta": {} }));
             assert!(closed.ends_with(" FALSE"), "{clause}: {closed}");

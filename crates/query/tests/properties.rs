@@ -150,7 +150,7 @@ fn render(case: &oracle::Case, query: Option<&Value>, dialect: Dialect) -> Query
 
 fn texts(query: &Query) -> Vec<String> {
     let mut texts = Vec::new();
-    judge::each(query, &mut |sql| texts.push(sql.text.clone()));
+    judge::each(query, &mut |sql| texts.push(sql.text().to_owned()));
     texts
 }
 

@@ -47,15 +47,24 @@ fn files(folder: &str, end: &str) -> Vec<(String, String)> {
 /// The product's own code: everything under a `src`, tests cut off.
 fn sources() -> Vec<(String, String)> {
     let own = files("crates", ".rs").into_iter().filter(|(path, _)| path.contains("/src/"));
-    own.map(|(path, text)| (path, text.split("#[cfg(test)]").next().unwrap_or_default().to_owned())).collect()
+    own.map(|(path, text)| (path, split(&text).0.to_owned())).collect()
 }
 
-/// The text of every test: files of tests, and what follows `#[cfg(test)]` in the product.
+/// A file's own code, and the module of tests at its end.
+fn split(text: &str) -> (&str, &str) {
+    let module = text.match_indices("\n#[cfg(test)]\n").find(|(start, mark)| {
+        let mut after = text[start + mark.len()..].lines().skip_while(|line| line.starts_with("#["));
+        after.next().is_some_and(|line| line.starts_with("mod "))
+    });
+    module.map_or((text, ""), |(start, _)| text.split_at(start))
+}
+
+/// The text of every test: files of tests, and modules of them in the product.
 fn tests() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = ["crates", "testing"].into_iter().flat_map(|folder| files(folder, ".rs")).collect();
     for (path, text) in &mut found {
         if path.contains("/src/") {
-            *text = text.split_once("#[cfg(test)]").map_or("", |(_, tests)| tests).to_owned();
+            *text = split(text).1.to_owned();
         }
     }
     found.retain(|(path, _)| path != "crates/server/tests/tidy.rs");

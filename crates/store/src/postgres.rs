@@ -139,13 +139,13 @@ impl managed::Manager for Manager {
 impl Connection {
     /// The statement of this text, prepared now or earlier.
     async fn statement(&mut self, sql: &Sql) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(kept) = self.statements.get(sql.text.as_str()) {
+        if let Some(kept) = self.statements.get(sql.text()) {
             return Ok(kept.statement.clone());
         }
-        let types: Vec<_> = sql.params.iter().map(bind::kind).collect();
-        let statement = Box::pin(self.client.prepare_typed(&sql.text, &types)).await?;
+        let types: Vec<_> = sql.params().iter().map(bind::kind).collect();
+        let statement = Box::pin(self.client.prepare_typed(sql.text(), &types)).await?;
         // What falls out of the cache is closed on the server when it is dropped.
-        self.statements.put(sql.text.as_str().into(), Kept::new(&statement));
+        self.statements.put(sql.text().into(), Kept::new(&statement));
         Ok(statement)
     }
 

@@ -37,8 +37,8 @@ const WHOLE_ROWS: u64 = 1_000;
 const KEPT_TEXT: usize = 16 * 1024;
 
 /// Whether a statement is kept once it is prepared.
-pub(crate) fn is_kept(sql: &Sql) -> bool {
-    sql.text.len() <= KEPT_TEXT
+pub(crate) fn is_kept(text: &str) -> bool {
+    text.len() <= KEPT_TEXT
 }
 
 /// How a database is used.

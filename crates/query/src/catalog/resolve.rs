@@ -8,7 +8,7 @@ use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, 
 use crate::parse::{self, RESERVED, near, words};
 use crate::plan;
 use crate::pointer::Layer;
-use crate::types::{Scalar, TYPE_NAMES, Type};
+use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
 
@@ -140,7 +140,7 @@ impl Resolver {
                 if let Some(value) = declared.iter().find(|value| value.contains('\0')) {
                     self.fault(*line, format!("field `{name}`: `values` has {value:?}, but no database keeps U+0000 in a text"));
                 }
-                *values = declared.iter().map(|value| value.as_str().into()).collect();
+                *values = declared.iter().map(|value| EnumValue::new(value)).collect();
             }
             (Scalar::Enum(_), _) => {
                 self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`"));

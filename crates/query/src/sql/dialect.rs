@@ -7,7 +7,7 @@ use crate::catalog::{Field, Native};
 use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
 use crate::statement::{Direction, Function};
-use crate::types::{Scalar, Type};
+use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 use super::predicate::Logic;
@@ -344,22 +344,20 @@ fn scalar_kind(scalar: &Scalar) -> Kind {
 }
 
 /// The values of a field that is an enum, where its column may hold others.
-fn enum_values(field: &Field) -> Option<&[Box<str>]> {
+fn enum_values(field: &Field) -> Option<&[EnumValue]> {
     if matches!(field.kind, Type::One(_)) { field.fitting_values().map(AsRef::as_ref) } else { None }
 }
 
-/// ` IN ('lead', 'active')`: values of the manifest, which are no values of a statement.
-fn among_texts(writer: &mut Writer, values: &[Box<str>]) {
+/// ` IN ('lead', 'active')`
+fn among_texts(writer: &mut Writer, values: &[EnumValue]) {
     writer.raw(" IN (");
-    writer.separated(", ", values, |writer, value| match writer.dialect {
-        // It reads a backslash as it stands or not, by a setting, but for texts that begin so.
-        Dialect::Postgres if value.contains('\\') => {
-            writer.raw("E");
-            writer.quoted(&value.replace('\\', "\\\\"));
-        }
-        Dialect::Postgres | Dialect::Sqlite => writer.quoted(value),
-    });
+    writer.separated(", ", values, Writer::literal);
     writer.raw(")");
+}
+
+/// Whether a text in quotes has to say that its backslashes are doubled. PostgreSQL reads them as they stand or not, by a setting.
+pub(super) fn escapes(dialect: Dialect, text: &str) -> bool {
+    dialect == Dialect::Postgres && text.contains('\\')
 }
 
 fn is_float(field: &Field) -> bool {

@@ -78,6 +78,6 @@ fn scalar(scalar: &Scalar) -> Value {
         Scalar::Date => json!("1977-07-07"),
         Scalar::Time => json!("07:07:07.7"),
         Scalar::Timestamp => json!("1977-07-07T07:07:07.7+07:00"),
-        Scalar::Enum(values) => json!(values[0]),
+        Scalar::Enum(values) => json!(*values[0]),
     }
 }

@@ -2,7 +2,7 @@
 
 use query::catalog::{Field, Resource, Stored};
 use query::sql::Dialect;
-use query::types::Scalar;
+use query::types::{EnumValue, Scalar};
 
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
@@ -79,9 +79,9 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn labels(&mut self, field: &Field, values: &[Box<str>], enumeration: &Enumeration, what: &str) {
+    fn labels(&mut self, field: &Field, values: &[EnumValue], enumeration: &Enumeration, what: &str) {
         let labels = &enumeration.labels;
-        let foreign: Vec<&str> = values.iter().map(AsRef::as_ref).filter(|value| !labels.iter().any(|label| label == value)).collect();
+        let foreign: Vec<&str> = values.iter().map(|value| &**value).filter(|value| !labels.iter().any(|label| label == value)).collect();
         for value in foreign {
             let hint = near(value, labels.iter().map(String::as_str));
             self.error(

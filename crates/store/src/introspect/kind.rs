@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use query::catalog::Stored;
 use query::sql::Dialect;
-use query::types::{Scalar, Type};
+use query::types::{EnumValue, Scalar, Type};
 
 use crate::schema::Column;
 
@@ -24,7 +24,7 @@ pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
 fn postgres(column: &Column) -> Option<Scalar> {
     if let Some(enumeration) = &column.enumeration {
         // An enum without labels is allowed there, but not in a manifest.
-        let labels: Arc<[Box<str>]> = enumeration.labels.iter().map(|label| label.as_str().into()).collect();
+        let labels: Arc<[EnumValue]> = enumeration.labels.iter().map(|label| EnumValue::new(label)).collect();
         return Some(if labels.is_empty() { Scalar::Text } else { Scalar::Enum(labels) });
     }
     Some(match column.native.as_str() {

@@ -41,8 +41,8 @@ impl Cursor {
     }
 
     async fn declare(&self, connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<(), tokio_postgres::Error> {
-        let text = format!("DECLARE batch_{} NO SCROLL CURSOR FOR {}", self.depth, sql.text);
-        let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+        let text = format!("DECLARE batch_{} NO SCROLL CURSOR FOR {}", self.depth, sql.text());
+        let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
         connection.client.query_typed_raw(&text, params).await?.try_collect::<Vec<Row>>().await.map(drop)
     }
 

@@ -69,12 +69,12 @@ impl Lease {
 
     /// Whether the last page of this statement was full.
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
-        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text.as_str())).is_some_and(|kept| kept.full)
+        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }
 
     /// Remembers whether a page was full.
     pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
-        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text.as_str())) {
+        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
             kept.full = full;
         }
     }

@@ -48,7 +48,7 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Portion, Option<i64>), Error> {
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
     if let Total::Count(count) = &query.total {
-        let (portion, asked) = if lease.was_full(&level.sql) && is_kept(count) {
+        let (portion, asked) = if lease.was_full(&level.sql) && is_kept(count.text()) {
             // Two statements, each with the time that one has.
             Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, (level, count), &whole).await)).await?
         } else {
@@ -78,7 +78,7 @@ async fn together(
         Ok((portion, total)) => Ok((portion, Some(total))),
         // A table changed under the prepared statements: prepare them anew, and the page alone first.
         Err(error) if is_stale(&error) => {
-            connection.forget(&count.text);
+            connection.forget(count.text());
             Ok((collected(level, open(connection, &level.sql, None).await?, whole).await?, None))
         }
         Err(error) => Err(error),
@@ -86,5 +86,5 @@ async fn together(
 }
 
 fn bound(sql: &Sql) -> impl ExactSizeIterator<Item = bind::Bound<'_>> {
-    sql.params.iter().map(|param| bind::Bound { param, keys: None })
+    sql.params().iter().map(|param| bind::Bound { param, keys: None })
 }

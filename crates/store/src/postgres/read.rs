@@ -51,16 +51,15 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(St
 
 /// The first rows of a level, whose keys the levels below are explained with.
 async fn few(connection: &mut Connection, level: &Level, keys: Option<&Keys>, bytes: usize) -> Result<Batch, tokio_postgres::Error> {
-    let Sql { text, params } = &level.sql;
-    let first = Sql { text: format!("SELECT * FROM ({text}) AS first LIMIT {EXPLAINED_ROWS}"), params: params.clone() };
+    let first = level.sql.first(EXPLAINED_ROWS);
     Ok(collected(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
 }
 
 async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
-    let text = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}", sql.text);
+    let text = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}", sql.text());
     lease
         .step(postgres.timeout, async |connection| {
-            let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+            let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
             let rows: Vec<Row> = connection.client.query_typed_raw(&text, params).await?.try_collect().await?;
             let document = rows.first().and_then(|row| row.try_get::<_, serde_json::Value>(0).ok());
             Ok(document.as_ref().map(told_plan::lines).unwrap_or_default())
@@ -295,16 +294,16 @@ async fn related(
 
 /// Starts a statement, prepared or not.
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
-    if connection.prepare == Prepare::Off || !is_kept(sql) {
-        let params = sql.params.iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-        return Box::pin(connection.client.query_typed_raw(&sql.text, params)).await;
+    if connection.prepare == Prepare::Off || !is_kept(sql.text()) {
+        let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
+        return Box::pin(connection.client.query_typed_raw(sql.text(), params)).await;
     }
     let statement = connection.statement(sql).await?;
-    let bound = || sql.params.iter().map(|param| bind::Bound { param, keys });
+    let bound = || sql.params().iter().map(|param| bind::Bound { param, keys });
     match connection.client.query_raw(&statement, bound()).await {
         // A table changed under a prepared statement: prepare it anew.
         Err(error) if is_stale(&error) => {
-            connection.forget(&sql.text);
+            connection.forget(sql.text());
             let statement = connection.statement(sql).await?;
             Box::pin(connection.client.query_raw(&statement, bound())).await
         }

@@ -13,12 +13,16 @@ pub(super) enum Prepared<'c> {
     Passing(Box<Statement<'c>>),
 }
 
-/// The statement of this text, prepared now or earlier.
+/// The statement, prepared now or earlier.
 pub(super) fn prepared<'c>(connection: &'c Connection, sql: &Sql) -> rusqlite::Result<Prepared<'c>> {
-    Ok(if is_kept(sql) {
-        Prepared::Kept(connection.prepare_cached(&sql.text)?)
+    of_text(connection, sql.text())
+}
+
+fn of_text<'c>(connection: &'c Connection, text: &str) -> rusqlite::Result<Prepared<'c>> {
+    Ok(if is_kept(text) {
+        Prepared::Kept(connection.prepare_cached(text)?)
     } else {
-        Prepared::Passing(Box::new(connection.prepare(&sql.text)?))
+        Prepared::Passing(Box::new(connection.prepare(text)?))
     })
 }
 
@@ -49,8 +53,8 @@ mod tests {
     use super::*;
 
     /// How often the statement was run before, as far as the connection knows.
-    fn earlier(connection: &Connection, sql: &Sql) -> i32 {
-        let mut statement = prepared(connection, sql).expect("prepared");
+    fn earlier(connection: &Connection, text: &str) -> i32 {
+        let mut statement = of_text(connection, text).expect("prepared");
         let earlier = statement.get_status(StatementStatus::Run);
         statement.raw_query().next().expect("a step");
         earlier
@@ -59,9 +63,8 @@ mod tests {
     #[test]
     fn a_long_text_is_prepared_anew_every_time() {
         let connection = Connection::open_in_memory().expect("a database");
-        let short = Sql { text: "SELECT 1".to_owned(), params: Vec::new() };
-        let long = Sql { text: format!("SELECT '{}'", "x".repeat(20_000)), params: Vec::new() };
-        assert_eq!([earlier(&connection, &short), earlier(&connection, &short)], [0, 1]);
+        let long = format!("SELECT '{}'", "x".repeat(20_000));
+        assert_eq!([earlier(&connection, "SELECT 1"), earlier(&connection, "SELECT 1")], [0, 1]);
         assert_eq!([earlier(&connection, &long), earlier(&connection, &long)], [0, 0]);
     }
 }

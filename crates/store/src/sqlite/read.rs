@@ -64,9 +64,9 @@ pub(crate) async fn analyze(sqlite: &Sqlite, root: Level) -> Result<Vec<(String,
 }
 
 fn explain(connection: &Connection, path: &str, level: &Level, plans: &mut Vec<(String, Vec<String>)>) -> Result<(), Error> {
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", level.sql.text))?;
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", level.sql.text()))?;
     let lines =
-        statement.query_map(rusqlite::params_from_iter(level.sql.params.iter().map(|_| rusqlite::types::Null)), |row| row.get(3))?;
+        statement.query_map(rusqlite::params_from_iter(level.sql.params().iter().map(|_| rusqlite::types::Null)), |row| row.get(3))?;
     plans.push((path.to_owned(), lines.collect::<Result<_, _>>()?));
     for child in &level.children {
         explain(connection, &below(path, &child.key), &child.level, plans)?;
@@ -172,7 +172,7 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut 
 }
 
 pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
-    for (index, param) in sql.params.iter().enumerate() {
+    for (index, param) in sql.params().iter().enumerate() {
         match (&param.source, keys) {
             (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?,
             (Source::KeysAsJson, Some((keys, width))) => statement.raw_bind_parameter(index + 1, keys_as_json(keys, width))?,

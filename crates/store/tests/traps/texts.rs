@@ -98,11 +98,11 @@ async fn padded_and_caseless_texts_are_found_by_their_indexes() {
     for (number, (resource, asked)) in asked.into_iter().enumerate() {
         let query = planned(&catalog, &database, resource, &asked);
         for (depth, level) in levels(&query.root).into_iter().enumerate() {
-            client.batch_execute(&format!("PREPARE s{number}_{depth} AS {}", level.sql.text)).await.expect("prepared");
-            let nulls = vec!["NULL"; level.sql.params.len()].join(", ");
+            client.batch_execute(&format!("PREPARE s{number}_{depth} AS {}", level.sql.text())).await.expect("prepared");
+            let nulls = vec!["NULL"; level.sql.params().len()].join(", ");
             let lines = client.query(&format!("EXPLAIN EXECUTE s{number}_{depth}({nulls})"), &[]).await.expect("a plan");
             let plan: Vec<String> = lines.iter().map(|line| line.get(0)).collect();
-            assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{asked}\n{}\n{}", level.sql.text, plan.join("\n"));
+            assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{asked}\n{}\n{}", level.sql.text(), plan.join("\n"));
         }
     }
     drop((database, client));

@@ -176,7 +176,10 @@ impl Maker<'_> {
         for (id, field) in self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
             if let Scalar::Enum(values) = field.kind.scalar() {
                 let name = self.names.values(self.id, id);
-                let schema = described(one_of(&enum_values(values)), format!("`{}` of `{}`", field.name, self.resource.full_name));
+                let schema = described(
+                    one_of(&values.iter().map(ToString::to_string).collect::<Vec<_>>()),
+                    format!("`{}` of `{}`", field.name, self.resource.full_name),
+                );
                 entries.push((name.to_owned(), schema));
                 entries.push((format!("{name}Operators"), operators(self.place, &field.kind, &self.shared(name))));
             }
@@ -191,15 +194,4 @@ impl Maker<'_> {
             _ => self.shared(&operators_name(kind)),
         }
     }
-}
-
-/// The values, each once; one that holds U+0000 can be asked by nobody.
-pub(super) fn enum_values(values: &[Box<str>]) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::with_capacity(values.len());
-    for value in values.iter().filter(|value| !value.contains('\0')) {
-        if !kept.iter().any(|known| **known == **value) {
-            kept.push(value.to_string());
-        }
-    }
-    kept
 }
