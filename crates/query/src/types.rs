@@ -5,13 +5,20 @@ use std::sync::Arc;
 use crate::statement::{Function, Operator};
 
 /// A value that a manifest gives an enum, and one of the few texts that may stand in SQL: a client's text is never made one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct EnumValue(Box<str>);
 
 impl EnumValue {
     /// From a manifest, or from the labels of a native enum.
     pub fn new(text: &str) -> Self {
         EnumValue(text.into())
+    }
+}
+
+/// As the text: messages show it so.
+impl std::fmt::Debug for EnumValue {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.0, out)
     }
 }
 
