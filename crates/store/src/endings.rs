@@ -7,6 +7,7 @@ use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
+use crate::accounts;
 use crate::events::{self, Occasion};
 use crate::records::{Bind, Records, Row, Transaction};
 
@@ -35,6 +36,10 @@ pub async fn end(records: &Records, ending: &Ending, cause: Option<&Event>, occa
 /// The same inside a transaction; the caller notes what it is about.
 pub async fn carry_out(transaction: &mut Transaction, ending: &Ending, now: Moment) -> Result<Over, Error> {
     let Ended { sessions, families } = ended(ending);
+    // What is about to begin for the account has begun, and ends, or waits, and then finds that it may not.
+    if let Ending::LogoutEverywhere(account) | Ending::AccountClosed(account) | Ending::PasswordChanged { account, .. } = ending {
+        accounts::hold(transaction, *account).await?;
+    }
     // In this order: a code that is being redeemed is waited for, and its family ended with the others.
     let sessions = end_sessions(transaction, &sessions, now).await?;
     remove_codes(transaction, ending, &sessions).await?;

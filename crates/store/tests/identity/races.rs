@@ -1,0 +1,167 @@
+//! What was good when it was looked at, and is not any more when it is saved: passwords, tokens, codes and sessions that change in between.
+
+use identity::grant::authorization_code;
+use identity::password::{Password, PasswordHash};
+use identity::session::{Ending, Session};
+use store::codes::Redeemed;
+use store::families::Begun;
+use store::records::Records;
+use store::sessions::Before;
+use store::{accounts, codes, endings, families, sessions};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+use crate::support::{Postgres, connect};
+use crate::world::{IMPORTED, NOW, World, at, hash, id, prove, set_password, sign_in};
+
+fn another() -> PasswordHash {
+    PasswordHash::make(&Password::presented("battery staple").unwrap(), [2; 16]).unwrap()
+}
+
+/// Another password, as an administrator sets it, up to the commit.
+async fn change(world: &World) -> store::records::Transaction {
+    let mut transaction = world.records.begin().await.expect("a transaction");
+    accounts::set_credential(&mut transaction, world.account.id, &another(), NOW).await.expect("a password");
+    let ending = Ending::PasswordChanged { account: world.account.id, kept: None };
+    endings::carry_out(&mut transaction, &ending, NOW.plus(1)).await.expect("ended");
+    transaction
+}
+
+async fn live(world: &World) -> Vec<Uuid> {
+    let listed = sessions::of_account(&world.records, world.account.id, None, 10, NOW).await.expect("a list");
+    listed.seen.iter().map(|seen| seen.session.id).collect()
+}
+
+pub(crate) async fn a_password_that_was_changed_since_it_was_compared_begins_nothing(url: &str) {
+    // contract I9.9
+    let world = World::at(url).await;
+    let (proof, session) = (prove(hash()), Session::begin(id(), world.account.id, NOW));
+    change(&world).await.commit().await.expect("changed");
+    assert!(!sign_in(&world.records, &session, &proof, Before::Own(world.session.id)).await.expect("an answer"));
+    let entry = world.entry(proof.clone());
+    assert_eq!(families::begin(&world.records, &entry, &world.client, at(1)).await.expect("an answer"), Begun::Lapsed);
+    assert_eq!(families::standing(&world.records, entry.begin.family.id).await.expect("a read"), None);
+    assert!(live(&world).await.is_empty());
+
+    let mut transaction = world.records.begin().await.expect("a transaction");
+    let chosen = (&proof, hash());
+    assert!(!accounts::replace_credential(&mut transaction, world.account.id, chosen, NOW).await.expect("an answer"));
+    transaction.commit().await.expect("committed");
+    assert_eq!(accounts::credential_of(&world.records, world.account.id).await.expect("a read"), Some(another()));
+}
+
+pub(crate) async fn a_password_counts_under_the_hash_that_its_own_sign_in_made_of_it(url: &str) {
+    // contract I9.9
+    let world = World::at(url).await;
+    let imported = PasswordHash::parse(IMPORTED).unwrap();
+    set_password(&world.records, world.account.id, &imported).await;
+    let (first, mut session) = (prove(&imported), Session::begin(id(), world.account.id, NOW));
+    assert!(accounts::rehash(&world.records, world.account.id, &first).await.expect("kept anew"));
+    assert!(sign_in(&world.records, &session, &first, Before::Nothing).await.expect("an answer"));
+    let begun = families::begin(&world.records, &world.entry(first.clone()), &world.client, at(0)).await.expect("an answer");
+    assert_eq!(begun, Begun::Done);
+    assert!(
+        !accounts::rehash(&world.records, world.account.id, &first).await.expect("an answer"),
+        "another sign-in is told that it was late"
+    );
+    let kept = accounts::credential_of(&world.records, world.account.id).await.expect("a read").expect("a hash");
+    session.id = id();
+    assert!(sign_in(&world.records, &session, &prove(&kept), Before::Nothing).await.expect("an answer"), "and compares again");
+
+    let mut transaction = world.records.begin().await.expect("a transaction");
+    assert!(accounts::replace_credential(&mut transaction, world.account.id, (&first, &another()), NOW).await.expect("an answer"));
+    transaction.commit().await.expect("committed");
+    session.id = id();
+    assert!(!sign_in(&world.records, &session, &first, Before::Nothing).await.expect("an answer"));
+}
+
+pub(crate) async fn a_code_whose_session_was_taken_over_begins_a_family_of_the_new_one(url: &str) {
+    // contract I9.8
+    let world = World::at(url).await;
+    let (code, verifier) = world.code().await;
+    let authorization_code::Outcome::Redeem(early) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    let session = Session::begin(id(), world.account.id, NOW);
+    assert!(sign_in(&world.records, &session, &prove(hash()), Before::Own(world.session.id)).await.expect("an answer"));
+    assert_eq!(codes::redeem(&world.records, &early, &world.client, at(0)).await.expect("an answer"), Redeemed::Late);
+    let authorization_code::Outcome::Redeem(late) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    assert_eq!(codes::redeem(&world.records, &late, &world.client, at(0)).await.expect("an answer"), Redeemed::Done);
+    let family = late.begin.family.id;
+    let over = endings::end(&world.records, &Ending::Logout(session.id), None, at(1)).await.expect("ended");
+    assert_eq!(over.families, [family], "and ends with it");
+}
+
+/// Waits until somebody in this database waits for a lock.
+async fn blocked(watch: &Client) {
+    const SQL: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for _ in 0..500 {
+        if watch.query_one(SQL, &[]).await.expect("a count").get::<_, i64>(0) > 0 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("nobody waits");
+}
+
+/// A world on PostgreSQL, and somebody who watches it and gets in its way.
+async fn contested() -> (Postgres, World, Client) {
+    let database = Postgres::with("").await;
+    let (world, watch) = (World::at(&database.url).await, connect(&database.url).await);
+    (database, world, watch)
+}
+
+/// From now on everybody waits who has something to note.
+async fn stop_notes(watch: &Client) {
+    watch.batch_execute("BEGIN; LOCK TABLE peristyle.event IN EXCLUSIVE MODE").await.expect("a lock");
+}
+
+async fn go_on(watch: &Client) {
+    watch.batch_execute("COMMIT").await.expect("unlocked");
+}
+
+fn spawn_sign_in(records: &Records, session: &Session, before: Before) -> tokio::task::JoinHandle<bool> {
+    let (records, session, proof) = (records.clone(), session.clone(), prove(hash()));
+    tokio::spawn(async move { sign_in(&records, &session, &proof, before).await.expect("an answer") })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_waits_for_a_change_of_the_password_and_is_refused() {
+    // contract I9.9
+    let (database, world, watch) = contested().await;
+    let session = Session::begin(id(), world.account.id, NOW);
+    let transaction = change(&world).await;
+    let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
+    blocked(&watch).await;
+    transaction.commit().await.expect("changed");
+    assert!(!signing_in.await.expect("a task"));
+    assert!(live(&world).await.is_empty());
+
+    set_password(&world.records, world.account.id, hash()).await;
+    let (entry, transaction) = (world.entry(prove(hash())), change(&world).await);
+    let granting = {
+        let (world, entry) = (world.clone(), entry.clone());
+        tokio::spawn(async move { families::begin(&world.records, &entry, &world.client, at(0)).await.expect("an answer") })
+    };
+    blocked(&watch).await;
+    transaction.commit().await.expect("changed");
+    assert_eq!(granting.await.expect("a task"), Begun::Lapsed);
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_the_password_waits_for_a_sign_in_and_ends_it() {
+    // contract I9.9
+    let (database, world, watch) = contested().await;
+    let session = Session::begin(id(), world.account.id, NOW);
+    stop_notes(&watch).await;
+    let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
+    blocked(&watch).await;
+    let changing = {
+        let world = world.clone();
+        tokio::spawn(async move { change(&world).await.commit().await.expect("changed") })
+    };
+    go_on(&watch).await;
+    assert!(signing_in.await.expect("a task"));
+    changing.await.expect("a task");
+    assert!(live(&world).await.is_empty());
+    database.drop().await;
+}
