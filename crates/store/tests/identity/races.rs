@@ -90,16 +90,32 @@ pub(crate) async fn a_code_whose_session_was_taken_over_begins_a_family_of_the_n
     assert_eq!(over.families, [family], "and ends with it");
 }
 
-/// Waits until somebody in this database waits for a lock.
-async fn blocked(watch: &Client) {
+pub(crate) async fn a_client_ends_the_session_that_a_family_is_of_by_now(url: &str) {
+    // contract I23.3
+    let world = World::at(url).await;
+    let family = world.family().await.0;
+    let session = Session::begin(id(), world.account.id, NOW);
+    assert!(sign_in(&world.records, &session, &prove(hash()), Before::Own(world.session.id)).await.expect("an answer"));
+    let over = endings::end_session_of(&world.records, family, at(1)).await.expect("ended");
+    assert_eq!((over.sessions, over.families), (vec![(session.id, world.account.id)], vec![family]));
+    let over = endings::end_session_of(&world.records, family, at(2)).await.expect("nothing");
+    assert_eq!((over.sessions.len(), over.families.len()), (0, 0), "and once");
+    let alone = world.entry(prove(hash()));
+    assert_eq!(families::begin(&world.records, &alone, &world.client, at(2)).await.expect("an answer"), Begun::Done);
+    let over = endings::end_session_of(&world.records, alone.begin.family.id, at(3)).await.expect("ended");
+    assert_eq!((over.sessions.len(), over.families), (0, vec![alone.begin.family.id]), "where there is no session, the family");
+}
+
+/// Waits until so many in this database wait for a lock.
+async fn blocked(world: &World, many: i64) {
     const SQL: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     for _ in 0..500 {
-        if watch.query_one(SQL, &[]).await.expect("a count").get::<_, i64>(0) > 0 {
+        if world.records.run(SQL, &[]).await.expect("a count")[0].number(0).expect("a number") >= many {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("nobody waits");
+    panic!("fewer than {many} wait");
 }
 
 /// A world on PostgreSQL, and somebody who watches it and gets in its way.
@@ -126,11 +142,11 @@ fn spawn_sign_in(records: &Records, session: &Session, before: Before) -> tokio:
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_waits_for_a_change_of_the_password_and_is_refused() {
     // contract I9.9
-    let (database, world, watch) = contested().await;
+    let (database, world, _) = contested().await;
     let session = Session::begin(id(), world.account.id, NOW);
     let transaction = change(&world).await;
     let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
-    blocked(&watch).await;
+    blocked(&world, 1).await;
     transaction.commit().await.expect("changed");
     assert!(!signing_in.await.expect("a task"));
     assert!(live(&world).await.is_empty());
@@ -141,7 +157,7 @@ async fn a_sign_in_waits_for_a_change_of_the_password_and_is_refused() {
         let (world, entry) = (world.clone(), entry.clone());
         tokio::spawn(async move { families::begin(&world.records, &entry, &world.client, at(0)).await.expect("an answer") })
     };
-    blocked(&watch).await;
+    blocked(&world, 1).await;
     transaction.commit().await.expect("changed");
     assert_eq!(granting.await.expect("a task"), Begun::Lapsed);
     database.drop().await;
@@ -154,14 +170,37 @@ async fn a_change_of_the_password_waits_for_a_sign_in_and_ends_it() {
     let session = Session::begin(id(), world.account.id, NOW);
     stop_notes(&watch).await;
     let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
-    blocked(&watch).await;
+    blocked(&world, 1).await;
     let changing = {
         let world = world.clone();
         tokio::spawn(async move { change(&world).await.commit().await.expect("changed") })
     };
+    blocked(&world, 2).await;
     go_on(&watch).await;
     assert!(signing_in.await.expect("a task"));
     changing.await.expect("a task");
+    assert!(live(&world).await.is_empty());
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_ends_the_session_of_a_family_ends_the_one_that_takes_it_over() {
+    // contract I23.3, I9.8
+    let (database, world, watch) = contested().await;
+    let family = world.family().await.0;
+    let session = Session::begin(id(), world.account.id, NOW);
+    stop_notes(&watch).await;
+    let signing_in = spawn_sign_in(&world.records, &session, Before::Own(world.session.id));
+    blocked(&world, 1).await;
+    let ending = {
+        let records = world.records.clone();
+        tokio::spawn(async move { endings::end_session_of(&records, family, at(1)).await.expect("ended") })
+    };
+    blocked(&world, 2).await;
+    go_on(&watch).await;
+    assert!(signing_in.await.expect("a task"));
+    let over = ending.await.expect("a task");
+    assert_eq!((over.sessions, over.families), (vec![(session.id, world.account.id)], vec![family]));
     assert!(live(&world).await.is_empty());
     database.drop().await;
 }
