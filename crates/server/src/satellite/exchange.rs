@@ -13,6 +13,7 @@ use crate::config::SatelliteSettings;
 use crate::error::oauth::Fault;
 
 use super::Satellite;
+use super::traded::Bearer;
 use super::upstream::{Answer, Ask, Lane};
 
 /// The longest code or refresh token in bytes.
@@ -48,7 +49,7 @@ pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Res
 }
 
 /// The account that a refresh token of ours is of, and the family if it has an id; none if it is not good any more.
-pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<(Uuid, Option<Uuid>)>, Fault> {
+pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<Bearer>, Fault> {
     let told = object(&send(satellite, "/introspect", &[("token", token)]).await?)?;
     let id = |name: &str| told.get(name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     Ok(id("sub").map(|account| (account, id("sid"))).filter(|_| told.get("active") == Some(&Value::Bool(true))))

@@ -11,7 +11,7 @@ use store::shared::Invalidation;
 use crate::error::oauth::{Fault, json_no_store};
 
 use super::refresh::{ACCEPTED, MISSING};
-use super::{Satellite, exchange, incoming};
+use super::{Satellite, exchange, incoming, traded};
 
 pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
     let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
@@ -23,6 +23,10 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let known = match exchange::bearer_of(satellite, &token).await {
         Err(Fault::HubOdd) => None,
         known => known?,
+    };
+    let known = match known {
+        None => traded::whose(satellite, &token).await,
+        known => known,
     };
     exchange::revoke(satellite, &token).await?;
     if let Some((account, family)) = known {
