@@ -1,18 +1,21 @@
 //! What was good when it was looked at, and is not any more when it is saved: passwords, tokens, codes and sessions that change in between.
 
 use identity::grant::authorization_code;
-use identity::password::{Password, PasswordHash};
+use identity::link::{LinkPurpose, LinkRecord};
+use identity::opaque::{Code, LinkToken};
+use identity::password::{Password, PasswordHash, Proof};
+use identity::pkce::Verifier;
 use identity::session::{Ending, Session};
 use store::codes::Redeemed;
 use store::families::Begun;
 use store::records::Records;
 use store::sessions::Before;
-use store::{accounts, codes, endings, families, sessions};
+use store::{accounts, codes, endings, families, links, sessions};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::support::{Postgres, connect};
-use crate::world::{IMPORTED, NOW, World, at, hash, id, prove, set_password, sign_in};
+use crate::world::{IMPORTED, NOW, World, at, hash, id, prove, random, set_password, sign_in};
 
 fn another() -> PasswordHash {
     PasswordHash::make(&Password::presented("battery staple").unwrap(), [2; 16]).unwrap()
@@ -202,5 +205,75 @@ async fn a_client_that_ends_the_session_of_a_family_ends_the_one_that_takes_it_o
     let over = ending.await.expect("a task");
     assert_eq!((over.sessions, over.families), (vec![(session.id, world.account.id)], vec![family]));
     assert!(live(&world).await.is_empty());
+    database.drop().await;
+}
+
+/// What an account lives through; whatever comes of it, it is no fault.
+async fn live_through(world: &World, proof: &Proof, number: u32) -> Result<(), store::Error> {
+    let (records, account) = (&world.records, world.account.id);
+    let session = Session::begin(id(), account, NOW);
+    match number % 8 {
+        0 => drop(sign_in(records, &session, proof, Before::Own(world.session.id)).await?),
+        1 => drop(families::begin(records, &world.entry(proof.clone()), &world.client, at(0)).await?),
+        2 => {
+            let mut transaction = records.begin().await?;
+            accounts::set_credential(&mut transaction, account, hash(), NOW).await?;
+            endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: None }, NOW).await?;
+            transaction.commit().await?;
+        }
+        3 => {
+            let mut transaction = records.begin().await?;
+            accounts::replace_credential(&mut transaction, account, (proof, hash()), NOW).await?;
+            endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: Some(session.id) }, NOW).await?;
+            transaction.commit().await?;
+        }
+        4 => drop(endings::end(records, &Ending::LogoutEverywhere(account), None, at(0)).await?),
+        5 => {
+            let token = LinkToken::from_random(random());
+            let mut transaction = records.begin().await?;
+            links::insert(&mut transaction, &LinkRecord::make(&token, account, LinkPurpose::Reset, NOW), NOW).await?;
+            transaction.commit().await?;
+            let mut transaction = records.begin().await?;
+            if links::take(&mut transaction, &token.digest(), NOW).await? {
+                accounts::set_credential(&mut transaction, account, hash(), NOW).await?;
+                transaction.commit().await?;
+            }
+        }
+        6 => {
+            let mut transaction = records.begin().await?;
+            accounts::update(&mut transaction, &world.account, NOW).await?;
+            transaction.commit().await?;
+        }
+        _ => {
+            if sign_in(records, &session, proof, Before::Nothing).await? {
+                let world = World { session: session.clone(), ..world.clone() };
+                let (code, verifier) = (Code::from_random(random()), Verifier::from_random(random()));
+                if codes::insert(records, &world.record(&code, &verifier), at(0)).await?
+                    && let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await
+                {
+                    codes::redeem(records, &redemption, &world.client, at(0)).await?;
+                    endings::end_session_of(records, redemption.begin.family.id, at(0)).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_begins_and_what_ends_at_once_never_wait_for_each_other() {
+    // contract I9.9
+    let (database, world, _) = contested().await;
+    let lives = (0..8).map(|start| {
+        let (world, proof) = (world.clone(), prove(hash()));
+        tokio::spawn(async move {
+            for number in start..start + 64 {
+                live_through(&world, &proof, number).await.expect("no fault");
+            }
+        })
+    });
+    for life in lives.collect::<Vec<_>>() {
+        life.await.expect("a life");
+    }
     database.drop().await;
 }
