@@ -2,7 +2,8 @@
 //!
 //! Nothing here waits, reads or writes. A caller looks rows up, hands them over together with the time and with random bytes, and gets a
 //! decision: what to save in one transaction, and what to answer. Values that were checked have types of their own, which only the check
-//! can make: [`client::Authenticated`], [`authorize::Granted`], [`session::LiveSession`], [`token::Verified`], [`parameters::Parameters`].
+//! can make: [`client::Authenticated`], [`authorize::Granted`], [`session::LiveSession`], [`token::Verified`], [`parameters::Parameters`],
+//! [`password::Proof`].
 //!
 //! A code's life, as a hub plays it:
 //!
@@ -40,6 +41,19 @@
 //! ```
 //! fn prove<'c>(client: &'c identity::client::Client, secret: &str) -> Option<identity::client::Authenticated<'c>> {
 //!     identity::client::authenticate(Some(client), secret, identity::moment::Moment::from_unix(0)).ok()
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! // No password is right for its hash being known.
+//! fn assume(hash: identity::password::PasswordHash) -> identity::password::Proof {
+//!     identity::password::Proof { compared: hash, renewed: None }
+//! }
+//! ```
+//!
+//! ```
+//! fn compare(hash: identity::password::PasswordHash, password: &identity::password::Password) -> Option<identity::password::Proof> {
+//!     identity::password::prove_in(&mut identity::password::Workspace::default(), Some(hash), password, [0; 16])
 //! }
 //! ```
 //!

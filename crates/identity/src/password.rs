@@ -3,6 +3,7 @@
 
 pub mod foreign;
 pub mod phc;
+mod proof;
 
 use std::fmt;
 
@@ -14,6 +15,8 @@ use zeroize::Zeroizing;
 use crate::opaque::equal;
 
 use foreign::Foreign;
+
+pub use proof::{Proof, prove_in};
 
 /// Memory in KiB, passes and lanes: OWASP's first choice for Argon2id.
 pub const MEMORY_KIB: u32 = 19_456;

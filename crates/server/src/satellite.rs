@@ -15,6 +15,7 @@ mod logout;
 mod member;
 mod refresh;
 mod subscription;
+mod traded;
 mod upstream;
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use identity::account::{Account, AccountKind, Rights, login_name};
 use identity::client::{Client, ClientId};
 use identity::moment::Moment;
-use identity::password::PasswordHash;
+use identity::password::{PasswordHash, Proof};
 use identity::token::security_event::{Happening, Subject};
 use serde_json::Value;
 use uuid::Uuid;
@@ -165,6 +165,7 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Momen
     let kept = Kept::of(account);
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
     transaction.announce(Happening::ClaimsChange, Subject::Account(account.id));
+    hold(transaction, account.id).await?;
     links::end_where_moved(transaction, account.id, kept.email_key.as_deref(), account.is_active).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
@@ -221,18 +222,51 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Res
     Ok(())
 }
 
+/// Holds the row of an account, so that whatever begins for it has begun or waits. Whoever changes more of an account than its row holds
+/// that first, so that no two wait for each other.
+pub(crate) async fn hold(transaction: &mut Transaction, account: Uuid) -> Result<(), Error> {
+    transaction.run("SELECT id FROM peristyle.account WHERE id = $1 FOR NO KEY UPDATE", &[Bind::Id(account)]).await.map(drop)
+}
+
 /// Sets the password. Links that would set another are dead.
 pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
+    hold(transaction, account).await?;
     transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await?;
     links::end(transaction, &[account]).await
 }
 
-/// Keeps the same password under today's parameters, unless it was changed in the meantime.
-pub async fn rehash(on: impl Run, account: Uuid, before: &PasswordHash, after: &PasswordHash) -> Result<(), Error> {
-    const SQL: &str = "UPDATE peristyle.credential SET hash = $3 WHERE account_id = $1 AND hash = $2";
-    on.rows(SQL, &[Bind::Id(account), Bind::Text(before.as_str()), Bind::Text(after.as_str())]).await.map(drop)
+/// Sets the password in place of the one that was proven. `false`, and nothing is set, if that is not the password any more.
+pub async fn replace_credential(
+    transaction: &mut Transaction,
+    account: Uuid,
+    (present, chosen): (&Proof, &PasswordHash),
+    now: Moment,
+) -> Result<bool, Error> {
+    const SQL: &str = "UPDATE peristyle.credential SET hash = $2, changed_at = $3 WHERE account_id = $1 AND (hash = $4 OR hash = $5) \
+                       RETURNING account_id";
+    let [compared, renewed] = proven(present);
+    hold(transaction, account).await?;
+    let binds = [Bind::Id(account), Bind::Text(chosen.as_str()), Bind::moment(now), compared, renewed];
+    if transaction.run(SQL, &binds).await?.is_empty() {
+        return Ok(false);
+    }
+    links::end(transaction, &[account]).await?;
+    Ok(true)
+}
+
+/// The hashes of which one must be kept for a proof to hold: the compared one, or what the same sign-in made of it.
+pub(crate) fn proven(proof: &Proof) -> [Bind<'_>; 2] {
+    [Bind::Text(proof.compared().as_str()), Bind::maybe(proof.renewed(), |hash| Bind::Text(hash.as_str()))]
+}
+
+/// Keeps the same password under today's parameters. `false` if the compared hash is not the kept one any more.
+pub async fn rehash(on: impl Run, account: Uuid, proof: &Proof) -> Result<bool, Error> {
+    const SQL: &str = "UPDATE peristyle.credential SET hash = $3 WHERE account_id = $1 AND hash = $2 RETURNING account_id";
+    let Some(after) = proof.renewed() else { return Ok(false) };
+    let binds = [Bind::Id(account), Bind::Text(proof.compared().as_str()), Bind::Text(after.as_str())];
+    Ok(!on.rows(SQL, &binds).await?.is_empty())
 }
 
 /// Gives an account these roles and no others. The caller recomputes its rights.

@@ -32,7 +32,7 @@ pub struct Presented {
 pub enum Redeemed {
     /// It counts.
     Done,
-    /// Another request was faster: look the code up and decide again.
+    /// Another request was faster, or the browser signed in again: look the code up and decide again.
     Late,
     /// The account was closed in the meantime, or its app is closed to it. The code is not used up.
     Refused,
@@ -105,24 +105,40 @@ fn read(row: &Row, digest: Digest<purpose::Code>) -> Result<CodeRecord, Error> {
 
 /// Redeems a code: of any number of requests, in any number of processes, one gets `Done`.
 pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client, occasion: Occasion<'_>) -> Result<Redeemed, Error> {
-    const USED: &str = "UPDATE peristyle.code SET used_by = $2 WHERE hash = $1 AND used_by IS NULL RETURNING account_id";
+    // The row of the account is held first, as it is by what ends codes. The session is the one that was looked up: a code that another
+    // has taken over in the meantime must begin a family of that one.
+    const USED: &str = "UPDATE peristyle.code SET used_by = $2 WHERE hash = $1 AND used_by IS NULL AND session_id = $4 \
+                        AND EXISTS (SELECT 1 FROM peristyle.account WHERE id = $3 FOR SHARE) RETURNING account_id";
     let begin = &redemption.begin;
     rights::refresh(records, begin.family.account).await?;
-    if records.dialect() == Dialect::Postgres && at_once::redeem(records, redemption, client, occasion).await? {
-        return Ok(Redeemed::Done);
+    if records.dialect() == Dialect::Postgres {
+        if at_once::redeem(records, redemption, client, occasion).await? {
+            return Ok(Redeemed::Done);
+        }
+        if !is_unused(records, redemption).await? {
+            return Ok(Redeemed::Late);
+        }
     }
     // In steps it is told why a code cannot be redeemed.
     let mut transaction = records.begin().await?;
-    let binds = [Bind::digest(&redemption.code), Bind::Id(begin.family.id)];
+    let family = &begin.family;
+    let binds = [Bind::digest(&redemption.code), Bind::Id(family.id), Bind::Id(family.account), Bind::maybe(family.session, Bind::Id)];
     if transaction.run(USED, &binds).await?.is_empty() {
         return Ok(Redeemed::Late);
     }
-    if families::insert(&mut transaction, begin, client, occasion).await? == Begun::Refused {
+    if families::insert(&mut transaction, (begin, None), client, occasion).await? != Begun::Done {
         return Ok(Redeemed::Refused);
     }
     families::note(&mut transaction, &begin.family, GrantType::AuthorizationCode, occasion).await?;
     transaction.commit().await?;
     Ok(Redeemed::Done)
+}
+
+/// Whether a code is as it was looked up, so that whoever is late learns that by one look.
+async fn is_unused(records: &Records, redemption: &Redemption) -> Result<bool, Error> {
+    const SQL: &str = "SELECT account_id FROM peristyle.code WHERE hash = $1 AND used_by IS NULL AND session_id = $2";
+    let binds = [Bind::digest(&redemption.code), Bind::maybe(redemption.begin.family.session, Bind::Id)];
+    Ok(!records.run(SQL, &binds).await?.is_empty())
 }
 
 impl From<Admission> for Begun {

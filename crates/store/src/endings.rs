@@ -7,6 +7,7 @@ use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
+use crate::accounts;
 use crate::events::{self, Occasion};
 use crate::records::{Bind, Records, Row, Transaction};
 
@@ -17,6 +18,13 @@ pub struct Over {
     pub sessions: Vec<(Uuid, Uuid)>,
     /// Families.
     pub families: Vec<Uuid>,
+}
+
+impl Over {
+    fn add(&mut self, more: Over) {
+        self.sessions.extend(more.sessions);
+        self.families.extend(more.families);
+    }
 }
 
 /// Ends what an ending ends, and notes it, in a transaction of its own. A cause (a replay, a reuse) is noted in place of the single
@@ -32,9 +40,32 @@ pub async fn end(records: &Records, ending: &Ending, cause: Option<&Event>, occa
     Ok(over)
 }
 
-/// The same inside a transaction; the caller notes what it is about.
+/// Ends the session that a family came out of, with all that it gave, and in any case the family, and notes it. Which session that is is
+/// asked again afterwards: a sign-in in the same browser, for which ending the session waits, moves the family on to another.
+pub async fn end_session_of(records: &Records, family: Uuid, occasion: Occasion<'_>) -> Result<Over, Error> {
+    const SQL: &str = "SELECT session_id FROM peristyle.family WHERE id = $1 AND session_id IS NOT NULL";
+    let mut transaction = records.begin().await?;
+    let (mut over, mut ended) = (Over::default(), None);
+    while let Some(row) = transaction.run(SQL, &[Bind::Id(family)]).await?.first() {
+        let session = row.id(0)?;
+        if ended.replace(session) == Some(session) {
+            break;
+        }
+        over.add(carry_out(&mut transaction, &Ending::Logout(session), occasion.now).await?);
+    }
+    over.add(carry_out(&mut transaction, &Ending::FamilyEnded(family), occasion.now).await?);
+    note(&mut transaction, &over, occasion).await?;
+    transaction.commit().await?;
+    Ok(over)
+}
+
+/// Ends what an ending ends inside a transaction; the caller notes what it is about.
 pub async fn carry_out(transaction: &mut Transaction, ending: &Ending, now: Moment) -> Result<Over, Error> {
     let Ended { sessions, families } = ended(ending);
+    // What is about to begin for the account has begun, and ends, or waits, and then finds that it may not.
+    if let Ending::LogoutEverywhere(account) | Ending::AccountClosed(account) | Ending::PasswordChanged { account, .. } = ending {
+        accounts::hold(transaction, *account).await?;
+    }
     // In this order: a code that is being redeemed is waited for, and its family ended with the others.
     let sessions = end_sessions(transaction, &sessions, now).await?;
     remove_codes(transaction, ending, &sessions).await?;

@@ -5,10 +5,12 @@ pub(crate) mod at_once;
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::event::Event;
+use identity::grant::password::Entry;
 use identity::grant::refresh_token::{self, Rotation};
 use identity::grant::sealed::Sealed;
 use identity::grant::{Admission, Beginning, Family, RefreshRecord, RefreshState};
 use identity::opaque::{Digest, purpose};
+use identity::password::Proof;
 use identity::scope::Scope;
 use query::sql::Dialect;
 use uuid::Uuid;
@@ -33,8 +35,10 @@ const WIDTH: usize = 7;
 pub enum Begun {
     /// It counts.
     Done,
-    /// The account was closed in the meantime, or its app is closed to it.
+    /// Its app is closed to the account.
     Refused,
+    /// The account was closed in the meantime, or its password is not the one that was proven any more.
+    Lapsed,
 }
 
 /// What a request with a refresh token is about.
@@ -92,13 +96,14 @@ fn read(row: &Row, from: usize) -> Result<Family, Error> {
 }
 
 /// Begins a family that no code stands behind: the password grant.
-pub async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<Begun, Error> {
+pub async fn begin(records: &Records, entry: &Entry, client: &Client, occasion: Occasion<'_>) -> Result<Begun, Error> {
+    let begin = &entry.begin;
     rights::refresh(records, begin.family.account).await?;
-    if records.dialect() == Dialect::Postgres && at_once::begin(records, begin, client, occasion).await? {
+    if records.dialect() == Dialect::Postgres && at_once::begin(records, entry, client, occasion).await? {
         return Ok(Begun::Done);
     }
     let mut transaction = records.begin().await?;
-    let begun = insert(&mut transaction, begin, client, occasion).await?;
+    let begun = insert(&mut transaction, (begin, Some(&entry.proof)), client, occasion).await?;
     if begun == Begun::Done {
         note(&mut transaction, &begin.family, GrantType::Password, occasion).await?;
         transaction.commit().await?;
@@ -106,17 +111,22 @@ pub async fn begin(records: &Records, begin: &Beginning, client: &Client, occasi
     Ok(begun)
 }
 
-/// Keeps a family and its first refresh token.
+/// Keeps a family and its first refresh token, if the password that it begins by, where it does, is still the account's.
 pub(crate) async fn insert(
     transaction: &mut Transaction,
-    begin: &Beginning,
+    (begin, proof): (&Beginning, Option<&Proof>),
     client: &Client,
     occasion: Occasion<'_>,
 ) -> Result<Begun, Error> {
-    // The row of the account is held, so that closing it waits for the family and then ends it.
-    const FAMILY: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
+    // The row of the account is held, so that closing it, or changing its password, waits for the family and then ends it.
+    const OPEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
+                        SELECT $1, $2, a.id, $4, $5, $6, $7 FROM peristyle.account a \
+                        WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+    // The credential is held too, for who waited for a change to be shown what it was changed to.
+    const PROVEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
                           SELECT $1, $2, a.id, $4, $5, $6, $7 FROM peristyle.account a \
-                          WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+                          JOIN peristyle.credential k ON k.account_id = a.id WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL \
+                          AND (k.hash = $8 OR k.hash = $9) FOR SHARE RETURNING id";
     const TOKEN: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
     let (family, token) = (&begin.family, &begin.refresh);
     let binds = [
@@ -128,8 +138,12 @@ pub(crate) async fn insert(
         Bind::moment(family.authenticated_at),
         Bind::moment(occasion.now),
     ];
-    if transaction.run(FAMILY, &binds).await?.is_empty() {
-        return Ok(Begun::Refused);
+    let rows = match proof {
+        Some(proof) => transaction.run(PROVEN, &[&binds[..], &accounts::proven(proof)].concat()).await?,
+        None => transaction.run(OPEN, &binds).await?,
+    };
+    if rows.is_empty() {
+        return Ok(Begun::Lapsed);
     }
     let binds = [Bind::digest(&token.digest), Bind::Id(family.id), Bind::moment(occasion.now), Bind::moment(token.expires_at)];
     transaction.run(TOKEN, &binds).await?;

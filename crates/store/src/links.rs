@@ -58,6 +58,10 @@ pub async fn load(on: impl Run, digest: &Digest<purpose::Link>) -> Result<Option
 
 /// Uses a link up, in the transaction that sets the password. `false` if it was used or is over: nothing may be set then.
 pub async fn take(transaction: &mut Transaction, digest: &Digest<purpose::Link>, now: Moment) -> Result<bool, Error> {
+    // The row of the account comes first, as it does for everybody who sets a password.
+    const HELD: &str = "SELECT a.id FROM peristyle.account a WHERE a.id = (SELECT l.account_id FROM peristyle.link l WHERE l.hash = $1) \
+                        FOR NO KEY UPDATE";
     const SQL: &str = "UPDATE peristyle.link SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING account_id";
+    transaction.run(HELD, &[Bind::digest(digest)]).await?;
     Ok(!transaction.run(SQL, &[Bind::digest(digest), Bind::moment(now)]).await?.is_empty())
 }

@@ -3,7 +3,9 @@
 use identity::account::Account;
 use identity::event::Event;
 use identity::moment::Moment;
+use identity::password::Proof;
 use identity::session::{Ending, Session};
+use identity::token::{AccessClaims, Verified};
 use uuid::Uuid;
 
 use crate::Error;
@@ -66,20 +68,37 @@ pub enum Before {
     Other(Uuid),
 }
 
+/// What a session is begun by. It was good when it was looked at, and must be when the session is saved.
+#[derive(Clone, Copy, Debug)]
+pub enum By<'a> {
+    /// A password.
+    Password(&'a Proof),
+    /// An access token.
+    Token(&'a Verified<AccessClaims>),
+}
+
+/// Somebody who signs in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// What begins.
+    pub session: &'a Session,
+    /// By what.
+    pub by: By<'a>,
+    /// In place of what.
+    pub before: Before,
+    /// What the browser calls itself.
+    pub device: Option<&'a str>,
+}
+
 /// Begins a session in place of the one before, and notes what began and what ended, all of it or nothing. `false` if the account was
-/// closed in the meantime.
-pub async fn begin(
-    records: &Records,
-    session: &Session,
-    before: Before,
-    device: Option<&str>,
-    occasion: Occasion<'_>,
-) -> Result<bool, Error> {
+/// closed in the meantime, or what it is begun by has ended: the password is another one, or the token's family is over.
+pub async fn begin(records: &Records, arrival: &Arrival<'_>, occasion: Occasion<'_>) -> Result<bool, Error> {
+    let session = arrival.session;
     let mut transaction = records.begin().await?;
-    if !insert(&mut transaction, session, device, occasion).await? {
+    if !insert(&mut transaction, arrival, occasion).await? {
         return Ok(false);
     }
-    match before {
+    match arrival.before {
         Before::Nothing => {}
         Before::Own(own) => take_over(&mut transaction, own, session, occasion).await?,
         Before::Other(other) => {
@@ -87,17 +106,29 @@ pub async fn begin(
             endings::note(&mut transaction, &over, occasion).await?;
         }
     }
+    // Families come last in the order in which endings go, so the one that a token is of is asked for here.
+    if let By::Token(token) = arrival.by
+        && !is_open(&mut transaction, token.claims().family).await?
+    {
+        return Ok(false);
+    }
     let event = Event::SignedIn { account: session.account, session: session.id };
     events::append(&mut transaction, &event, occasion).await?;
     transaction.commit().await?;
     Ok(true)
 }
 
-async fn insert(transaction: &mut Transaction, session: &Session, device: Option<&str>, occasion: Occasion<'_>) -> Result<bool, Error> {
-    // The row of the account is held, so that closing it waits for the session and then ends it.
-    const SQL: &str = "INSERT INTO peristyle.session (id, account_id, device, address, authenticated_at, last_used_at, expires_at) \
-                       SELECT $1, a.id, $3, $4, $5, $6, $7 FROM peristyle.account a \
-                       WHERE a.id = $2 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+async fn insert(transaction: &mut Transaction, arrival: &Arrival<'_>, occasion: Occasion<'_>) -> Result<bool, Error> {
+    // The row of the account is held, so that closing it, or changing its password, waits for the session and then ends it.
+    const OPEN: &str = "INSERT INTO peristyle.session (id, account_id, device, address, authenticated_at, last_used_at, expires_at) \
+                        SELECT $1, a.id, $3, $4, $5, $6, $7 FROM peristyle.account a \
+                        WHERE a.id = $2 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
+    // The credential is held too, for who waited for a change to be shown what it was changed to.
+    const PROVEN: &str = "INSERT INTO peristyle.session (id, account_id, device, address, authenticated_at, last_used_at, expires_at) \
+                          SELECT $1, a.id, $3, $4, $5, $6, $7 FROM peristyle.account a \
+                          JOIN peristyle.credential k ON k.account_id = a.id WHERE a.id = $2 AND a.is_active AND a.deleted_at IS NULL \
+                          AND (k.hash = $8 OR k.hash = $9) FOR SHARE RETURNING id";
+    let Arrival { session, by, device, .. } = *arrival;
     let binds = [
         Bind::Id(session.id),
         Bind::Id(session.account),
@@ -107,7 +138,16 @@ async fn insert(transaction: &mut Transaction, session: &Session, device: Option
         Bind::moment(occasion.now),
         Bind::moment(session.expires_at),
     ];
-    Ok(!transaction.run(SQL, &binds).await?.is_empty())
+    let rows = match by {
+        By::Password(proof) => transaction.run(PROVEN, &[&binds[..], &accounts::proven(proof)].concat()).await?,
+        By::Token(_) => transaction.run(OPEN, &binds).await?,
+    };
+    Ok(!rows.is_empty())
+}
+
+async fn is_open(transaction: &mut Transaction, family: Uuid) -> Result<bool, Error> {
+    const SQL: &str = "SELECT id FROM peristyle.family WHERE id = $1 AND ended_at IS NULL FOR SHARE";
+    Ok(!transaction.run(SQL, &[Bind::Id(family)]).await?.is_empty())
 }
 
 async fn take_over(transaction: &mut Transaction, before: Uuid, after: &Session, occasion: Occasion<'_>) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! What replicas of a process share for a while: values that are taken once, counters of a window, and word of what is no longer true.
 //!
 //! A single process keeps it in memory; several keep it in one Redis. Nothing here outlives its time, and losing all of it costs a
-//! login that was under way.
+//! login that was under way, or a logout a moment.
 
 mod memory;
 mod redis;

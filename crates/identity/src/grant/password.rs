@@ -5,7 +5,7 @@ use crate::client::{Authenticated, GrantType};
 use crate::error::Error;
 use crate::grant::{Beginning, Family, Fresh};
 use crate::moment::Moment;
-use crate::password::Verdict;
+use crate::password::Proof;
 use crate::scope::Scope;
 
 /// The one answer to an unknown name, a wrong password and a closed account.
@@ -15,22 +15,31 @@ pub const REFUSED: Error = Error::grant("the username or the password is wrong")
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// Save in one transaction and answer.
-    Grant(Box<Beginning>),
+    Grant(Box<Entry>),
     /// Record nothing beyond the failure and answer the error.
     Refused(Error),
 }
 
-/// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::verify`], which does the same
+/// The rows to save and the answer to give.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What must still hold when they are saved: a password that was changed in the meantime begins nothing.
+    pub proof: Proof,
+    /// What begins.
+    pub begin: Beginning,
+}
+
+/// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::prove_in`], which does the same
 /// work when there is no account).
 pub fn decide(
     client: Authenticated<'_>,
-    signed_in: (Option<&Account>, Verdict),
+    signed_in: (Option<&Account>, Option<Proof>),
     scope: Option<&Scope>,
     fresh: Fresh,
     now: Moment,
 ) -> Outcome {
     let client = client.client();
-    let (Some(account), Verdict::Matches { .. }) = signed_in else { return Outcome::Refused(REFUSED) };
+    let (Some(account), Some(proof)) = signed_in else { return Outcome::Refused(REFUSED) };
     if !account.may_sign_in() || !client.grants.contains(&GrantType::Password) {
         return Outcome::Refused(REFUSED);
     }
@@ -43,5 +52,5 @@ pub fn decide(
         authenticated_at: now,
         ended_at: None,
     };
-    Outcome::Grant(Box::new(Beginning::of(family, fresh.refresh, client, None, now)))
+    Outcome::Grant(Box::new(Entry { proof, begin: Beginning::of(family, fresh.refresh, client, None, now) }))
 }

@@ -1,10 +1,11 @@
 //! Whether what was granted still stands: what a hub asks on every request with a token of its own, at introspection and at revocation.
 
+use uuid::Uuid;
+
 use crate::account::Account;
 use crate::client::Authenticated;
 use crate::error::{Error, ErrorCode};
 use crate::grant::Family;
-use crate::session::Ending;
 use crate::token::{AccessClaims, Verified};
 
 const OVER: Error = Error::new(ErrorCode::InvalidToken, "the access token was revoked");
@@ -30,15 +31,25 @@ pub enum Reach {
     Session,
 }
 
+/// What a client ends by a token that it gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revoked {
+    /// This family.
+    Family(Uuid),
+    /// The session that this family came out of, whichever it is by then, since a browser that signs in again goes on in another; every
+    /// family that came out of it; and this one.
+    SessionOf(Uuid),
+}
+
 /// What ends when a client revokes a token of a family (RFC 7009). Of a stranger's token nothing does, and the answer is the same. A family
 /// that has ended already still names its session, which may live on: a token that was used twice ends the one and not the other.
-pub fn revoked_by(client: Authenticated<'_>, family: &Family, reach: Reach) -> Option<Ending> {
+pub fn revoked_by(client: Authenticated<'_>, family: &Family, reach: Reach) -> Option<Revoked> {
     if family.client != client.client().id {
         return None;
     }
     match (family.session, reach) {
-        (Some(session), Reach::Session) => Some(Ending::Logout(session)),
-        _ => family.ended_at.is_none().then_some(Ending::FamilyEnded(family.id)),
+        (Some(_), Reach::Session) => Some(Revoked::SessionOf(family.id)),
+        _ => family.ended_at.is_none().then_some(Revoked::Family(family.id)),
     }
 }
 

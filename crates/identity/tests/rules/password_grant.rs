@@ -5,16 +5,21 @@ use identity::client::{Client, GrantType};
 use identity::error::Error;
 use identity::grant::Fresh;
 use identity::grant::password::{Outcome, REFUSED, decide};
-use identity::password::{Rehash, Verdict};
+use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use identity::scope::Scope;
 
 use crate::support::*;
 
-const RIGHT: Verdict = Verdict::Matches { rehash: Rehash::Current };
+/// A password that was found right.
+fn right() -> Option<Proof> {
+    let password = Password::presented("correct horse").unwrap();
+    let hash = PasswordHash::make(&password, [7; 16]).unwrap();
+    prove_in(&mut Workspace::default(), Some(hash), &password, [8; 16])
+}
 
-fn outcome(client: &Client, account: Option<&Account>, verdict: Verdict) -> Outcome {
+fn outcome(client: &Client, account: Option<&Account>, proof: Option<Proof>) -> Outcome {
     let scope = Scope::parse("shop");
-    decide(proven(client), (account, verdict), scope.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, NOW)
+    decide(proven(client), (account, proof), scope.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, NOW)
 }
 
 fn refused(outcome: Outcome) -> Error {
@@ -27,7 +32,10 @@ fn refused(outcome: Outcome) -> Error {
 // contract I7.4
 #[test]
 fn a_right_password_begins_a_family_without_a_session() {
-    let Outcome::Grant(begin) = outcome(&client(), Some(&ana()), RIGHT) else { panic!("granted") };
+    let proof = right();
+    let Outcome::Grant(entry) = outcome(&client(), Some(&ana()), proof.clone()) else { panic!("granted") };
+    assert_eq!(Some(entry.proof), proof, "and only as long as it is the password");
+    let begin = entry.begin;
     assert_eq!((begin.family.account, begin.family.session, begin.family.authenticated_at), (ACCOUNT, None, NOW));
     assert_eq!(begin.issue.scope().map(Scope::as_str), Some("shop"));
     assert_eq!(begin.refresh.digest, refresh().digest());
@@ -41,13 +49,13 @@ fn every_refusal_is_the_same() {
     let mut without = client();
     without.grants.remove(&GrantType::Password);
     for refusal in [
-        outcome(&client(), None, Verdict::Differs),
-        outcome(&client(), Some(&ana()), Verdict::Differs),
-        outcome(&client(), None, RIGHT),
-        outcome(&client(), Some(&closed), RIGHT),
-        outcome(&client(), Some(&removed), RIGHT),
-        outcome(&client(), Some(&Account::anonymous()), RIGHT),
-        outcome(&without, Some(&ana()), RIGHT),
+        outcome(&client(), None, None),
+        outcome(&client(), Some(&ana()), None),
+        outcome(&client(), None, right()),
+        outcome(&client(), Some(&closed), right()),
+        outcome(&client(), Some(&removed), right()),
+        outcome(&client(), Some(&Account::anonymous()), right()),
+        outcome(&without, Some(&ana()), right()),
     ] {
         assert_eq!(refused(refusal), REFUSED);
     }

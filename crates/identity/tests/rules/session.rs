@@ -3,7 +3,7 @@
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
-use identity::grant::standing::Reach;
+use identity::grant::standing::{Reach, Revoked};
 use identity::grant::{Family, standing};
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
@@ -112,11 +112,11 @@ fn a_client_revokes_and_reads_its_own_tokens_alone() {
     let begun = Family { session: Some(SESSION), ..family() };
     let ended = Family { ended_at: Some(NOW), ..begun.clone() };
     for (revoked, reach, expected) in [
-        (&begun, Reach::Family, Some(Ending::FamilyEnded(FAMILY))),
-        (&begun, Reach::Session, Some(Ending::Logout(SESSION))),
+        (&begun, Reach::Family, Some(Revoked::Family(FAMILY))),
+        (&begun, Reach::Session, Some(Revoked::SessionOf(FAMILY))),
         (&ended, Reach::Family, None),
-        (&ended, Reach::Session, Some(Ending::Logout(SESSION))),
-        (&family(), Reach::Session, Some(Ending::FamilyEnded(FAMILY))),
+        (&ended, Reach::Session, Some(Revoked::SessionOf(FAMILY))),
+        (&family(), Reach::Session, Some(Revoked::Family(FAMILY))),
     ] {
         assert_eq!(standing::revoked_by(proven(&client()), revoked, reach), expected);
         assert_eq!(standing::revoked_by(proven(&other_client()), revoked, reach), None);

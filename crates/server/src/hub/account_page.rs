@@ -6,9 +6,10 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
+use identity::event::SignInRefusal;
 use identity::form;
 use identity::parameters::Parameters;
-use identity::password::Password;
+use identity::password::{Password, PasswordHash, Proof};
 use identity::session::{Ending, LiveSession};
 use store::sessions::Seen;
 use uuid::Uuid;
@@ -17,7 +18,7 @@ use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, AccountPage, ChangeRefused, Field, Here, Notice, SessionLine};
 
-use super::credentials::{self, Renewal};
+use super::credentials::{self, Renewal, Right};
 use super::incoming::{self, Sender};
 use super::{Hub, device, name_of, session};
 
@@ -111,22 +112,31 @@ async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSess
     let at = |field| move |fault| ChangeRefused { fault, field };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
     let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(SHORT.into()))?;
-    proven(hub, sender, account, present).await.map_err(at(Field::Present))?;
-    renewed(hub, sender, (account.id, live), chosen).await.map_err(at(Field::Chosen))
+    let proof = proven(hub, sender, account, present).await.map_err(at(Field::Present))?;
+    let hash = made(hub, chosen).await.map_err(at(Field::Chosen))?;
+    let renewal = Renewal { account: account.id, hash: &hash, right: Right::Present(&proof, live) };
+    renewed(hub, sender, &renewal).await.map_err(at(Field::Present))
 }
 
 /// Behind the same throttle as a sign-in: a browser left open must not be a place to guess.
-async fn proven(hub: &Hub, sender: &Sender, account: &Account, present: Password) -> Result<(), Fault> {
+async fn proven(hub: &Hub, sender: &Sender, account: &Account, present: Password) -> Result<Proof, Fault> {
     let judged = credentials::judge(hub, name_of(account), present, sender).await?;
-    judged.admitted().filter(|found| found.id == account.id).map(|_| ()).ok_or(WRONG.into())
+    judged.admitted().filter(|(found, _)| found.id == account.id).map(|(_, proof)| proof.clone()).ok_or(WRONG.into())
 }
 
-async fn renewed(hub: &Hub, sender: &Sender, (account, live): (Uuid, LiveSession), chosen: Password) -> Result<(), Fault> {
-    let hash = hub.hasher().admit()?.make(chosen).await?;
+async fn made(hub: &Hub, chosen: Password) -> Result<PasswordHash, Fault> {
+    hub.hasher().admit()?.make(chosen).await
+}
+
+/// Saves it, unless the present password is another one by now, or the session has ended.
+async fn renewed(hub: &Hub, sender: &Sender, renewal: &Renewal<'_>) -> Result<(), Fault> {
     let mut transaction = hub.records().begin().await?;
-    credentials::renew(&mut transaction, &Renewal { account, hash: &hash, kept: Some(live.id()) }, sender).await?;
-    transaction.commit().await?;
-    Ok(())
+    if !credentials::renew(&mut transaction, renewal, sender).await? {
+        drop(transaction);
+        credentials::note_refused(hub, Some(renewal.account), SignInRefusal::Credentials, sender).await?;
+        return Err(WRONG.into());
+    }
+    Ok(transaction.commit().await?)
 }
 
 fn ago(seconds: i64) -> String {

@@ -3,8 +3,8 @@
 
 use identity::account::Account;
 use identity::event::{Change, Event, Record, SignInRefusal};
-use identity::password::{Password, PasswordHash, Verdict};
-use identity::session::Ending;
+use identity::password::{Password, PasswordHash, Proof};
+use identity::session::{Ending, LiveSession};
 use identity::throttle;
 use store::accounts::Known;
 use store::failures::Watch;
@@ -22,13 +22,13 @@ use super::incoming::Sender;
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) account: Option<Account>,
-    pub(super) verdict: Verdict,
+    pub(super) proof: Option<Proof>,
 }
 
 impl Judged {
-    /// Whoever it is, if they may sign in.
-    pub(super) fn admitted(&self) -> Option<&Account> {
-        self.account.as_ref().filter(|account| account.may_sign_in() && matches!(self.verdict, Verdict::Matches { .. }))
+    /// Whoever it is, if they may sign in, and what they have proven.
+    pub(super) fn admitted(&self) -> Option<(&Account, &Proof)> {
+        self.account.as_ref().filter(|account| account.may_sign_in()).zip(self.proof.as_ref())
     }
 }
 
@@ -70,36 +70,73 @@ async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Passwo
             return Err(Fault::Throttled(seconds));
         }
     };
-    let compared = ticket.compare(hash.clone(), password).await?;
-    let judged = Judged { account, verdict: compared.verdict };
-    if let Some(account) = judged.admitted() {
+    let proof = ticket.compare(hash, password.clone()).await?;
+    let mut judged = Judged { account, proof };
+    if let Some((account, proof)) = judged.admitted() {
+        judged.proof = renewed(hub, account.id, proof.clone(), password).await?;
+    }
+    if judged.admitted().is_some() {
         store::failures::forgive(records, &watch, attempt, chance::now()).await?;
-        if let (Some(before), Some(after)) = (&hash, &compared.renewed) {
-            store::accounts::rehash(records, account.id, before, after).await?;
-        }
     } else {
-        let known = matches!(judged.verdict, Verdict::Matches { .. });
-        let reason = if known { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
-        store::events::append(records, &Event::SignInRefused { account: id, reason }, sender.occasion()).await?;
+        let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
+        note_refused(hub, id, reason, sender).await?;
     }
     Ok(judged)
 }
 
-/// Somebody's new password, and the session, if any, that lives on.
+/// Keeps a password under today's parameters, where its hash is out of date. If that is not the kept one any more, another sign-in may
+/// have done the same a moment before, so it is compared with what is kept now.
+async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, Fault> {
+    if proof.renewed().is_none() || store::accounts::rehash(hub.records(), account, &proof).await? {
+        return Ok(Some(proof));
+    }
+    let kept = store::accounts::credential_of(hub.records(), account).await?;
+    hub.hasher().admit()?.compare(kept, password).await
+}
+
+/// Notes that a password did not count, whatever it was that was refused.
+pub(super) async fn note_refused(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
+    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
+}
+
+/// Somebody's new password, and why they may set it.
 #[derive(Debug)]
 pub(super) struct Renewal<'a> {
     pub(super) account: Uuid,
     pub(super) hash: &'a PasswordHash,
-    pub(super) kept: Option<Uuid>,
+    pub(super) right: Right<'a>,
 }
 
-/// Sets a password that its owner chose. What was granted before ends, and all of it is noted.
-pub(super) async fn renew(transaction: &mut Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<(), store::Error> {
-    let Renewal { account, hash, kept } = *renewal;
+/// Why somebody may set a password.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Right<'a> {
+    /// They held a link, which is used up.
+    Link,
+    /// They know the present one, in a session, which lives on.
+    Present(&'a Proof, LiveSession),
+}
+
+/// Sets a password that its owner chose. What was granted before ends, and all of it is noted. `false` if the right to do so has ended in
+/// the meantime: the caller must not commit then.
+pub(super) async fn renew(transaction: &mut Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<bool, store::Error> {
+    let Renewal { account, hash, right } = *renewal;
     let occasion = sender.occasion();
-    store::accounts::set_credential(&mut *transaction, account, hash, occasion.now).await?;
+    let kept = match right {
+        Right::Link => {
+            store::accounts::set_credential(&mut *transaction, account, hash, occasion.now).await?;
+            None
+        }
+        Right::Present(proof, session) => {
+            let replaced = store::accounts::replace_credential(&mut *transaction, account, (proof, hash), occasion.now).await?;
+            if !replaced || store::sessions::owner(&mut *transaction, session.id(), occasion.now).await? != Some(account) {
+                return Ok(false);
+            }
+            Some(session.id())
+        }
+    };
     let over = store::endings::carry_out(transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
     let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
     store::events::append(&mut *transaction, &event, occasion).await?;
-    store::endings::note(transaction, &over, occasion).await
+    store::endings::note(transaction, &over, occasion).await?;
+    Ok(true)
 }

@@ -2,7 +2,7 @@
 
 use identity::client::{Authenticated, Client, GrantType};
 use identity::error::{Error, ErrorCode};
-use identity::event::Event;
+use identity::event::{Event, SignInRefusal};
 use identity::grant::{Fresh, Issue, authorization_code, password, refresh_token};
 use identity::opaque::{Code, RefreshToken};
 use identity::parameters::Parameters;
@@ -127,13 +127,19 @@ impl Desk<'_> {
         let (client, request) = self.prove(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
         let judged = credentials::judge_known(self.hub, (&username, known), password, self.sender).await?;
-        let signed_in = (judged.account.as_ref(), judged.verdict);
+        let signed_in = (judged.account.as_ref(), judged.proof);
         let grant = Some(GrantType::Password);
         match password::decide(client, signed_in, scope.as_ref(), fresh()?, chance::now()) {
-            password::Outcome::Grant(beginning) => {
-                match store::families::begin(self.hub.records(), &beginning, client.client(), self.sender.occasion()).await? {
-                    Begun::Done => Ok(beginning.issue),
+            password::Outcome::Grant(entry) => {
+                match store::families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await? {
+                    Begun::Done => Ok(entry.begin.issue),
                     Begun::Refused => Err(self.refuse(client, grant, CLOSED).await?),
+                    // It was the password when it was compared, and is not any more.
+                    Begun::Lapsed => {
+                        let account = Some(entry.begin.family.account);
+                        credentials::note_refused(self.hub, account, SignInRefusal::Credentials, self.sender).await?;
+                        Err(password::REFUSED.into())
+                    }
                 }
             }
             // Judging it has noted that already.

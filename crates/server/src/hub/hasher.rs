@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use identity::password::{self, Password, PasswordHash, Rehash, Verdict, Workspace};
+use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::chance;
@@ -107,14 +107,6 @@ impl Bench {
     }
 }
 
-/// What came of comparing a password.
-#[derive(Debug)]
-pub(crate) struct Compared {
-    pub(crate) verdict: Verdict,
-    /// The hash to keep from now on, where the old one is of another time or place.
-    pub(crate) renewed: Option<PasswordHash>,
-}
-
 impl Hasher {
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -138,18 +130,10 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// Compares a password with what is kept; without an account the same work is done for nothing.
-    pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Compared, Fault> {
+    pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Option<Proof>, Fault> {
         let salt = chance::random()?;
         let size = if kept.as_ref().is_some_and(PasswordHash::is_large) { Size::Large } else { Size::Usual };
-        self.work(size, move |workspace| {
-            let verdict = password::verify_in(workspace, kept.as_ref(), &password);
-            let renewed = match verdict {
-                Verdict::Matches { rehash: Rehash::Needed } => PasswordHash::make_in(workspace, &password, salt).ok(),
-                _ => None,
-            };
-            Compared { verdict, renewed }
-        })
-        .await
+        self.work(size, move |workspace| prove_in(workspace, kept, &password, salt)).await
     }
 
     /// Hashes a password that somebody has chosen.

@@ -16,7 +16,7 @@ use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
 
-use super::credentials::{self, Renewal};
+use super::credentials::{self, Renewal, Right};
 use super::{Hub, incoming, name_of};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
@@ -53,7 +53,7 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     if !store::links::take(&mut transaction, &token.digest(), chance::now()).await? {
         return Err(DEAD.into());
     }
-    credentials::renew(&mut transaction, &Renewal { account: account.id, hash: &hash, kept: None }, &sender).await?;
+    credentials::renew(&mut transaction, &Renewal { account: account.id, hash: &hash, right: Right::Link }, &sender).await?;
     transaction.commit().await?;
     Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in")))
 }

@@ -6,8 +6,9 @@ use axum::extract::Request;
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
-use identity::grant::standing::{Reach, revoked_by};
+use identity::grant::standing::{Reach, Revoked, revoked_by};
 use identity::opaque::RefreshToken;
+use identity::session::Ending;
 use identity::token::AccessClaims;
 
 use crate::error::oauth::{Fault, nothing_no_store};
@@ -27,8 +28,11 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let client = presented.prove(hub, &sender).await?;
     let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
-    if let Some(ending) = family.and_then(|family| revoked_by(client, &family, reach)) {
-        store::endings::end(hub.records(), &ending, None, sender.occasion()).await?;
+    let (records, occasion) = (hub.records(), sender.occasion());
+    match family.and_then(|family| revoked_by(client, &family, reach)) {
+        Some(Revoked::Family(family)) => store::endings::end(records, &Ending::FamilyEnded(family), None, occasion).await.map(drop)?,
+        Some(Revoked::SessionOf(family)) => store::endings::end_session_of(records, family, occasion).await.map(drop)?,
+        None => {}
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
     Ok(nothing_no_store())

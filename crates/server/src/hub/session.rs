@@ -7,9 +7,10 @@ use axum::http::{HeaderValue, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Event, SignInRefusal};
+use identity::parameters::Parameters;
 use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
 use identity::token::{AccessClaims, HubSessionClaims, Verified};
-use store::sessions::Before;
+use store::sessions::{Arrival, Before, By};
 use uuid::Uuid;
 
 use crate::chance;
@@ -43,17 +44,20 @@ pub(super) fn fresh(account: Uuid) -> Session {
 }
 
 /// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
-/// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it.
-pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session) -> Result<HeaderValue, Fault> {
+/// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it. Nothing
+/// begins, and there is none, if what it is begun by has ended in the meantime.
+pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'_>) -> Result<Option<HeaderValue>, Fault> {
     let before = match live(hub, sender).await? {
         None => Before::Nothing,
         Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
         Some((before, _)) => Before::Other(before.id()),
     };
-    if !store::sessions::begin(hub.records(), &session, before, sender.device().as_deref(), sender.occasion()).await? {
-        return Err(Error::new(ErrorCode::AccessDenied, "the account was closed").into());
+    let device = sender.device();
+    let arrival = Arrival { session: &session, by, before, device: device.as_deref() };
+    if !store::sessions::begin(hub.records(), &arrival, sender.occasion()).await? {
+        return Ok(None);
     }
-    cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS)
+    cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
 /// The cookie that takes the session away.
@@ -91,21 +95,29 @@ async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         note(hub, &sender, None, SignInRefusal::CrossOrigin).await?;
         return Err(fault);
     }
-    let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
-    let judged = match &token {
-        Ok(token) => judged(hub, token).await?,
-        Err(error) => Err(*error),
-    };
-    let session = match judged {
-        Ok(session) => session,
-        Err(error) => {
-            let whose = token.ok().map(|token| token.claims().account());
-            note(hub, &sender, whose, SignInRefusal::Token).await?;
-            return Err(error.into());
+    match admitted(hub, &sender, &body).await? {
+        Ok(cookie) => {
+            let mut response = no_content();
+            response.headers_mut().insert(SET_COOKIE, cookie);
+            Ok(response)
         }
+        Err((whose, error)) => {
+            note(hub, &sender, whose, SignInRefusal::Token).await?;
+            Err(error.into())
+        }
+    }
+}
+
+/// The cookie of the session that a token began, or whose the token is and why it begins none.
+async fn admitted(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Result<HeaderValue, (Option<Uuid>, Error)>, Fault> {
+    let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
+    let token: Verified<AccessClaims> = match token {
+        Ok(token) => token,
+        Err(error) => return Ok(Err((None, error))),
     };
-    let cookie = begin(hub, &sender, session).await?;
-    let mut response = no_content();
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    Ok(response)
+    let whose = Some(token.claims().account());
+    match judged(hub, &token).await? {
+        Ok(session) => Ok(begin(hub, sender, session, By::Token(&token)).await?.ok_or((whose, REFUSED))),
+        Err(error) => Ok(Err((whose, error))),
+    }
 }

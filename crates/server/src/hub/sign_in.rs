@@ -10,6 +10,7 @@ use identity::event::{Event, SignInRefusal};
 use identity::form;
 use identity::parameters::Parameters;
 use identity::password::Password;
+use store::sessions::By;
 
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
@@ -68,8 +69,13 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
         return Err(WRONG.into());
     }
     let judged = credentials::judge(hub, name, password, sender).await?;
-    let account = judged.admitted().ok_or(WRONG)?;
-    session::begin(hub, sender, session::fresh(account.id)).await
+    let (account, proof) = judged.admitted().ok_or(WRONG)?;
+    if let Some(cookie) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
+        return Ok(cookie);
+    }
+    // It was the password when it was compared, and is not any more.
+    credentials::note_refused(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;
+    Err(WRONG.into())
 }
 
 /// What one is signing in to: the name of the client that the continuation is for.

@@ -13,15 +13,27 @@ use crate::config::SatelliteSettings;
 use crate::error::oauth::Fault;
 
 use super::Satellite;
+use super::traded::Bearer;
 use super::upstream::{Answer, Ask, Lane};
 
+/// The longest code or refresh token in bytes.
+const LONGEST: usize = 4_096;
 const GRANT: Error =
     Error::new(ErrorCode::InvalidGrant, "the hub refuses it: it is expired, was used before or was revoked; sign in again");
 const CLIENT: Error = Error::new(ErrorCode::UnauthorizedClient, "the hub does not grant this to the client of this satellite");
 const DENIED: Error = Error::new(ErrorCode::AccessDenied, "the hub does not let the account use this app");
 
+/// Whether a hub could have given this out as a code or a token. What is longer is not sent there: it would be refused for its size, in
+/// words that say nothing of the grant.
+pub(super) fn is_plausible(text: &str) -> bool {
+    text.len() <= LONGEST
+}
+
 /// Trades what a form says for tokens: the answer for the app.
 pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Result<Map<String, Value>, Fault> {
+    if !pairs.iter().all(|(_, text)| is_plausible(text)) {
+        return Err(GRANT.into());
+    }
     let answer = send(satellite, "/token", pairs).await?;
     let mut told = object(&answer)?;
     let mut tokens = Map::new();
@@ -37,7 +49,7 @@ pub(super) async fn tokens(satellite: &Satellite, pairs: &[(&str, &str)]) -> Res
 }
 
 /// The account that a refresh token of ours is of, and the family if it has an id; none if it is not good any more.
-pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<(Uuid, Option<Uuid>)>, Fault> {
+pub(super) async fn bearer_of(satellite: &Satellite, token: &str) -> Result<Option<Bearer>, Fault> {
     let told = object(&send(satellite, "/introspect", &[("token", token)]).await?)?;
     let id = |name: &str| told.get(name).and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
     Ok(id("sub").map(|account| (account, id("sid"))).filter(|_| told.get("active") == Some(&Value::Bool(true))))

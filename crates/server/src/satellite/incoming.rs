@@ -19,17 +19,17 @@ pub(super) const fn malformed(description: &'static str) -> Fault {
     Fault::Rule(Error::new(ErrorCode::InvalidRequest, description))
 }
 
-/// The texts of a body, by the keys that were asked for; one that is null counts as left out.
+/// The texts of a body, by the keys that were asked for; one that is null or empty counts as left out.
 pub(super) struct Texts<const KEYS: usize>([Option<String>; KEYS]);
 
 impl<const KEYS: usize> Texts<KEYS> {
     /// The text of a key by its place, which must be there and not be empty.
     pub(super) fn needed(&mut self, place: usize, missing: &'static str) -> Result<String, Fault> {
-        self.0[place].take().filter(|text| !text.is_empty()).ok_or(malformed(missing))
+        self.optional(place).ok_or(malformed(missing))
     }
 
     pub(super) fn optional(&mut self, place: usize) -> Option<String> {
-        self.0[place].take()
+        self.0[place].take().filter(|text| !text.is_empty())
     }
 }
 

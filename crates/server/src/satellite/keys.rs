@@ -35,6 +35,8 @@ struct Inner {
 struct Known {
     /// The last good set, and when it came.
     set: Option<(Arc<KeySet>, Moment)>,
+    /// How often the hub had not answered when that was asked for.
+    troubles: u64,
     /// How many fetches have failed since the last good one.
     failures: u32,
     /// When an unknown key last made us ask.
@@ -107,12 +109,15 @@ impl Keys {
         if may_refetch(known.sought_at, now) {
             return None;
         }
-        Some(Err(if known.is_current() { NoKey::Unknown } else { NoKey::Unavailable }))
+        // A hub that has not answered since, whoever asked it for whatever, may have made the key in the meantime.
+        let heard = known.is_current() && known.troubles == self.0.upstream.troubles();
+        Some(Err(if heard { NoKey::Unknown } else { NoKey::Unavailable }))
     }
 
     /// Fetches the set once. A set that is broken or poisoned changes nothing: the last good one serves on.
     async fn fetch(&self) {
         let ask = Ask { path: PATH, body: None, authorization: None, most_bytes: LONGEST_KEY_SET };
+        let troubles = self.0.upstream.troubles();
         let fetched = match self.0.upstream.send(Lane::Keys, ask).await {
             Err(trouble) => Err(trouble.to_string()),
             Ok(answer) if answer.status != 200 => Err(format!("it answered {}", answer.status)),
@@ -127,6 +132,7 @@ impl Keys {
                 self.change(|known| {
                     known.set = Some((Arc::new(set), chance::now()));
                     known.failures = 0;
+                    known.troubles = troubles;
                 });
             }
             Err(reason) => {

@@ -11,15 +11,22 @@ use store::shared::Invalidation;
 use crate::error::oauth::{Fault, json_no_store};
 
 use super::refresh::{ACCEPTED, MISSING};
-use super::{Satellite, exchange, incoming};
+use super::{Satellite, exchange, incoming, traded};
 
 pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
     let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
+    if !exchange::is_plausible(&token) {
+        return Ok(gone(satellite));
+    }
     // A hub that does not introspect can still take the token back.
     let known = match exchange::bearer_of(satellite, &token).await {
         Err(Fault::HubOdd) => None,
         known => known?,
+    };
+    let known = match known {
+        None => traded::whose(satellite, &token).await,
+        known => known,
     };
     exchange::revoke(satellite, &token).await?;
     if let Some((account, family)) = known {
@@ -33,7 +40,12 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         }
         tracing::info!("login.ended");
     }
-    Ok(json_no_store(json!({ "logout_url": farewell(satellite) }).to_string()))
+    Ok(gone(satellite))
+}
+
+/// What is answered whatever was given back: it is not good any more, as was asked.
+fn gone(satellite: &Satellite) -> Response<Body> {
+    json_no_store(json!({ "logout_url": farewell(satellite) }).to_string())
 }
 
 /// Where a browser may be led to lose the hub's cookie too, which means nothing any more, and come back to the app.

@@ -6,7 +6,7 @@ use axum::http::Response;
 
 use crate::error::oauth::{Fault, json_no_store};
 
-use super::{Satellite, exchange, incoming};
+use super::{Satellite, exchange, incoming, traded};
 
 pub(super) const ACCEPTED: &str = "the body has a member that is not known: refresh_token is accepted";
 pub(super) const MISSING: &str = "refresh_token is missing: the text that the callback gave";
@@ -15,5 +15,6 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
     let tokens = exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await?;
+    traded::remember(satellite, &token, &tokens).await;
     Ok(json_no_store(serde_json::Value::Object(tokens).to_string()))
 }

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -98,6 +99,8 @@ struct Inner {
     keys: Semaphore,
     reads: Semaphore,
     grants: Semaphore,
+    /// How often it did not answer.
+    troubles: AtomicU64,
 }
 
 impl std::fmt::Debug for Upstream {
@@ -122,6 +125,7 @@ impl Upstream {
             keys: Semaphore::new(1),
             reads: Semaphore::new(READS_AT_ONCE),
             grants: Semaphore::new(GRANTS_AT_ONCE),
+            troubles: AtomicU64::new(0),
         })))
     }
 
@@ -146,7 +150,21 @@ impl Upstream {
             let body = Limited::new(response.into_body(), most_bytes).collect().await.map_err(|_| Trouble::Body)?;
             Ok(Answer { status, body: body.to_bytes() })
         };
-        tokio::time::timeout(PATIENCE, answered).await.map_err(|_| Trouble::Slow)?
+        let answer = tokio::time::timeout(PATIENCE, answered).await.map_err(|_| Trouble::Slow).flatten();
+        if answer.as_ref().map_or(true, |answer| answer.status >= 500) {
+            self.falter();
+        }
+        answer
+    }
+
+    /// How often the hub did not answer, or a stream of it broke, so that whoever heard of it before can tell whether it may be away now.
+    pub(super) fn troubles(&self) -> u64 {
+        self.0.troubles.load(Ordering::Acquire)
+    }
+
+    /// Notes that the hub did not answer.
+    pub(super) fn falter(&self) {
+        self.0.troubles.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Opens a stream of changes after a number. It has no turn to wait for and no end; whoever reads it knows how long to wait.
@@ -157,8 +175,9 @@ impl Upstream {
             request = request.header("last-event-id", after);
         }
         let request = request.body(Full::default()).map_err(|_| Trouble::Request)?;
-        let answered = tokio::time::timeout(PATIENCE, self.0.fresh.request(request)).await.map_err(|_| Trouble::Slow)?;
-        answered.map_err(|error| Trouble::Unreachable(reason(&error)))
+        let answered = tokio::time::timeout(PATIENCE, self.0.fresh.request(request)).await.map_err(|_| Trouble::Slow);
+        let answered = answered.and_then(|answered| answered.map_err(|error| Trouble::Unreachable(reason(&error))));
+        answered.inspect_err(|_| self.falter())
     }
 
     fn request(&self, ask: Ask<'_>) -> Option<Request<Full<Bytes>>> {

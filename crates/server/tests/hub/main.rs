@@ -8,6 +8,7 @@ mod endings;
 mod grants;
 mod metadata;
 mod patience;
+mod races;
 mod requests;
 mod resources;
 #[allow(dead_code)]

@@ -44,6 +44,28 @@ async fn a_token_seen_before_is_known_and_many_at_once_ask_the_hub_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_logout_with_a_token_that_was_just_traded_counts_here_at_once() {
+    // contract I30.7
+    let liar = Liar::start().await;
+    let (first, second) = (liar.token(), liar.token());
+    liar.says(TOKEN, Lie::json(&json!({ "access_token": second, "refresh_token": "next", "expires_in": 3600 })));
+    // As a hub answers of a token that was used, and it tells no changes by itself.
+    liar.says("/introspect", Lie::json(&json!({ "active": false })));
+    liar.says("/revoke", Lie::text(200, ""));
+    let (satellite, _database) = beside(&liar).await;
+    let trade = async |path: &str, token: &str| satellite.send(&post(path, json!({ "refresh_token": token }).to_string())).await;
+    trade("/auth/refresh", "before").await.good();
+    assert_eq!((status(&satellite, &first).await, status(&satellite, &second).await), (200, 200));
+    trade("/auth/logout", "invented").await.good();
+    assert_eq!((status(&satellite, &first).await, status(&satellite, &second).await), (200, 200));
+    assert_eq!(liar.asked(GRAPHQL), 2, "a token that nobody gave out makes nobody be asked for");
+    trade("/auth/logout", "before").await.good();
+    liar.says(GRAPHQL, Lie::text(401, "{}"));
+    assert!(status(&satellite, &first).await != 200 && status(&satellite, &second).await != 200);
+    assert_eq!(liar.asked(GRAPHQL), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_unknown_keys_costs_the_hub_one_request() {
     // contract I31.5, attack 22
     let liar = Liar::start().await;

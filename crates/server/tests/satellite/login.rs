@@ -158,6 +158,7 @@ async fn an_answer_of_another_hub_is_refused() {
         pair.satellite.send(&post("/auth/callback", body)).await
     };
     send(ISSUER).await.good();
+    send("").await.good();
     let answer = send("https://evil.test").await;
     assert_eq!(error(&answer, 400), "invalid_request");
     assert!(answer.text().contains("iss"), "{}", answer.text());
@@ -176,6 +177,20 @@ async fn a_code_of_another_login_and_a_wrong_secret_are_refused_as_the_hub_refus
     let stranger = setup.serve(&pair.database).await;
     let returned = pair.back(begin(&stranger, "/auth/login").await).await;
     assert_eq!(error(&stranger.send(&post("/auth/callback", returned.body())).await, 401), "invalid_client");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_long_to_be_a_code_or_a_token_is_refused_like_one_that_is_not_known() {
+    // contract I30.5
+    let pair = Pair::start().await;
+    for long in ["%".repeat(60_000), "x".repeat(4_097)] {
+        let returned = pair.back(pair.begin("/auth/login").await).await;
+        let body = json!({ "code": long, "state": returned.state }).to_string();
+        assert_eq!(error(&pair.satellite.send(&post("/auth/callback", body)).await, 400), "invalid_grant");
+        let body = json!({ "refresh_token": long }).to_string();
+        assert_eq!(error(&pair.satellite.send(&post("/auth/refresh", body.clone())).await, 400), "invalid_grant");
+        pair.satellite.send(&post("/auth/logout", body)).await.good();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! A satellite whose cable to the hub is cut and mended, and what the hub ends meanwhile.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use crate::pair::{NOTES, Pair};
@@ -28,6 +30,22 @@ async fn an_outage_is_bridged_for_those_who_are_known() {
         pair.cable.set(Cable::Whole);
         until("the hub is asked again", async || pair.ask(NOTES, &unknown["access_token"]).await.status() == 200).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_nobody_knows_is_no_reason_to_refuse_while_the_hub_is_away() {
+    // contract I33.2
+    let pair = Pair::start().await;
+    // Signed by a key that the hub, for all that is known here, made a moment ago.
+    let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","typ":"at+jwt","kid":"another"}"#);
+    let token = json!(format!("{header}.e30.AAAA"));
+    assert_eq!(pair.ask(NOTES, &token).await.problem(401)["code"], "INVALID_TOKEN");
+    let known = pair.hub.tokens().await;
+    pair.cable.set(Cable::Cut);
+    assert_eq!(pair.ask(NOTES, &known["access_token"]).await.status(), 503);
+    let away = pair.ask(NOTES, &token).await;
+    assert!(away.header("retry-after").is_some() && away.header("www-authenticate").is_none());
+    assert_eq!(away.problem(503)["code"], "IDENTITY_UNAVAILABLE");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,8 +4,10 @@ use identity::client::{Client, GrantType};
 use identity::event::Event;
 use identity::grant::Beginning;
 use identity::grant::authorization_code::Redemption;
+use identity::grant::password::Entry;
 
 use crate::Error;
+use crate::accounts;
 use crate::events::{self, Occasion};
 use crate::records::{Bind, Records};
 
@@ -18,27 +20,36 @@ macro_rules! open {
     };
 }
 
-/// The same where there is an app, which must be open to the account.
+/// The same where it must also have a password, `$13` or `$14`, that was proven. The credential is held too, for who waited for a change
+/// to be shown what it was changed to.
+macro_rules! proven {
+    () => {
+        "SELECT a.id FROM peristyle.account a JOIN peristyle.credential k ON k.account_id = a.id \
+         WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL AND (k.hash = $13 OR k.hash = $14) FOR SHARE"
+    };
+}
+
+/// Either of them; where there is an app, it must be open to the account.
 macro_rules! admitted {
-    ($app:literal) => {
+    ($holder:ident, $app:literal) => {
         concat!(
             "WITH holder AS (",
-            open!(),
+            $holder!(),
             "), admitted AS (SELECT h.id FROM holder h WHERE EXISTS (SELECT 1 FROM peristyle.app p \
              LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $3 WHERE p.id = ",
             $app,
             " AND (NOT p.is_closed OR m.id IS NOT NULL))), "
         )
     };
-    () => {
-        concat!("WITH admitted AS (", open!(), "), ")
+    ($holder:ident) => {
+        concat!("WITH admitted AS (", $holder!(), "), ")
     };
 }
 
-/// A code, `$13`, that is used up if somebody may begin a family.
+/// A code, `$13`, that is used up if somebody may begin a family, and the session that it is of is still the one that was looked up.
 macro_rules! used {
     () => {
-        "used AS (UPDATE peristyle.code SET used_by = $1 WHERE hash = $13 AND used_by IS NULL AND EXISTS (SELECT 1 FROM admitted) \
+        "used AS (UPDATE peristyle.code SET used_by = $1 WHERE hash = $13 AND used_by IS NULL AND session_id = $4 AND EXISTS (SELECT 1 FROM admitted) \
          RETURNING account_id AS id), "
     };
 }
@@ -75,21 +86,22 @@ macro_rules! told {
 }
 
 /// Begins a family. `false` if nothing was done: the account may not, or may no longer.
-pub(super) async fn begin(records: &Records, begin: &Beginning, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
+pub(super) async fn begin(records: &Records, entry: &Entry, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
+    let [compared, renewed] = accounts::proven(&entry.proof);
     // A text of its own where there is no app, so that neither holds what the other one needs.
     let (sql, more) = match client.app {
-        None => (concat!(admitted!(), begun!("admitted"), told!()), Vec::new()),
-        Some(app) => (concat!(admitted!("$13"), begun!("admitted", "$13"), told!()), vec![Bind::Id(app)]),
+        None => (concat!(admitted!(proven), begun!("admitted"), told!()), vec![compared, renewed]),
+        Some(app) => (concat!(admitted!(proven, "$15"), begun!("admitted", "$15"), told!()), vec![compared, renewed, Bind::Id(app)]),
     };
-    start(records, (sql, more), begin, GrantType::Password, occasion).await
+    start(records, (sql, more), &entry.begin, GrantType::Password, occasion).await
 }
 
 /// Uses a code up and begins its family. `false` if nothing was done: the code is used, or the account may not.
 pub(crate) async fn redeem(records: &Records, redemption: &Redemption, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
     let code = Bind::digest(&redemption.code);
     let (sql, more) = match client.app {
-        None => (concat!(admitted!(), used!(), begun!("used"), told!()), vec![code]),
-        Some(app) => (concat!(admitted!("$14"), used!(), begun!("used", "$14"), told!()), vec![code, Bind::Id(app)]),
+        None => (concat!(admitted!(open), used!(), begun!("used"), told!()), vec![code]),
+        Some(app) => (concat!(admitted!(open, "$14"), used!(), begun!("used", "$14"), told!()), vec![code, Bind::Id(app)]),
     };
     start(records, (sql, more), &redemption.begin, GrantType::AuthorizationCode, occasion).await
 }

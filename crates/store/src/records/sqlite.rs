@@ -16,7 +16,7 @@ use super::cell::{Bind, Cell, Row};
 const SCHEMA: &str = "peristyle.";
 const PREFIX: &str = "peristyle_";
 /// SQLite has one writer at a time; it needs no row locks, and does not know the words.
-const ROW_LOCKS: [&str; 3] = [" FOR UPDATE SKIP LOCKED", " FOR UPDATE", " FOR SHARE"];
+const ROW_LOCKS: [&str; 4] = [" FOR UPDATE SKIP LOCKED", " FOR UPDATE", " FOR NO KEY UPDATE", " FOR SHARE"];
 /// A list that is bound as one value, as rows.
 const LIST: (&str, &str) = ("SELECT unnest(", "SELECT value FROM json_each(");
 

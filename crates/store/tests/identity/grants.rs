@@ -14,7 +14,7 @@ use store::sessions::Before;
 use store::{accounts, apps, clients, codes, endings, events, families, sessions};
 use uuid::Uuid;
 
-use crate::world::{NOW, World, account, at, id, random};
+use crate::world::{NOW, World, account, at, hash, id, prove, random, set_password, sign_in};
 
 pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
     // attack 7, contract I15.3
@@ -118,7 +118,7 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     let world = World::at(url).await;
     let first = world.family().await.0;
     let second_session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(sessions::begin(&world.records, &second_session, Before::Nothing, None, at(0)).await.expect("a session"));
+    assert!(sign_in(&world.records, &second_session, &prove(hash()), Before::Nothing).await.expect("a session"));
     let second_world = World { session: second_session.clone(), ..world.clone() };
     let second = second_world.family().await.0;
     for (first, limit, expected) in [(None, 10, 2), (Some(world.session.id), 1, 1), (Some(second_session.id), 1, 1), (None, 0, 0)] {
@@ -190,10 +190,10 @@ pub(crate) async fn a_closed_account_begins_nothing(url: &str) {
     accounts::update(&mut transaction, &closed, NOW).await.expect("closed");
     transaction.commit().await.expect("committed");
     assert_eq!(codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer"), Redeemed::Refused);
-    let begun = families::begin(&world.records, &redemption.begin, &world.client, at(0)).await.expect("an answer");
-    assert_eq!(begun, families::Begun::Refused);
+    let begun = families::begin(&world.records, &world.entry(prove(hash())), &world.client, at(0)).await.expect("an answer");
+    assert_eq!(begun, families::Begun::Lapsed);
     let session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(!sessions::begin(&world.records, &session, Before::Nothing, None, at(0)).await.expect("an answer"));
+    assert!(!sign_in(&world.records, &session, &prove(hash()), Before::Nothing).await.expect("an answer"));
 }
 
 pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it(url: &str) {
@@ -202,9 +202,11 @@ pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it
     let family = world.family().await.0;
     let stranger = account("eve");
     accounts::insert(&world.records, &stranger).await.expect("an account");
+    set_password(&world.records, stranger.id, hash()).await;
+    let proof = prove(hash());
     let begin = async |account: Uuid, before: Before| {
         let session = identity::session::Session::begin(id(), account, NOW);
-        sessions::begin(&world.records, &session, before, None, at(0)).await.map(|begun| begun.then_some(session.id))
+        sign_in(&world.records, &session, &proof, before).await.map(|begun| begun.then_some(session.id))
     };
     let live = async |account: Uuid| {
         let listed = sessions::of_account(&world.records, account, None, 10, NOW).await.expect("a list");

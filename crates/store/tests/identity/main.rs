@@ -6,6 +6,7 @@ mod accounts;
 mod changes;
 mod grants;
 mod housekeeping;
+mod races;
 #[path = "../support/mod.rs"]
 mod support;
 mod world;
@@ -45,6 +46,10 @@ on_both!(
     grants::a_closed_app_admits_those_who_are_listed,
     grants::a_closed_account_begins_nothing,
     grants::a_sign_in_takes_the_place_of_the_session_before_or_leaves_it,
+    races::a_password_that_was_changed_since_it_was_compared_begins_nothing,
+    races::a_password_counts_under_the_hash_that_its_own_sign_in_made_of_it,
+    races::a_code_whose_session_was_taken_over_begins_a_family_of_the_new_one,
+    races::a_client_ends_the_session_that_a_family_is_of_by_now,
     changes::numbers_are_given_in_the_order_of_commits_and_none_is_skipped,
     changes::every_change_is_told_of_whom_it_concerns,
     changes::many_changes_at_once_are_told_as_one,

@@ -1,19 +1,21 @@
 //! A hub in a few lines: an account, a client, a session, and codes for them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use identity::account::{Account, AccountKind, Rights};
 use identity::authorize::CodeRecord;
 use identity::client::{Authenticated, Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord, authenticate};
-use identity::grant::{Fresh, authorization_code, refresh_token};
+use identity::grant::{Fresh, authorization_code, password, refresh_token};
 use identity::moment::Moment;
 use identity::opaque::{ClientSecret, Code, RefreshToken};
+use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use identity::pkce::Verifier;
 use identity::scope::Scope;
 use identity::session::Session;
 use store::events::Occasion;
 use store::records::Records;
+use store::sessions::{Arrival, Before, By};
 use store::{accounts, clients, codes, families, sessions};
 use uuid::Uuid;
 
@@ -74,6 +76,36 @@ pub(crate) fn client(id: &str, secret: &ClientSecret) -> Client {
     }
 }
 
+/// The same password as another program kept it.
+pub(crate) const IMPORTED: &str = "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=";
+
+pub(crate) fn password() -> Password {
+    Password::presented("correct horse").unwrap()
+}
+
+/// The password as everybody here has it.
+pub(crate) fn hash() -> &'static PasswordHash {
+    static HASH: OnceLock<PasswordHash> = OnceLock::new();
+    HASH.get_or_init(|| PasswordHash::make(&password(), [1; 16]).unwrap())
+}
+
+/// The password, compared with a hash of it.
+pub(crate) fn prove(hash: &PasswordHash) -> Proof {
+    prove_in(&mut Workspace::default(), Some(hash.clone()), &password(), [9; 16]).expect("the password")
+}
+
+pub(crate) async fn set_password(records: &Records, account: Uuid, hash: &PasswordHash) {
+    let mut transaction = records.begin().await.expect("a transaction");
+    accounts::set_credential(&mut transaction, account, hash, NOW).await.expect("a password");
+    transaction.commit().await.expect("committed");
+}
+
+/// Begins a session by a password.
+pub(crate) async fn sign_in(records: &Records, session: &Session, proof: &Proof, before: Before) -> Result<bool, store::Error> {
+    let arrival = Arrival { session, by: By::Password(proof), before, device: Some("a browser") };
+    sessions::begin(records, &arrival, at(0)).await
+}
+
 pub(crate) async fn records(url: &str) -> Records {
     let records = Records::of(&open(url)).expect("records");
     records.migrate().await.expect("steps");
@@ -98,7 +130,8 @@ impl World {
         accounts::insert(&records, &account).await.expect("an account");
         clients::insert(&records, &client, NOW).await.expect("a client");
         let session = Session::begin(id(), account.id, NOW);
-        assert!(sessions::begin(&records, &session, sessions::Before::Nothing, Some("a browser"), at(0)).await.expect("a session"));
+        set_password(&records, account.id, hash()).await;
+        assert!(sign_in(&records, &session, &prove(hash()), Before::Nothing).await.expect("a session"));
         World { records, account, client, session, secret: Arc::new(secret) }
     }
 
@@ -146,6 +179,16 @@ impl World {
         let redeemed = codes::redeem(&self.records, &redemption, &self.client, at(0)).await.expect("a redemption");
         assert_eq!(redeemed, codes::Redeemed::Done);
         (redemption.begin.family.id, redemption.begin.issue.refresh_token().clone())
+    }
+
+    /// What the password grant saves for who has proven a password.
+    pub(crate) fn entry(&self, proof: Proof) -> password::Entry {
+        let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
+        let signed_in = (Some(&self.account), Some(proof));
+        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), signed_in, None, fresh, NOW) else {
+            panic!("not granted")
+        };
+        *entry
     }
 
     /// What is decided about a refresh token.
