@@ -212,10 +212,7 @@ pub fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> St
     if found.len() > 64 {
         return String::new();
     }
-    let best = known
-        .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase()), *word))
-        .min_by_key(|(distance, _)| *distance);
+    let best = known.into_iter().map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase()), *word)).min();
     match best {
         Some((distance, word)) if distance <= 2 && distance * 2 <= word.len().max(2) => format!(" (did you mean `{word}`?)"),
         _ => String::new(),

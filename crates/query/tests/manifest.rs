@@ -67,6 +67,9 @@ fn a_constraint_is_checked_when_it_is_read() {
         ("constraint = { where = { id = { eq = \"one\" } } }", "whole number"),
         ("constraint = { where = { id = { eq = \"$tenant\" } } }", "$account"),
         ("constraint = { where = { id = { in = [\"$account.id\", \"x\"] } } }", "whole number"),
+        ("constraint = { where = { id = { eq = \"$account.\" } } }", "names no value"),
+        ("constraint = { where = { id = { eq = \"$account..id\" } } }", "names no value"),
+        ("constraint = { where = { id = { eq = \"$account.id x\" } } }", "names no value"),
         ("constraint = { relations = { nobody = true } }", "nobody"),
         ("constraint = { relations = { siblings = { where = { id = { in = [1, \"x\"] } } } } }", "whole number"),
         ("constraint = { relations = { siblings = { where = { id = { eq = \"$tenant\" } } } } }", "$account"),
@@ -78,7 +81,10 @@ fn a_constraint_is_checked_when_it_is_read() {
         assert!(faults.iter().any(|fault| fault.starts_with("2: ") && fault.contains(word)), "{constraint}: {faults:?}");
     }
     assert_eq!(
-        faults(&manifest("constraint = { where = { id = { in = \"$account.ids\" } }, order = [{ field = \"id\" }], limit = 5 }", "")),
+        faults(&manifest(
+            "constraint = { where = { id = { in = \"$account.ids\", ne = 0xff } }, order = [{ field = \"id\" }], limit = 0x10 }",
+            ""
+        )),
         Vec::<String>::new()
     );
 }

@@ -5,6 +5,8 @@
 mod collations;
 #[path = "traps/crowds.rs"]
 mod crowds;
+#[path = "traps/drift.rs"]
+mod drift;
 #[path = "traps/links.rs"]
 mod links;
 #[path = "traps/paths.rs"]

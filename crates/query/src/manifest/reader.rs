@@ -259,7 +259,11 @@ impl Reader {
 fn json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::String(text) => Json::Text(text.to_string()),
-        DeValue::Integer(number) => Json::Number(number.to_string().into()),
+        DeValue::Integer(number) => {
+            // JSON knows no other base than ten.
+            let value = i64::from_str_radix(number.as_str(), number.radix());
+            Json::Number(value.map_or_else(|_| number.to_string(), |value| value.to_string()).into())
+        }
         DeValue::Float(number) => Json::Number(number.to_string().into()),
         DeValue::Boolean(value) => Json::Bool(*value),
         DeValue::Datetime(value) => Json::Text(value.to_string()),

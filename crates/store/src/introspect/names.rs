@@ -8,7 +8,7 @@ use query::catalog::kebab;
 use super::naming::{capital, free, lower, singular};
 
 /// Types of GraphQL that are no resource's: those of every schema, and those of a hub's.
-const OWN_TYPES: [&str; 20] = [
+const OWN_TYPES: [&str; 27] = [
     "JSON",
     "DateTime",
     "Date",
@@ -27,8 +27,15 @@ const OWN_TYPES: [&str; 20] = [
     "Boolean",
     "Deleted",
     "Ended",
+    "IamAccount",
     "IamAccountLink",
+    "IamRole",
+    "IamPermission",
+    "IamTenant",
+    "OAuthClient",
     "OAuthClientSecret",
+    "HubApp",
+    "HubAppAccount",
 ];
 
 #[derive(Default)]

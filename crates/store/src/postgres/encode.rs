@@ -1,11 +1,13 @@
 //! PostgreSQL's binary rows → JSON bytes.
 
+use std::sync::Once;
+
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
 use query::plan::Show;
 use query::sql::{Decode, Form, Output, SCALE};
 use tokio_postgres::Row;
-use tokio_postgres::types::{FromSql, Type};
+use tokio_postgres::types::{FromSql, Kind, Type};
 
 use crate::decimal;
 use crate::encode;
@@ -54,15 +56,16 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
     let done = match output.decode {
         Decode::Value(..) if !output.fits(raw) => None,
         Decode::Value(form, _) => value(out, form, raw, kind, output.show),
-        Decode::Array(form) => array(out, form, raw, output),
+        Decode::Array(form) if matches!(kind.kind(), Kind::Array(_)) => array(out, form, raw, output),
+        Decode::Array(_) => unlike(kind),
         Decode::Count => whole(raw).map(|count| encode::integer(out, count)),
         Decode::SumNumber => exact(raw, kind).map(|sum| out.extend_from_slice(sum.as_bytes())),
         Decode::SumText => exact(raw, kind).map(|sum| encode::quoted(out, &sum)),
         Decode::Average => average(exact(raw, kind), column(row, output.column + 1)).map(|text| encode::quoted(out, &text)),
-        Decode::FloatSum => double(raw).map(|sum| encode::float(out, sum * SCALE)),
+        Decode::FloatSum => double(raw, kind).map(|sum| encode::float(out, sum * SCALE)),
         Decode::FloatAverage => {
             let count = column(row, output.column + 1).and_then(whole);
-            double(raw).zip(count).map(|(sum, count)| encode::float(out, sum / count as f64 * SCALE))
+            double(raw, kind).zip(count).map(|(sum, count)| encode::float(out, sum / count as f64 * SCALE))
         }
         Decode::Redacted | Decode::RedactedNull => Some(()),
     };
@@ -71,8 +74,35 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
     }
 }
 
-fn double(raw: &[u8]) -> Option<f64> {
-    raw.try_into().ok().map(f64::from_be_bytes)
+fn double(raw: &[u8], kind: &Type) -> Option<f64> {
+    if *kind == Type::FLOAT8 { raw.try_into().ok().map(f64::from_be_bytes) } else { unlike(kind) }
+}
+
+/// Whether bytes of this type can be read so. At boot they could; but a column may be given another type while the server runs, and a
+/// replica may have another than the primary. Bytes of one type read as another would be values that nobody stored, or no JSON at all.
+fn is_like(form: Form, kind: &Type) -> bool {
+    match form {
+        Form::Bool => *kind == Type::BOOL,
+        Form::Int | Form::BigInt => matches!(*kind, Type::INT8 | Type::INT4 | Type::INT2),
+        Form::Float => matches!(*kind, Type::FLOAT8 | Type::FLOAT4),
+        Form::Decimal => *kind == Type::NUMERIC,
+        Form::Text => matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME),
+        Form::Uuid => *kind == Type::UUID,
+        Form::Date => *kind == Type::DATE,
+        Form::Time => *kind == Type::TIME,
+        Form::Timestamp => matches!(*kind, Type::TIMESTAMPTZ | Type::TIMESTAMP),
+        Form::Json => matches!(*kind, Type::JSONB | Type::JSON),
+    }
+}
+
+/// Says, once, that a column is not what it was; its values read as null.
+fn unlike<T>(kind: &Type) -> Option<T> {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        let message = "a column has another type than at the start, and reads as null; run `peristyle check`, and start again";
+        tracing::error!(found = kind.name(), "{message}");
+    });
+    None
 }
 
 fn average(sum: Option<String>, count: Option<&[u8]>) -> Option<String> {
@@ -81,6 +111,9 @@ fn average(sum: Option<String>, count: Option<&[u8]>) -> Option<String> {
 
 /// Writes a value; nothing is written when it has no JSON form.
 fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> Option<()> {
+    if !is_like(form, kind) {
+        return unlike(kind);
+    }
     match form {
         Form::Bool => encode::boolean(out, *raw.first()? != 0),
         Form::Int | Form::BigInt => encode::integer(out, whole(raw)?),
@@ -131,7 +164,11 @@ fn whole(raw: &[u8]) -> Option<i64> {
 
 /// A sum's digits: `int8` for small integers, `numeric` for the rest.
 fn exact(raw: &[u8], kind: &Type) -> Option<String> {
-    if *kind == Type::NUMERIC { numeric::text(raw) } else { whole(raw).map(|number| number.to_string()) }
+    match *kind {
+        Type::NUMERIC => numeric::text(raw),
+        Type::INT8 => whole(raw).map(|number| number.to_string()),
+        _ => unlike(kind),
+    }
 }
 
 /// An array of any number of dimensions as nested JSON arrays.
