@@ -13,7 +13,8 @@ use crate::config::Config;
 use crate::error::Problem;
 use crate::explain::{Analyze, explain};
 
-use super::{Failure, print};
+use super::Failure;
+use super::print::print;
 
 /// What is typed after `explain`.
 #[derive(Debug, clap::Args)]
@@ -55,11 +56,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         Problem::Store(error) => Failure(error.to_string()),
         other => Failure(format!("{other:?}")),
     })?;
-    if arguments.json {
-        print(&explained.to_string());
-    } else {
-        print(&readable(&explained));
-    }
+    print(&if arguments.json { explained.to_string() } else { readable(&explained) })?;
     Ok(ExitCode::SUCCESS)
 }
 
