@@ -125,6 +125,7 @@ pub(crate) fn told() -> Vec<Told> {
     let every = [
         Problem::Statement(fault),
         Problem::BrokenBody,
+        Problem::Malformed(""),
         Problem::Unauthenticated,
         Problem::InvalidToken(""),
         Problem::Forbidden,

@@ -53,6 +53,30 @@ async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_good_is_described_wherever_it_is_refused() {
+    // contract E6.6, I29.1
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let mut refused = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let Some(operation) = item.get("get") else { continue };
+        let answer = desk.stage.send(&get(path).header("authorization", "Bearer x")).await;
+        let responses = &operation["responses"];
+        assert!(responses[answer.status().to_string()].is_object(), "{path} answers {}", answer.status());
+        if answer.header("content-type") == Some("application/problem+json") {
+            assert_eq!(answer.problem(401)["code"], "INVALID_TOKEN", "{path}");
+            assert!(["500", "503", "504"].iter().all(|status| responses[status].is_object()), "{path}: what looking a token up can bring");
+            assert_eq!(operation["security"][0], json!({"bearer": []}), "{path}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 12, "{refused}");
+    for path in ["/health", "/ready", "/api/openapi.json", "/.well-known/jwks.json"] {
+        assert_eq!(document["paths"][path]["get"]["security"], json!([{"bearer": []}, {}]), "{path}");
+    }
+}
+
 /// Asks an operation, and holds its answer to what the document says of it.
 async fn fitting(desk: &Desk, document: &Value, (token, path, id): (&str, &str, &str), body: Value) -> Value {
     let answer = desk.by(token, &path.replace("{id}", id), &body).await;
