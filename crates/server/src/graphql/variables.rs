@@ -76,7 +76,7 @@ impl<'d> Walk<'d> {
     }
 
     fn directives(&mut self, directives: &DirectiveList) {
-        for directive in directives.iter() {
+        for directive in directives {
             if let Some(definition) = self.schema.directive_definitions.get(&directive.name) {
                 self.arguments(&directive.arguments, &definition.arguments);
             }
@@ -98,7 +98,9 @@ impl<'d> Walk<'d> {
                     Place::Typed { kind: Type::List(kind) | Type::NonNullList(kind), .. } => Place::Typed { kind, defaulted: false },
                     _ => Place::Free,
                 };
-                items.iter().for_each(|item| self.value(item, place));
+                for item in items {
+                    self.value(item, place);
+                }
             }
             Value::Object(fields) => {
                 let expected = match place {
@@ -148,12 +150,12 @@ mod tests {
 
     use super::*;
 
-    const SCHEMA: &str = r#"
+    const SCHEMA: &str = r"
         scalar JSON
         directive @note(text: String!, tags: [String!], more: Inner) on QUERY | FIELD | FRAGMENT_SPREAD | INLINE_FRAGMENT | FRAGMENT_DEFINITION
         input Inner { count: Int, must: Int!, preset: Int! = 3, items: [Int!], nested: [[Int]], more: Inner, many: [Inner!] }
         type Query { f(inner: Inner, list: [Int!], many: [Inner], json: JSON, must: Boolean! = true): Query, x: Int }
-    "#;
+    ";
 
     fn messages(text: &str) -> Vec<String> {
         let schema = apollo_compiler::Schema::parse_and_validate(SCHEMA, "schema").expect("a schema");
