@@ -152,7 +152,9 @@ import type * as H from './hub';
 export const account: H.IamCreateAccountInput = { username: 'bo', type: 'SERVICE', roles: ['clerk'], meta: { region: ['north'] }, email: null };
 export const path: '/api/o-auth/clients/rotate-secret/{id}' = null! as H.Operations['oAuthRotateClientSecret']['path'];
 declare const made: H.Operations['oAuthCreateClient']['answer'];
-export const secret: string = made.secret + made.redirect;
+export const secret: string = made.secret + ('redirect' in made ? made.redirect : made.id);
+declare const changed: H.Operations['iamUpdateRole']['answer'];
+export const role: string | null = 'name' in changed ? changed.name : changed.id;
 export const statement: H.IamEventStatement = { where: { event: { eq: 'account.created' } }, relations: { actor: true } };
 `;
   assert.deepEqual(await compile('hubs.ts', text), []);
@@ -161,6 +163,7 @@ export const statement: H.IamEventStatement = { where: { event: { eq: 'account.c
     `export const a: H.IamCreateAccountInput = { usrname: 'bo' };`,
     `export const b: H.OAuthCreateClientInput = { id: 'a', name: 'a' };`,
     `export const c: H.OAuthUpdateClientInput = { grants: ['implicit'] };`,
+    `export const d = (null! as H.Operations['iamUpdateRole']['answer']).name;`,
   ];
   const errors = await compile('wrong-hub.ts', wrong.join('\n'));
   wrong.slice(1).forEach((line, index) => {

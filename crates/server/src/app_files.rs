@@ -62,7 +62,7 @@ impl AppFiles {
     pub(crate) fn answer(&self, request: &Request) -> Response<Body> {
         let Some(file) = self.find(request.uri().path()) else { return NOWHERE.response() };
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return Problem::MethodNotAllowed("GET").response();
+            return Problem::MethodNotAllowed("GET, HEAD").response();
         }
         let mut response = file.answer(request.headers());
         let headers = response.headers_mut();

@@ -7,6 +7,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
 
+use crate::accept;
 use crate::error::Problem;
 
 /// The largest body.
@@ -53,14 +54,12 @@ async fn read(mut body: Body) -> Result<Bytes, Problem> {
     Ok(whole.into())
 }
 
-/// Whether the header holds this media type, parameters aside.
+/// Whether the header holds this media type, in UTF-8 as far as it says; other parameters do not matter.
 pub(crate) fn is_media_type(headers: &HeaderMap, name: &HeaderName, accepted: impl Fn(&str) -> bool) -> bool {
-    headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|item| accepted(item.split(';').next().unwrap_or_default().trim()))
+    headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
+    })
 }
 
 /// An answer that is JSON.

@@ -11,6 +11,7 @@ mod explain;
 mod introspect;
 mod keys;
 mod migrate;
+mod print;
 mod role;
 mod schema;
 mod serve;
@@ -150,16 +151,18 @@ pub fn run() -> ExitCode {
     let typed = match Arguments::try_parse() {
         Ok(Arguments { typed }) => typed,
         Err(asked) if !asked.use_stderr() => {
-            // Help, or the version.
-            _ = asked.print();
-            return ExitCode::SUCCESS;
+            return ended(print::help(&asked).map(|_| ExitCode::SUCCESS));
         }
         Err(error) => {
             complain(&usage::fault(&error, &Arguments::command(), std::env::args_os().skip(1)));
             return ExitCode::from(MISTYPED);
         }
     };
-    execute(typed).unwrap_or_else(|failure| {
+    ended(execute(typed))
+}
+
+fn ended(outcome: Result<ExitCode, Failure>) -> ExitCode {
+    outcome.unwrap_or_else(|failure| {
         complain(&failure);
         ExitCode::FAILURE
     })
@@ -220,9 +223,4 @@ fn resource(catalog: &Catalog, name: &str) -> Result<ResourceId, Failure> {
             known => format!("no resource {name:?}; declared are {}", known.join(", ")),
         })
     })
-}
-
-/// Prints to standard output; a reader that closed it early is no fault.
-fn print(text: &str) {
-    _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -163,6 +163,7 @@ impl Config {
             redirect: read("OAUTH_REDIRECT_URI"),
             audiences: read("OAUTH_AUDIENCES"),
             binding: read("LOGIN_BINDING"),
+            authorities: read("SSL_CERT_FILE"),
         };
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
@@ -217,7 +218,7 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 27] = [
+const VARIABLES: [&str; 28] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -229,6 +230,7 @@ const VARIABLES: [&str; 27] = [
     "OAUTH_REDIRECT_URI",
     "OAUTH_AUDIENCES",
     "LOGIN_BINDING",
+    "SSL_CERT_FILE",
     "REDIS_URL",
     "DATABASE_URL",
     "DATABASE_READ_URL",
@@ -271,7 +273,10 @@ impl<'v> Variable<'v> {
     fn number(&self, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let accepted = format!("a whole number from {} to {}", range.start(), range.end());
-        value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| wrong(self.variable, value, &accepted))
+        // Reading a number takes a sign too.
+        let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| range.contains(number));
+        number.ok_or_else(|| wrong(self.variable, value, &accepted))
     }
 
     fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
@@ -345,6 +350,11 @@ mod tests {
             ("DATABASE_URL", "mysql://root:sesame@h/d", "postgres://"),
             ("DATABASE_READ_URL", "sqlite://x.db", "postgres://"),
             ("DATABASE_POOL", "0", "1 to 1000"),
+            ("DATABASE_POOL", "+5", "1 to 1000"),
+            ("DATABASE_POOL", "5 ", "1 to 1000"),
+            ("DATABASE_TIMEOUT", "+5", "30s"),
+            ("LISTEN", "127.0.0.1:+5", "127.0.0.1:4000"),
+            ("METRICS_LISTEN", "127.0.0.1:+5", "127.0.0.1:9100"),
             ("DATABASE_TIMEOUT", "soon", "30s"),
             ("DATABASE_PREPARE", "yes", "on or off"),
             ("APP_URL", "https://a.example/path", "without a path"),
@@ -360,6 +370,8 @@ mod tests {
             ("REDIS_URL", "zz", "redis://"),
             ("REDIS_URL", "http://:sesame@x", "redis://"),
             ("REDIS_URL", "redis://127.0.0.1:99999", "redis://"),
+            ("REDIS_URL", "redis://:sesame@h/-1", "\"-1\"; accepted is redis://"),
+            ("REDIS_URL", "redis://h?db=3", "\"db\"; accepted is redis://"),
             ("LOGIN_BINDING", "zz", "on or off"),
             ("OAUTH_HUB_URL", "zz", "an origin such as"),
             ("OAUTH_HUB_URL", "https://a..b", "an origin such as"),

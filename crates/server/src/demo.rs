@@ -85,8 +85,12 @@ impl Cancelled {
     }
 }
 
-/// Runs a demo until `stop` resolves; `tell` hears when everything is there. An error says why it ended by itself.
-pub async fn run(settings: Settings, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+/// Runs a demo until `stop` resolves; `tell` hears when everything is there, and an error of its own ends it. An error says why it ended by itself.
+pub async fn run(
+    settings: Settings,
+    stop: impl Future<Output = ()>,
+    tell: impl FnOnce(Opened) -> Result<(), BootError>,
+) -> Result<(), BootError> {
     let ports = Ports::find(settings)?;
     let scratch = tempfile::Builder::new().prefix("peristyle-demo-").tempdir();
     let scratch = scratch.map_err(|error| BootError(format!("no scratch folder can be made: {error}")))?;
@@ -147,7 +151,7 @@ impl Servers {
 
 impl Stage<'_> {
     /// Makes everything, serves, and ends everything. Nothing is at work any more when this returns.
-    async fn play(self, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+    async fn play(self, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened) -> Result<(), BootError>) -> Result<(), BootError> {
         let mut stop = std::pin::pin!(stop);
         let cancelled = Cancelled::default();
         let mut work = tokio::spawn(prepare(self.scratch.to_owned(), self.ports, cancelled.clone()));
@@ -172,7 +176,12 @@ impl Stage<'_> {
     }
 
     /// Both serve, until one of them ends by itself.
-    async fn serve(self, servers: &mut Servers, made: people::Made, tell: impl FnOnce(Opened)) -> Result<(), BootError> {
+    async fn serve(
+        self,
+        servers: &mut Servers,
+        made: people::Made,
+        tell: impl FnOnce(Opened) -> Result<(), BootError>,
+    ) -> Result<(), BootError> {
         let hub = servers.hub.insert(Child::start(&self.hub(), self.log)?);
         hub.ready().await?;
         let satellite = servers.satellite.insert(Child::start(&self.satellite(made.secret.expose()), self.log)?);
@@ -181,7 +190,7 @@ impl Stage<'_> {
             fault = hub.ended() => return Err(fault),
         }
         let Ports { hub: at, app } = self.ports;
-        tell(Opened { hub: origin(at), app: origin(app), people: made.people, client: people::CLIENT });
+        tell(Opened { hub: origin(at), app: origin(app), people: made.people, client: people::CLIENT })?;
         tokio::select! {
             fault = hub.ended() => Err(fault),
             fault = satellite.ended() => Err(fault),

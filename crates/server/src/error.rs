@@ -125,6 +125,7 @@ pub(crate) fn told() -> Vec<Told> {
     let every = [
         Problem::Statement(fault),
         Problem::BrokenBody,
+        Problem::Malformed(""),
         Problem::Unauthenticated,
         Problem::InvalidToken(""),
         Problem::Forbidden,
@@ -255,7 +256,7 @@ impl Problem {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "UNSUPPORTED_MEDIA_TYPE",
                 "Unsupported media type",
-                "a body is sent as application/json",
+                "a body is sent as application/json, in UTF-8",
             ),
             Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
             Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),

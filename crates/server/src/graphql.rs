@@ -13,6 +13,7 @@ mod mutations;
 mod schema;
 mod selection;
 mod shape;
+mod variables;
 
 use std::collections::HashMap;
 

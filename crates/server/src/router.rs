@@ -132,7 +132,7 @@ async fn elsewhere(State(service): State<boot::Service>, request: Request) -> Re
 }
 
 async fn only_get() -> Response<Body> {
-    Problem::MethodNotAllowed("GET").response()
+    Problem::MethodNotAllowed("GET, HEAD").response()
 }
 
 // A token that is not good is refused on every endpoint, those included that ask nobody who they are: that is why a caller is taken.

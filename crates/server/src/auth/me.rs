@@ -14,7 +14,7 @@ use super::{Gate, Kind};
 
 pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Problem::MethodNotAllowed("GET").response();
+        return Problem::MethodNotAllowed("GET, HEAD").response();
     }
     match Box::pin(row(&service, request.headers())).await {
         Ok(row) => {

@@ -37,7 +37,7 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
 
 async fn verified(service: &Service, request: &Parts) -> Result<Response<Body>, Problem> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
-        return Err(Problem::MethodNotAllowed("GET"));
+        return Err(Problem::MethodNotAllowed("GET, HEAD"));
     }
     let asked = permissions(request.uri.query().unwrap_or_default())?;
     let caller = service.gate.caller(&request.headers).await?;

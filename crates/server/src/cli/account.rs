@@ -144,13 +144,13 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 let state = if account.is_active { "active" } else { "inactive" };
                 format!("{}\t{}\t{}\t{state}", account.id, account.code, account.email.as_deref().unwrap_or("-"))
             };
-            Ok(desk.list("accounts", &accounts.iter().map(line).collect::<Vec<_>>(), accounts.iter().map(shown).collect()))
+            desk.list("accounts", &accounts.iter().map(line).collect::<Vec<_>>(), accounts.iter().map(shown).collect())
         }
         Action::Update(update) => self::update(&desk, *update).await,
         Action::Remove(named) => {
             let account = desk.account(&named.username).await?;
             desk.administration().remove_account(account.id).await?;
-            Ok(desk.answer(&format!("account {} was removed", account.code), &json!({ "removed": account.id.to_string() })))
+            desk.answer(&format!("account {} was removed", account.code), &json!({ "removed": account.id.to_string() }))
         }
         Action::Password { named, secret } => {
             let account = desk.account(&named.username).await?;
@@ -162,7 +162,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 return Err(Failure("say where the password comes from: --password-stdin or --password-hash-stdin".to_owned()));
             };
             desk.administration().set_password(account.id, &hash).await?;
-            Ok(desk.answer(&format!("the password of {} was set", account.code), &json!({ "id": account.id.to_string() })))
+            desk.answer(&format!("the password of {} was set", account.code), &json!({ "id": account.id.to_string() }))
         }
         Action::Invite(named) => link(config, &desk, &named, LinkPurpose::Invitation).await,
         Action::Reset(named) => link(config, &desk, &named, LinkPurpose::Reset).await,
@@ -188,7 +188,7 @@ async fn add(desk: &Desk, add: Add) -> Result<ExitCode, Failure> {
         password,
     };
     let account = desk.administration().create_account(new).await?;
-    Ok(desk.answer(&format!("account {} was made: {}", account.code, account.id), &shown(&account)))
+    desk.answer(&format!("account {} was made: {}", account.code, account.id), &shown(&account))
 }
 
 async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
@@ -208,12 +208,13 @@ async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
         ));
     }
     let account = desk.administration().update_account(account.id, change).await?;
-    Ok(desk.answer(&format!("account {} was updated", account.code), &shown(&account)))
+    desk.answer(&format!("account {} was updated", account.code), &shown(&account))
 }
 
 async fn link(config: &Config, desk: &Desk, named: &Named, purpose: LinkPurpose) -> Result<ExitCode, Failure> {
     let account = desk.account(&named.username).await?;
     let token = desk.administration().make_link(account.id, purpose).await?;
     let address = format!("{}/password?link={}", config.app_url, *token.expose());
-    Ok(desk.answer(&address, &json!({ "id": account.id.to_string(), "link": address, "expiresIn": purpose.seconds() })))
+    let object = json!({ "id": account.id.to_string(), "link": address, "expiresIn": purpose.seconds() });
+    desk.hand_over((&address, &object), &format!("a link for {} was made", account.code), "the same command makes another")
 }

@@ -78,7 +78,7 @@ fn shown(app: &App) -> Value {
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
-    Ok(match arguments.action {
+    match arguments.action {
         Action::Add(described) => {
             let code = described.code.clone();
             let app = administration.create_app(&code, described.change()).await?;
@@ -112,5 +112,5 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             administration.expel(Which::Name(&code), account.id).await?;
             desk.answer(&format!("{username} is not listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
         }
-    })
+    }
 }

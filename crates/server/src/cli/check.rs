@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use identity::strategy::Strategy;
 use serde_json::json;
 use store::Database;
-use store::check::Severity;
+use store::check::{Finding, Severity};
 use store::records::Records;
 
 use crate::boot;
 use crate::config::Config;
 use crate::refusal::BootError;
 
-use super::{Failure, Output, print};
+use super::print::print;
+use super::{Failure, Output};
 
 const UNMADE: &str = "the hub's own tables are not all there yet; `peristyle migrate` makes them, and so does `peristyle serve`";
 
@@ -45,15 +46,15 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
         if unmade {
             findings.push(json!({ "severity": "warning", "message": UNMADE }));
         }
-        print(&json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string());
+        print(
+            &json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string(),
+        )?;
     } else {
-        for finding in &report.findings {
-            print(&format!("{}: {file}:{}: {}", word(finding.severity), finding.line, finding.message));
-        }
-        if unmade {
-            print(&format!("warning: {UNMADE}"));
-        }
-        print(&format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
+        let told = |finding: &Finding| format!("{}: {file}:{}: {}", word(finding.severity), finding.line, finding.message);
+        let mut lines: Vec<String> = report.findings.iter().map(told).collect();
+        lines.extend(unmade.then(|| format!("warning: {UNMADE}")));
+        lines.push(format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
+        print(&lines.join("\n"))?;
     }
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -13,7 +13,8 @@ use crate::administration::{ClientChange, NewClient};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure, print, usage};
+use super::print::hand_over;
+use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -116,6 +117,13 @@ async fn app(desk: &Desk, code: Option<&str>) -> Result<Option<Uuid>, Failure> {
     Ok(Some(app.id))
 }
 
+/// An object in every case: what is shown once is copied by programs more often than by people.
+fn hand_over_secret(client: &Client, object: &Value) -> Result<ExitCode, Failure> {
+    let again = format!("`peristyle client secret --id {}` makes another", client.id);
+    hand_over(&object.to_string(), &format!("the secret of client {} was made", client.id), &again)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, arguments.output()).await?;
     match arguments.action {
@@ -129,9 +137,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
             };
             let (client, secret) = desk.administration().create_client(new).await?;
-            // An object in every case: what is shown once is copied by programs more often than by people.
-            print(&json!({ "id": client.id.as_str(), "secret": *secret.expose() }).to_string());
-            Ok(ExitCode::SUCCESS)
+            hand_over_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
         }
         Action::List => {
             let clients = clients::list(&desk.records).await?;
@@ -139,7 +145,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 let state = if client.is_active { "active" } else { "inactive" };
                 format!("{}\t{}\t{}\t{state}", client.id, client.name, client.redirect.as_str())
             };
-            Ok(desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect()))
+            desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect())
         }
         Action::Update(update) => {
             let change = ClientChange {
@@ -158,18 +164,16 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 ));
             }
             let client = desk.administration().update_client(&update.named.id, change).await?;
-            Ok(desk.answer(&format!("client {} was updated", client.id), &shown(&client)))
+            desk.answer(&format!("client {} was updated", client.id), &shown(&client))
         }
         Action::Secret(named) => {
             let (client, secret) = desk.administration().renew_secret(&named.id).await?;
-            print(
-                &json!({ "id": client.id.as_str(), "secret": *secret.expose(), "previousCountsFor": SECRET_OVERLAP_SECONDS }).to_string(),
-            );
-            Ok(ExitCode::SUCCESS)
+            let object = json!({ "id": client.id.as_str(), "secret": *secret.expose(), "previousCountsFor": SECRET_OVERLAP_SECONDS });
+            hand_over_secret(&client, &object)
         }
         Action::Remove(named) => {
             desk.administration().remove_client(&named.id).await?;
-            Ok(desk.answer(&format!("client {} was removed", named.id), &json!({ "removed": named.id })))
+            desk.answer(&format!("client {} was removed", named.id), &json!({ "removed": named.id }))
         }
     }
 }

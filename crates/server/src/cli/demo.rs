@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::demo::{self, Log, Opened, Settings};
+use crate::refusal::BootError;
 
-use super::{Failure, Output, print, usage};
+use super::print::print;
+use super::{Failure, Output, usage};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -39,7 +41,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         print(&match output {
             Output::Text => text(&opened),
             Output::Json => object(&opened).to_string(),
-        });
+        })
+        .map(|_| ())
+        .map_err(|Failure(message)| BootError(message))
     })
     .await?;
     Ok(ExitCode::SUCCESS)

@@ -17,7 +17,8 @@ use crate::boot;
 use crate::chance;
 use crate::config::Config;
 
-use super::{Failure, Output, print};
+use super::print::{hand_over, print, report};
+use super::{Failure, Output};
 
 /// The most that is read from standard input: a password of the longest kind and a newline fit in many times over.
 const MOST_INPUT: u64 = 64 * 1024;
@@ -48,22 +49,32 @@ impl Desk {
     }
 
     /// Answers a person in a sentence, a program by an object.
-    pub(super) fn answer(&self, text: &str, object: &Value) -> ExitCode {
-        print(&match self.output {
+    pub(super) fn answer(&self, text: &str, object: &Value) -> Result<ExitCode, Failure> {
+        report(&self.phrase(text, object))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Hands over what is shown only once: `made` says what it is, `again` how to get another.
+    pub(super) fn hand_over(&self, (text, object): (&str, &Value), made: &str, again: &str) -> Result<ExitCode, Failure> {
+        hand_over(&self.phrase(text, object), made, again)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn phrase(&self, text: &str, object: &Value) -> String {
+        match self.output {
             Output::Text => text.to_owned(),
             Output::Json => object.to_string(),
-        });
-        ExitCode::SUCCESS
+        }
     }
 
     /// Answers with a list: a line for each to a person, one object to a program.
-    pub(super) fn list(&self, name: &str, lines: &[String], items: Vec<Value>) -> ExitCode {
+    pub(super) fn list(&self, name: &str, lines: &[String], items: Vec<Value>) -> Result<ExitCode, Failure> {
         match self.output {
-            Output::Text if lines.is_empty() => {}
-            Output::Text => print(&lines.join("\n")),
-            Output::Json => print(&Value::Object(Map::from_iter([(name.to_owned(), Value::Array(items))])).to_string()),
-        }
-        ExitCode::SUCCESS
+            Output::Text if lines.is_empty() => return Ok(ExitCode::SUCCESS),
+            Output::Text => print(&lines.join("\n"))?,
+            Output::Json => print(&Value::Object(Map::from_iter([(name.to_owned(), Value::Array(items))])).to_string())?,
+        };
+        Ok(ExitCode::SUCCESS)
     }
 }
 

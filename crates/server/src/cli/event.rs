@@ -11,7 +11,8 @@ use store::events::{self, Noted};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Failure, Output, print, usage};
+use super::print::{Reader, Watch, print};
+use super::{Failure, Output, usage};
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -59,19 +60,26 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     match arguments.action {
         Action::List { limit } => {
             let events = events::newest(&desk.records, limit.into()).await?;
-            Ok(desk.list("events", &events.iter().map(line).collect::<Vec<_>>(), events.iter().map(shown).collect()))
+            desk.list("events", &events.iter().map(line).collect::<Vec<_>>(), events.iter().map(shown).collect())
         }
         Action::Follow => {
+            let watch = Watch::new();
             let mut seen: BTreeSet<i64> = events::newest(&desk.records, BACK).await?.iter().map(|event| event.sequence).collect();
             loop {
                 let last = seen.last().copied().unwrap_or_default();
                 for event in events::after(&desk.records, last - BACK, BACK * 2).await? {
-                    if seen.insert(event.sequence) {
-                        print(&if arguments.json { shown(&event).to_string() } else { line(&event) });
+                    if !seen.insert(event.sequence) {
+                        continue;
+                    }
+                    if print(&if arguments.json { shown(&event).to_string() } else { line(&event) })? == Reader::Gone {
+                        return Ok(ExitCode::SUCCESS);
                     }
                 }
                 seen = seen.split_off(&(seen.last().copied().unwrap_or_default() - BACK * 2));
-                tokio::time::sleep(PAUSE).await;
+                tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    () = watch.gone() => return Ok(ExitCode::SUCCESS),
+                }
             }
         }
     }

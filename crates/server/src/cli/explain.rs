@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use query::error::{Code, Error};
 use query::parse;
 use query::policy::{self, Viewer};
 use serde_json::Value;
@@ -13,7 +14,8 @@ use crate::config::Config;
 use crate::error::Problem;
 use crate::explain::{Analyze, explain};
 
-use super::{Failure, print};
+use super::Failure;
+use super::print::print;
 
 /// What is typed after `explain`.
 #[derive(Debug, clap::Args)]
@@ -51,16 +53,23 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let entrance = policy::enter(&catalog, resource, &viewer)?;
     let analyze = if arguments.analyze { Analyze::Yes } else { Analyze::No };
     let explained = explain(&database, entrance, &viewer, statement, analyze).await.map_err(|problem| match problem {
-        Problem::Statement(error) => Failure(format!("{name}: {error}")),
+        Problem::Statement(error) => Failure(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => Failure(error.to_string()),
         other => Failure(format!("{other:?}")),
     })?;
-    if arguments.json {
-        print(&explained.to_string());
-    } else {
-        print(&readable(&explained));
-    }
+    print(&if arguments.json { explained.to_string() } else { readable(&explained) })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Faults with places in the file, which holds the statement itself and not a body around it.
+fn in_file(mut error: Error) -> Error {
+    // Keys that stand twice are found before anybody knows what the text stands for: their places are the file's already.
+    for fault in error.faults.iter_mut().filter(|fault| fault.code != Code::DuplicateKey) {
+        if let Some(path) = fault.path.strip_prefix("/query") {
+            fault.path = path.to_owned();
+        }
+    }
+    error
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {

@@ -9,7 +9,8 @@ use store::introspect::UpdateError;
 use crate::boot;
 use crate::config::Config;
 
-use super::{Failure, print};
+use super::Failure;
+use super::print::{print, report};
 
 /// What is typed after `introspect`.
 #[derive(Debug, clap::Args)]
@@ -52,31 +53,28 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         (store::introspect::manifest(&schema, database.dialect()), Vec::new(), Vec::new())
     };
     if printed && arguments.json {
-        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string());
+        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     if printed {
-        print(text.trim_end());
+        print(text.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
     std::fs::write(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
-        print(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string());
+        report(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for item in &added {
-        print(&format!("added {item}"));
-    }
-    for note in &notes {
-        print(&format!("note: {note}"));
-    }
-    if arguments.update {
-        print(&format!("{name}: {} addition(s)", added.len()));
+    let mut lines: Vec<String> = added.iter().map(|item| format!("added {item}")).collect();
+    lines.extend(notes.iter().map(|note| format!("note: {note}")));
+    lines.push(if arguments.update {
+        format!("{name}: {} addition(s)", added.len())
     } else {
-        print(&format!(
+        format!(
             "wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`",
             schema.tables.len()
-        ));
-    }
+        )
+    });
+    report(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,8 @@ use crate::config::Config;
 use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
 
 use super::desk::Desk;
-use super::{Administered, Failure, Output, print};
+use super::print::report;
+use super::{Administered, Failure, Output};
 
 /// How long a key is announced before it signs, as somebody would type it.
 const ANNOUNCED: &str = "5m";
@@ -80,7 +81,7 @@ fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, 
     let KeyPair { id, private, public } = KeyPair::make(folder, bits)?;
     let object = json!({ "kid": id, "private": private, "public": public });
     let text = format!("{} and {} were made; guard the private one", private.display(), public.display());
-    print(&if output == Output::Json { object.to_string() } else { text });
+    report(&if output == Output::Json { object.to_string() } else { text })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,7 +109,7 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
     // A promotion that was cut off before the file was moved is finished first.
     if next.exists() && ring.signing() == read(&next)?.public() {
         let text = moved(&next, path);
-        return Ok(desk.answer(&text, &json!({ "kid": ring.signing().id().as_str(), "state": "signing" })));
+        return desk.answer(&text, &json!({ "kid": ring.signing().id().as_str(), "state": "signing" }));
     }
     let promoting = ring.announced().is_some();
     let (mut ring, state, key) = if promoting {
@@ -145,7 +146,7 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         )
     };
     let keys: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();
-    Ok(desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys })))
+    desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys }))
 }
 
 fn told(seconds: i64) -> String {

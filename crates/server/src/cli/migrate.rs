@@ -10,17 +10,18 @@ use crate::boot;
 use crate::config::Config;
 use crate::refusal::BootError;
 
-use super::{Failure, Output, print};
+use super::print::report;
+use super::{Failure, Output};
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
         .map_err(|BootError(message)| Failure(message))?;
     let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
     let taken = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
-    print(&match output {
+    report(&match output {
         Output::Json => json!({ "taken": taken }).to_string(),
         Output::Text if taken.is_empty() => "the tables are as they should be".to_owned(),
         Output::Text => format!("taken: {}", taken.join(", ")),
-    });
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -60,7 +60,7 @@ fn shown(role: &RoleRecord) -> Value {
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
-    Ok(match arguments.action {
+    match arguments.action {
         Action::Add { name, permissions } => {
             let role = administration.create_role(&name, RoleChange { permissions: Some(permissions), ..RoleChange::default() }).await?;
             desk.answer(&format!("role {name} was made: {}", role.id), &shown(&role))
@@ -87,5 +87,5 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             administration.remove_role(Which::Name(&name)).await?;
             desk.answer(&format!("role {name} was removed"), &json!({ "removed": name }))
         }
-    })
+    }
 }

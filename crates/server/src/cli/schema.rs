@@ -13,7 +13,8 @@ use crate::config::Config;
 use crate::operations::describe;
 use crate::{boot, graphql, openapi};
 
-use super::{Failure, Output, print};
+use super::print::{Reader, print};
+use super::{Failure, Output};
 
 /// What is typed after `schema`.
 #[derive(Debug, clap::Args)]
@@ -50,12 +51,12 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Fa
     let catalog = boot::catalog(config)?;
     let output = Output::of(arguments.json);
     match &arguments.document {
-        Document::Openapi => document(&openapi::document(&catalog, config.strategy), output),
-        Document::Graphql => text("graphql", &graphql::sdl(&catalog).map_err(|error| Failure(error.to_string()))?, output),
-        Document::JsonSchema { resource: None } => document(&of_all(&catalog), output),
-        Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output),
-        Document::Typescript => text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output),
-    }
+        Document::Openapi => document(&openapi::document(&catalog, config.strategy), output)?,
+        Document::Graphql => text("graphql", &graphql::sdl(&catalog).map_err(|error| Failure(error.to_string()))?, output)?,
+        Document::JsonSchema { resource: None } => document(&of_all(&catalog), output)?,
+        Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output)?,
+        Document::Typescript => text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output)?,
+    };
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,11 +73,11 @@ fn of_resource(catalog: &Catalog, name: &str) -> Result<Json, Failure> {
     Ok(json_schema::of_resource(catalog, super::resource(catalog, name)?))
 }
 
-fn document(document: &Json, output: Output) {
-    print(&if output == Output::Json { compact(document) } else { pretty(document) });
+fn document(document: &Json, output: Output) -> Result<Reader, Failure> {
+    print(&if output == Output::Json { compact(document) } else { pretty(document) })
 }
 
 /// A description that is no JSON itself.
-fn text(key: &str, text: &str, output: Output) {
-    print(&if output == Output::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() });
+fn text(key: &str, text: &str, output: Output) -> Result<Reader, Failure> {
+    print(&if output == Output::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() })
 }

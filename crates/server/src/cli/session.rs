@@ -60,7 +60,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             let line = |seen: &Seen| {
                 format!("{}\t{}\t{}\t{}", seen.session.id, seen.session.account, or_dash(&seen.address), or_dash(&seen.device))
             };
-            Ok(desk.list("sessions", &seen.iter().map(line).collect::<Vec<_>>(), seen.iter().map(shown).collect()))
+            desk.list("sessions", &seen.iter().map(line).collect::<Vec<_>>(), seen.iter().map(shown).collect())
         }
         Action::End(End { id, username }) => {
             let over = match (id, username) {
@@ -69,7 +69,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 (None, None) => return Err(Failure("name --id or --username".to_owned())),
             };
             let text = format!("{} session(s) and {} grant(s) were ended", over.sessions.len(), over.families.len());
-            Ok(desk.answer(&text, &json!({ "sessions": over.sessions.len(), "grants": over.families.len() })))
+            desk.answer(&text, &json!({ "sessions": over.sessions.len(), "grants": over.families.len() }))
         }
     }
 }

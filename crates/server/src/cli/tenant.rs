@@ -59,7 +59,7 @@ fn shown(tenant: &Tenant) -> Value {
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, arguments.output()).await?;
     let administration = desk.administration();
-    Ok(match arguments.action {
+    match arguments.action {
         Action::Add { name, code, id } => {
             let tenant = administration.create_tenant(id, code.as_deref().unwrap_or(&name), &name).await?;
             desk.answer(&format!("tenant {} was made: {}", tenant.code, tenant.id), &shown(&tenant))
@@ -80,5 +80,5 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             administration.remove_tenant(id).await?;
             desk.answer(&format!("tenant {id} was removed"), &json!({ "removed": id.to_string() }))
         }
-    })
+    }
 }

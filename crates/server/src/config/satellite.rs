@@ -3,6 +3,9 @@
 use std::fmt;
 
 use identity::client::{ClientId, Redirect};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
 use super::{ConfigError, Variable, origin, wrong};
@@ -72,6 +75,7 @@ pub(super) struct Read<'v> {
     pub(super) redirect: Variable<'v>,
     pub(super) audiences: Variable<'v>,
     pub(super) binding: Variable<'v>,
+    pub(super) authorities: Variable<'v>,
 }
 
 impl Read<'_> {
@@ -91,8 +95,12 @@ impl Read<'_> {
         }
         let settings = || {
             let hub_url = hub_url.ok_or_else(|| self.hub_url.missing("the hub's origin, such as https://hub.example.com"))?;
+            let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
+            if hub_internal_url.starts_with("https://") {
+                self.check_authorities()?;
+            }
             Ok(SatelliteSettings {
-                hub_internal_url: hub_internal_url.unwrap_or_else(|| hub_url.clone()),
+                hub_internal_url,
                 hub_url,
                 client: client.ok_or_else(|| self.client.missing(CLIENT))?,
                 redirect: redirect.ok_or_else(|| self.redirect.missing(REDIRECT))?,
@@ -111,6 +119,20 @@ impl Read<'_> {
         }
         let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL where this process reaches the hub by http inside a closed network)";
         Err(wrong(self.hub_url.variable, &url, accepted))
+    }
+
+    /// A file of authorities that was named holds one, if the hub is to be believed by it.
+    fn check_authorities(&self) -> Result<(), ConfigError> {
+        let Some(path) = self.authorities.value else { return Ok(()) };
+        let wrong = |reason: &str| ConfigError {
+            variable: self.authorities.variable,
+            problem: format!("the file {path:?} {reason}; accepted is a PEM file of certificate authorities"),
+        };
+        let text = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+        // What else stands in the file is passed over, as it is where it is used.
+        let certificates = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
+        let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates);
+        if usable == 0 { Err(wrong("holds no certificate")) } else { Ok(()) }
     }
 
     /// The secret itself or the file it stands in; neither is repeated in a message.

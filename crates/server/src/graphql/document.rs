@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apollo_compiler::ast::{Definition, Document, OperationType, Value};
+use apollo_compiler::ast::{Definition, Document, OperationType};
 use apollo_compiler::parser::Parser;
 use apollo_compiler::validation::Valid;
-use apollo_compiler::{ExecutableDocument, Name, Schema};
+use apollo_compiler::{ExecutableDocument, Schema};
 use lru::LruCache;
 
 use crate::error::{Problem, Refusal};
 
-use super::failure::{Failure, MOST_TOLD};
-use super::limits;
+use super::failure::Failure;
+use super::{limits, variables};
 
 /// How many documents are remembered, and how long each may be: a tree is many times the size of its text.
 const MOST_REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
@@ -60,42 +60,15 @@ impl Documents {
         limits::check(&document).map_err(|message| vec![Failure::new(Refusal::Limit, message)])?;
         let valid =
             document.to_executable_validate(schema).map_err(|invalid| Failure::all(Refusal::Validation, &invalid.errors)).map(Arc::new)?;
-        let undeclared = undeclared(&valid);
-        if !undeclared.is_empty() {
-            return Err(undeclared);
+        let misused = variables::check(schema, &valid);
+        if !misused.is_empty() {
+            return Err(misused);
         }
         let queries_only = valid.operations.iter().all(|operation| operation.is_query());
         if queries_only && text.len() <= LONGEST_REMEMBERED {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).put(text.into(), valid.clone());
         }
         Ok(valid)
-    }
-}
-
-/// Variables that stand in a JSON argument and that their operation does not declare: validation does not look there.
-fn undeclared(document: &ExecutableDocument) -> Vec<Failure> {
-    let mut failures = Vec::new();
-    for operation in document.operations.iter() {
-        for argument in operation.all_fields(document).flat_map(|field| &field.arguments) {
-            used(&argument.value, &mut |name| {
-                if !operation.variables.iter().any(|variable| variable.name == *name) {
-                    let location = name.location().and_then(|location| location.line_column(&document.sources));
-                    let failure = Failure::new(Refusal::Validation, format!("variable `${name}` is not declared"));
-                    failures.push(Failure { locations: location.into_iter().collect(), ..failure });
-                }
-            });
-        }
-    }
-    failures.truncate(MOST_TOLD);
-    failures
-}
-
-fn used(value: &Value, found: &mut impl FnMut(&Name)) {
-    match value {
-        Value::Variable(name) => found(name),
-        Value::List(items) => items.iter().for_each(|item| used(item, found)),
-        Value::Object(fields) => fields.iter().for_each(|(_, field)| used(field, found)),
-        _ => {}
     }
 }
 

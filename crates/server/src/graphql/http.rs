@@ -49,12 +49,13 @@ async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
     let asker = Asker { service, caller: &caller, budget: &budget, address: &address };
     let asked = match *request.method() {
-        Method::GET => {
+        // Of an answer to HEAD the body is left out where it is sent.
+        Method::GET | Method::HEAD => {
             let asked = of_address(request.uri().query().unwrap_or_default()).map_err(|problem| vec![problem.into()])?;
             return execute(&asker, asked, Came::ByGet).await;
         }
         Method::POST => of_body(request).await.map_err(|problem| vec![problem.into()])?,
-        _ => return Err(vec![Problem::MethodNotAllowed("GET, POST").into()]),
+        _ => return Err(vec![Problem::MethodNotAllowed("GET, HEAD, POST").into()]),
     };
     let requests = match asked {
         Asked::One(request) => return execute(&asker, request, Came::ByPost).await,

@@ -5,7 +5,7 @@ use query::describe::{Claims, upper_first};
 use query::json::Json;
 use query::object;
 
-use super::paths::{json, reference};
+use super::paths::{self, WITH_TOKEN, json, reference};
 use super::{BEARER, CLIENT, problems};
 
 const TAG: &str = "oAuth";
@@ -273,19 +273,19 @@ pub(super) fn fault() -> Json {
 
 /// What stands at the root alone.
 fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
-    let mut get = |id: &str, summary: &str, schema: Json, security: Option<Json>| {
+    let mut get = |id: &str, summary: &str, schema: Json, security: Json| {
         let mut entries =
             vec![member("operationId", Json::from(claims.claim(id))), member("tags", texts([TAG])), member("summary", Json::from(summary))];
         let mut responses = vec![member("200", answer(summary, Some(schema)))];
-        if let Some(security) = security {
-            entries.push(member("security", security));
-            responses.extend(problems::references(&[401, 500, 503, 504]));
-        }
+        entries.push(member("security", security));
+        responses.extend(problems::references(&WITH_TOKEN));
         entries.push(member("responses", Json::Object(responses)));
         object! { "get" => entries }
     };
     let any = || object! { "type" => "object" };
-    let bearer = || Some(Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }]));
+    let bearer = || Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }]);
+    // A token is not needed, and refused all the same if it is not good.
+    let public = || paths::security(&[]);
     let keys = object! {
         "type" => "object",
         "properties" => object! { "keys" => object! { "type" => "array", "items" => any() } },
@@ -296,8 +296,8 @@ fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
     vec![
         member("/userinfo", get("userinfo", "The account of a token, in OpenID's words", subject, bearer())),
         member("/api/iam/me", get("iamMeAccount", "The account of a token, with its roles and tenants", reference("IamAccount"), bearer())),
-        member("/.well-known/jwks.json", get("jwks", "The public keys", keys, None)),
-        member("/.well-known/openid-configuration", get("openidConfiguration", "Where all this is", any(), None)),
-        member("/.well-known/oauth-authorization-server", get("oauthAuthorizationServer", "Where all this is", any(), None)),
+        member("/.well-known/jwks.json", get("jwks", "The public keys", keys, public())),
+        member("/.well-known/openid-configuration", get("openidConfiguration", "Where all this is", any(), public())),
+        member("/.well-known/oauth-authorization-server", get("oauthAuthorizationServer", "Where all this is", any(), public())),
     ]
 }

@@ -10,7 +10,7 @@ use crate::operations::describe::offered;
 use crate::operations::{Operation, Target};
 
 use super::paths::{ALWAYS, json, reference, success};
-use super::{BEARER, problems};
+use super::{BEARER, SCHEMAS, problems};
 
 /// Every operation of a hub.
 pub(super) fn paths(catalog: &Catalog, claims: &mut Claims) -> Vec<(String, Json)> {
@@ -51,7 +51,7 @@ fn describe(operation: &Operation, id: String) -> Json {
         Target::ById => ("200", [&ALWAYS[..], &[401, 403, 404, 409]].concat()),
     };
     statuses.sort_unstable();
-    let mut responses = vec![(status.to_owned(), success(operation.about, json(reference(&operation.answer_name()))))];
+    let mut responses = vec![(status.to_owned(), success(operation.about, json(operation.answer_schema(SCHEMAS))))];
     responses.extend(problems::references(&statuses));
     entries.push(("responses".to_owned(), Json::Object(responses)));
     Json::Object(entries)

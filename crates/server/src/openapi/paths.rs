@@ -13,6 +13,9 @@ use crate::explain;
 /// What a body can bring on any operation.
 pub(super) const ALWAYS: [u16; 7] = [400, 408, 413, 415, 500, 503, 504];
 
+/// What a token can bring wherever it is looked at, public addresses included.
+pub(super) const WITH_TOKEN: [u16; 4] = [401, 500, 503, 504];
+
 /// One tag a context.
 pub(super) fn tags(catalog: &Catalog) -> Json {
     let mut contexts: Vec<&str> = Vec::new();
@@ -32,7 +35,7 @@ pub(super) const OWN_TAG: &str = "the-server";
 
 pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) -> Vec<(String, Json)> {
     let mut claims = Claims::default();
-    let mut paths = beside(&mut claims);
+    let mut paths = beside(serving, &mut claims);
     paths.extend(auth::paths(serving, &mut claims));
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
@@ -181,7 +184,7 @@ impl Operation {
 }
 
 /// A token where one is needed; where none is, it may be shown all the same.
-fn security(permissions: &[&str]) -> Json {
+pub(super) fn security(permissions: &[&str]) -> Json {
     let mut ways = vec![object! { BEARER => Json::Array(Vec::new()) }];
     if permissions.is_empty() {
         ways.push(object! {});
@@ -206,7 +209,7 @@ pub(super) fn success(description: &str, content: Json) -> Json {
 }
 
 /// What stands beside the resources.
-fn beside(claims: &mut Claims) -> Vec<(String, Json)> {
+fn beside(serving: Serving, claims: &mut Claims) -> Vec<(String, Json)> {
     let status = |word: &str| {
         json(object! {
             "type" => "object",
@@ -214,22 +217,29 @@ fn beside(claims: &mut Claims) -> Vec<(String, Json)> {
             "required" => texts(["status"]),
         })
     };
-    let mut get = |id: &str, summary: &str, content: Json, others: Vec<(String, Json)>| {
+    let mut get = |id: &str, summary: &str, content: Json, (others, statuses): (Vec<(String, Json)>, &[u16])| {
+        let mut entries = vec![
+            ("operationId".to_owned(), Json::from(claims.claim(id))),
+            ("tags".to_owned(), texts([OWN_TAG])),
+            ("summary".to_owned(), Json::from(summary)),
+        ];
+        let mut statuses = statuses.to_vec();
+        if serving.knows_accounts() {
+            entries.push(("security".to_owned(), security(&[])));
+            statuses.extend(WITH_TOKEN);
+        }
+        statuses.sort_unstable();
+        statuses.dedup();
         let mut responses = vec![("200".to_owned(), success(summary, content))];
         responses.extend(others);
-        object! {
-            "get" => object! {
-                "operationId" => claims.claim(id),
-                "tags" => texts([OWN_TAG]),
-                "summary" => summary,
-                "responses" => responses,
-            },
-        }
+        responses.extend(problems::references(&statuses));
+        entries.push(("responses".to_owned(), Json::Object(responses)));
+        object! { "get" => entries }
     };
     let known = vec![("304".to_owned(), object! { "description" => "It is the one that `If-None-Match` names" })];
     vec![
-        ("/health".to_owned(), get("health", "The process lives", status("live"), Vec::new())),
-        ("/ready".to_owned(), get("ready", "The database answers", status("ready"), problems::references(&[500, 503, 504]))),
-        ("/api/openapi.json".to_owned(), get("openapi", "This document", json(object! { "type" => "object" }), known)),
+        ("/health".to_owned(), get("health", "The process lives", status("live"), (Vec::new(), &[]))),
+        ("/ready".to_owned(), get("ready", "The database answers", status("ready"), (Vec::new(), &[500, 503, 504]))),
+        ("/api/openapi.json".to_owned(), get("openapi", "This document", json(object! { "type" => "object" }), (known, &[]))),
     ]
 }

@@ -83,3 +83,27 @@ pub(super) fn references(statuses: &[u16]) -> Vec<(String, Json)> {
     let reference = |status: &u16| (status.to_string(), object! { "$ref" => format!("#/components/responses/Problem{status}") });
     statuses.iter().map(reference).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const CHOSEN: &str = include_str!("../error.rs");
+    const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/errors.md"));
+
+    #[test]
+    fn every_code_that_is_chosen_is_described() {
+        // contract E6.6
+        // What follows is GraphQL's alone, whose answers are not in the document.
+        let (chosen, _) = CHOSEN.split_once("impl Refusal").expect("GraphQL's own codes");
+        let is_code = |text: &&str| text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let chosen: BTreeSet<&str> = chosen.split('"').filter(is_code).collect();
+        assert!(chosen.contains("INVALID_STATEMENT") && chosen.contains("LAST_ADMINISTRATOR"), "{chosen:?}");
+        let told: BTreeSet<&str> = told(Serving::Hub).iter().map(|told| told.code).collect();
+        assert_eq!(told, chosen);
+        let unexplained: Vec<&&str> = told.iter().filter(|code| !GUIDE.contains(&format!("`{code}`"))).collect();
+        assert!(unexplained.is_empty(), "{unexplained:?}");
+    }
+}

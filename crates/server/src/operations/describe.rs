@@ -3,12 +3,17 @@
 use std::fmt::Write;
 
 use query::catalog::{Catalog, kebab};
-use query::describe::document::{compact, texts};
-use query::describe::upper_first;
+use query::describe::document::{compact, entries, texts};
+use query::describe::{json_schema, upper_first};
 use query::json::Json;
 use query::object;
 
 use super::{Answer, Field, Kind, Need, OPERATIONS, Operation, Target, Text};
+
+/// What a caller hears who may change a record and not read it.
+const KEY_ALONE: &str = "KeyAlone";
+/// A client, and its secret beside it.
+const CLIENT: &str = "OAuthClient";
 
 /// The operations that a catalog has: all of them on a hub, none elsewhere.
 pub(crate) fn offered(catalog: &Catalog) -> impl Iterator<Item = &'static Operation> {
@@ -42,29 +47,80 @@ impl Operation {
             Answer::Ended => "Ended".to_owned(),
         }
     }
+
+    /// The schema of what it answers, in a document that keeps schemas under `place`.
+    pub(crate) fn answer_schema(&self, place: &str) -> Json {
+        let reference = |name: &str| object! { "$ref" => format!("{place}{name}") };
+        match self.answer {
+            Answer::Record => object! { "anyOf" => [reference(&self.answer_name()), reference(KEY_ALONE)] },
+            _ => reference(&self.answer_name()),
+        }
+    }
+
+    /// The same in TypeScript.
+    fn answer_type(&self) -> String {
+        match self.answer {
+            Answer::Record => format!("{} | {KEY_ALONE}", self.answer_name()),
+            _ => self.answer_name(),
+        }
+    }
+}
+
+fn whole(description: &str) -> Json {
+    object! { "type" => "integer", "description" => description }
+}
+
+fn text(description: &str) -> Json {
+    object! { "type" => "string", "description" => description }
+}
+
+fn member(name: &str, schema: Json) -> (String, Json) {
+    (name.to_owned(), schema)
+}
+
+fn closed(description: &str, properties: Vec<(String, Json)>) -> Json {
+    let names: Vec<String> = properties.iter().map(|(name, _)| name.clone()).collect();
+    object! {
+        "type" => "object",
+        "description" => description,
+        "properties" => properties,
+        "required" => texts(names),
+        "additionalProperties" => false,
+    }
+}
+
+fn key_alone() -> Json {
+    closed("The key of a record that the caller may not read", vec![member("id", text("Its key"))])
+}
+
+/// A client as the caller may read it, with its secret. The members are written out, because a row's own schema takes no others.
+fn secret(catalog: &Catalog, place: &'static str) -> Json {
+    let rows = json_schema::definitions(catalog, place).entries.into_iter();
+    let row = rows.filter_map(|(name, schema)| (name == CLIENT).then_some(schema));
+    let ways: Vec<Json> = row.chain([key_alone()]).map(with_secret).collect();
+    object! { "description" => "A client, and the secret that is shown this once", "anyOf" => ways }
+}
+
+fn with_secret(schema: Json) -> Json {
+    let mut members = entries(schema);
+    for (name, value) in &mut members {
+        match (name.as_str(), value) {
+            ("properties", Json::Object(properties)) => properties.extend([
+                member("secret", text("What the client proves itself with")),
+                member("previousCountsFor", whole("For how many seconds the secret before still counts, if there was one")),
+            ]),
+            ("required", Json::Array(required)) => required.push(Json::from("secret")),
+            _ => {}
+        }
+    }
+    Json::Object(members)
 }
 
 /// Schemas of all that operations take and answer beside records, for a document that keeps them under `place`.
-pub(crate) fn schemas(catalog: &Catalog, place: &str) -> Vec<(String, Json)> {
+pub(crate) fn schemas(catalog: &Catalog, place: &'static str) -> Vec<(String, Json)> {
     if !is_hub(catalog) {
         return Vec::new();
     }
-    let whole = |description: &str| object! { "type" => "integer", "description" => description };
-    let text = |description: &str| object! { "type" => "string", "description" => description };
-    let closed = |description: &str, properties: Vec<(String, Json)>| {
-        let names: Vec<String> = properties.iter().map(|(name, _)| name.clone()).collect();
-        object! { "type" => "object", "description" => description, "properties" => properties, "required" => texts(names) }
-    };
-    let member = |name: &str, schema: Json| (name.to_owned(), schema);
-    let secret = object! {
-        "description" => "A client, and the secret that is shown this once",
-        "allOf" => [object! { "$ref" => format!("{place}OAuthClient") }],
-        "properties" => object! {
-            "secret" => text("What the client proves itself with"),
-            "previousCountsFor" => whole("For how many seconds the secret before still counts, if there was one"),
-        },
-        "required" => texts(["secret"]),
-    };
     let mut schemas = vec![
         member("Deleted", closed("What is gone", vec![member("id", text("Its key"))])),
         member(
@@ -89,7 +145,8 @@ pub(crate) fn schemas(catalog: &Catalog, place: &str) -> Vec<(String, Json)> {
                 ],
             ),
         ),
-        member("OAuthClientSecret", secret),
+        member("OAuthClientSecret", secret(catalog, place)),
+        member(KEY_ALONE, key_alone()),
     ];
     let inputs = offered(catalog).filter(|operation| !operation.fields.is_empty());
     schemas.extend(inputs.map(|operation| (operation.input_name(), input(operation))));
@@ -156,8 +213,9 @@ pub(crate) fn typescript(catalog: &Catalog) -> String {
          /** How much was ended. */\nexport interface Ended {\n  id: string;\n  sessions: number;\n  grants: number;\n}\n\
          /** A link that sets the password of an account, once. */\n\
          export interface IamAccountLink {\n  id: string;\n  link: string;\n  expiresIn: number;\n}\n\
+         /** The key of a record that the caller may not read. */\nexport interface KeyAlone {\n  id: string;\n}\n\
          /** A client, and the secret that is shown this once. */\n\
-         export interface OAuthClientSecret extends OAuthClient {\n  secret: string;\n  previousCountsFor?: number;\n}\n",
+         export type OAuthClientSecret = (OAuthClient | KeyAlone) & {\n  secret: string;\n  previousCountsFor?: number;\n};\n",
     );
     // Writing to a String cannot fail.
     for operation in offered(catalog).filter(|operation| !operation.fields.is_empty()) {
@@ -179,7 +237,7 @@ pub(crate) fn typescript(catalog: &Catalog) -> String {
             "  {}: {{ path: {}; input: {input}; answer: {} }};",
             operation.name(),
             compact(&Json::from(path)),
-            operation.answer_name()
+            operation.answer_type()
         );
     }
     out.push_str("}\n");

@@ -218,7 +218,8 @@ fn connector(base: &str) -> Result<HttpsConnector<HttpConnector>, BootError> {
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
             let problem = "this machine knows no certificate authority, so that no hub can be trusted; install ca-certificates, or name a file of them in SSL_CERT_FILE";
-            return Err(BootError(format!("OAUTH_HUB_URL: {problem}")));
+            let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
+            return Err(BootError(format!("OAUTH_HUB_URL: {problem}{reason}")));
         }
     }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

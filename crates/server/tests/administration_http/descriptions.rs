@@ -54,6 +54,77 @@ async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_good_is_described_wherever_it_is_refused() {
+    // contract E6.6, I29.1
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let mut refused = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let Some(operation) = item.get("get") else { continue };
+        let answer = desk.stage.send(&get(path).header("authorization", "Bearer x")).await;
+        let responses = &operation["responses"];
+        assert!(responses[answer.status().to_string()].is_object(), "{path} answers {}", answer.status());
+        if answer.header("content-type") == Some("application/problem+json") {
+            assert_eq!(answer.problem(401)["code"], "INVALID_TOKEN", "{path}");
+            assert!(["500", "503", "504"].iter().all(|status| responses[status].is_object()), "{path}: what looking a token up can bring");
+            assert_eq!(operation["security"][0], json!({"bearer": []}), "{path}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 12, "{refused}");
+    for path in ["/health", "/ready", "/api/openapi.json", "/.well-known/jwks.json"] {
+        assert_eq!(document["paths"][path]["get"]["security"], json!([{"bearer": []}, {}]), "{path}");
+    }
+}
+
+/// Asks an operation, and holds its answer to what the document says of it.
+async fn fitting(desk: &Desk, document: &Value, (token, path, id): (&str, &str, &str), body: Value) -> Value {
+    let answer = desk.by(token, &path.replace("{id}", id), &body).await;
+    let status = answer.status().to_string();
+    let schema = &document["paths"][format!("/api/{path}")]["post"]["responses"][&status]["content"]["application/json"]["schema"];
+    let told = answer.json();
+    assert!(schema.is_object() && told.get("code").is_none_or(|_| status.starts_with('2')), "{path}: {told}");
+    let whole = json!({"allOf": [schema], "components": document["components"]});
+    let validator = jsonschema::draft202012::new(&whole).expect("a schema");
+    let faults: Vec<String> = validator.iter_errors(&told).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{path}: {told}: {faults:?}");
+    for extra in [json!({"another": 1}), json!({"id": 1})] {
+        let mut wrong = told.clone();
+        wrong.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        assert!(!validator.is_valid(&wrong), "{path}: {wrong}");
+    }
+    told
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_of_operations_fit_their_schemas_whether_or_not_the_record_may_be_read() {
+    // contract I29.1, I25.3
+    let desk = Desk::start(Place::Sqlite).await;
+    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let needed = ["oAuth.client.create", "oAuth.client.update", "iam.role.create", "iam.role.update", "iam.account.create"];
+    let more = ["iam.account.update", "iam.tenant.create", "hub.app.create", "hub.appAccount.create", "iam.session.delete"];
+    let (_, blind) = desk.somebody("blind", &[needed, more].concat()).await;
+    for (name, token, sees) in [("seen", &desk.token, true), ("unseen", &blind, false)] {
+        let client = json!({"id": name, "name": "A", "redirect": "https://a.example/callback"});
+        let ask = async |path: &str, id: &str, body: Value| fitting(&desk, &document, (token, path, id), body).await;
+        let made = ask("o-auth/clients/create", "", client).await;
+        assert_eq!((made.get("redirect").is_some(), made["secret"].is_string()), (sees, true), "{made}");
+        let rotated = ask("o-auth/clients/rotate-secret/{id}", name, json!({})).await;
+        assert!(rotated["previousCountsFor"].is_number(), "{rotated}");
+        let role = ask("iam/roles/create", "", json!({"name": name})).await;
+        assert_eq!(role.as_object().unwrap().len() == 1, !sees, "{role}");
+        ask("iam/roles/update/{id}", text(&role["id"]), json!({"name": format!("{name}-2")})).await;
+        ask("iam/tenants/create", "", json!({"name": name})).await;
+        let account = ask("iam/accounts/create", "", json!({"username": name})).await;
+        let account = text(&account["id"]);
+        ask("iam/accounts/invite/{id}", account, json!({})).await;
+        ask("iam/accounts/end-sessions/{id}", account, json!({})).await;
+        let app = ask("hub/apps/create", "", json!({"code": name})).await;
+        ask("hub/apps-accounts/create", "", json!({"appId": app["id"], "accountId": account})).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn introspection_shows_the_mutations_of_a_hub() {
     // contract I29.1
     let desk = Desk::start(Place::Sqlite).await;

@@ -78,6 +78,8 @@ async fn what_graphql_itself_refuses_has_a_code() {
             ("{ shopGetCustomers { apiKey } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
             ("{ shopGetItems(query: { where: { id: { eq: $x } } }) { id } }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
             ("query ($x: JSON) { __typename }", json!({"x": 1}), "GRAPHQL_VALIDATION_FAILED"),
+            ("query ($x: [Int]) { shopGetItems(query: { limit: $x }) { id } }", json!({"x": [1]}), "GRAPHQL_VALIDATION_FAILED"),
+            ("query ($x: [JSON]) { shopGetItems(query: { where: $x }) { id } }", json!({}), "GRAPHQL_VALIDATION_FAILED"),
             ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({}), "BAD_USER_INPUT"),
             ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({"id": null}), "BAD_USER_INPUT"),
             ("query ($id: ID!) { shopFindItemById(id: $id) { id } }", json!({"id": [1]}), "BAD_USER_INPUT"),

@@ -47,6 +47,11 @@ async fn a_query_can_be_asked_by_get() {
         let path = format!("/graphql?query={document}&operationName=A&variables={variables}&extensions=%7B%7D");
         assert_eq!(server.get(&path).await.good(), json!({"data": {"shopGetItems": [{"id": 1}]}}), "{place:?}");
         assert_eq!(server.get("/graphql?query=%7B__typename%7D&variables=&extensions=").await.good()["data"]["__typename"], "Query");
+        let (head, whole) = (server.send(&Request::new("HEAD", &path)).await, server.get(&path).await);
+        assert_eq!((head.status(), head.body.len()), (200, 0), "{place:?}");
+        for name in ["content-type", "content-length", "vary"] {
+            assert_eq!(head.header(name), whole.header(name), "{place:?} {name}");
+        }
         for path in [
             "/graphql",
             "/graphql?query",
@@ -72,11 +77,13 @@ async fn get_runs_nothing_but_queries() {
         assert_eq!((answer.status(), answer.header("allow")), (405, Some("POST")), "{query}");
         assert_eq!(refused(&answer), "METHOD_NOT_ALLOWED");
     }
+    let head = server.send(&Request::new("HEAD", "/graphql?query=mutation%7B__typename%7D")).await;
+    assert_eq!((head.status(), head.header("allow")), (405, Some("POST")));
     let named = server.get("/graphql?query=mutation%20A%7B__typename%7D%20query%20B%7B__typename%7D&operationName=A").await;
     assert_eq!(named.status(), 405);
     for method in ["PUT", "DELETE", "PATCH", "OPTIONS"] {
         let answer = server.send(&Request::new(method, "/graphql")).await;
-        assert_eq!((answer.status(), answer.header("allow")), (405, Some("GET, POST")), "{method}");
+        assert_eq!((answer.status(), answer.header("allow")), (405, Some("GET, HEAD, POST")), "{method}");
         assert_eq!(refused(&answer), "METHOD_NOT_ALLOWED");
     }
 }

@@ -79,7 +79,7 @@ async fn the_page_takes_get_and_head_and_has_no_other_addresses() {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
             let answer = server.send(&Request::new(method, path)).await;
             assert_eq!(answer.problem(405)["code"], "METHOD_NOT_ALLOWED", "{method} {path}");
-            assert_eq!(answer.header("allow"), Some("GET"), "{method} {path}");
+            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method} {path}");
         }
         let head = server.send(&Request::new("HEAD", path)).await;
         assert_eq!((head.status(), head.body.len()), (200, 0), "{path}");

@@ -37,10 +37,14 @@ fn explain_shows_the_sql_of_each_level() {
 fn explain_says_what_to_fix() {
     let folder = Folder::shop();
     folder.write("bad.json", r#"{"where":{"nmae":{"eq":1}},"limit":10001}"#);
+    folder.write("twice.json", r#"{"order":[{"field":"nmae","field":"x"}],"limit":1,"limit":-2}"#);
+    folder.write("list.json", "[]");
     folder.write("text.json", "nonsense");
     folder.write("good.json", "{}");
     for (resource, file, words) in [
         ("shop.customer", "bad.json", &["bad.json", "/where/nmae", "/limit"][..]),
+        ("shop.customer", "twice.json", &["/order/0/field", "/limit"]),
+        ("shop.customer", "list.json", &["list.json: "]),
         ("shop.customer", "text.json", &["text.json"]),
         ("shop.customer", "none.json", &["none.json", "cannot be read"]),
         ("shop.custmer", "good.json", &["shop.custmer", "shop.customer", "shop.order"]),
@@ -51,6 +55,7 @@ fn explain_says_what_to_fix() {
             let err = finished.err();
             assert!(words.iter().all(|word| err.contains(word)), "{err}");
             assert_eq!(err.lines().count(), 1, "one line: {err}");
+            assert!(!err.contains("/query"), "the file is the statement itself: {err}");
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Readers of our output that stop listening are no fault of ours.
+//! Readers of our output that stop listening are no fault of ours; output that cannot be written is told.
 
 use std::process::Stdio;
 
+use crate::house::Desk;
 use crate::program::Folder;
-use crate::support::{post, until};
+use crate::support::{Place, post, until};
 
 /// A pipe whose other end is closed already.
 fn closed() -> Stdio {
@@ -30,6 +31,91 @@ fn output_to_a_closed_pipe_does_not_panic() {
         let err = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !err.contains("panicked"), "{arguments:?}: {:?} {err}", output.status);
     }
+}
+
+/// A device that takes nothing.
+fn full() -> Stdio {
+    std::fs::File::options().write(true).open("/dev/full").expect("a device").into()
+}
+
+/// The one line that a command says whose output cannot be written.
+fn unwritten(folder: &Folder, line: &str) -> String {
+    let output = folder.command(&line.split(' ').collect::<Vec<_>>()).stdout(full()).output().expect("the program runs");
+    let err = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{line}: {err}");
+    assert_eq!(err.lines().count(), 1, "{line}: {err}");
+    assert!(err.contains("standard output cannot be written: No space left on device"), "{line}: {err}");
+    err
+}
+
+// contract B3.1
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let folder = Folder::shop();
+    folder.write("statement.json", "{}");
+    for line in [
+        "--help",
+        "--version",
+        "check",
+        "check --json",
+        "introspect --out -",
+        "introspect --out - --json",
+        "explain shop.customer statement.json",
+        "schema openapi",
+        "schema graphql",
+        "schema json-schema --json",
+        "schema typescript",
+        "role list",
+        "event list --json",
+    ] {
+        assert!(!unwritten(&folder, line).contains("done"), "{line}");
+    }
+}
+
+// contract B3.1
+#[test]
+fn what_was_done_or_made_but_cannot_be_told_says_so() {
+    let folder = Folder::shop();
+    for line in ["migrate", "keys generate", "introspect --out new.toml", "role add --name clerk", "account add --username ana"] {
+        assert!(unwritten(&folder, line).contains("it was done, but"), "{line}");
+    }
+    assert!(folder.path("new.toml").exists());
+    let another = "`peristyle client secret --id shop` makes another";
+    for line in ["client add --id shop --name Shop --redirect https://shop.example/callback", "client secret --id shop"] {
+        let told = unwritten(&folder, line);
+        assert!(told.contains("the secret of client shop was made, but could not be shown") && told.contains(another), "{told}");
+    }
+    for line in ["account invite --username ana", "account reset --username ana --json"] {
+        let told = unwritten(&folder, line);
+        assert!(told.contains("a link for ana was made, but could not be shown") && told.contains("makes another"), "{told}");
+    }
+    assert_eq!(folder.run(&["role", "list", "--json"], &[]).good().matches("clerk").count(), 1, "it was made");
+}
+
+// contract B3.1
+#[tokio::test]
+async fn following_events_ends_with_its_reader() {
+    let desk = Desk::open(Place::Sqlite).await;
+    desk.run("migrate");
+    let follow = || desk.folder.command(&["event", "follow"]).envs(desk.variables()).spawn().expect("the program starts");
+    // Nothing happens: it notices by itself.
+    let mut idle = follow();
+    drop(idle.stdout.take());
+    until("the end of the idle one", async || idle.try_wait().expect("a child").is_some()).await;
+    assert_eq!(idle.wait().expect("an end").code(), Some(0));
+    // It is told of something, as by `head -n 1`.
+    let mut busy = follow();
+    let mut reader = std::io::BufReader::new(busy.stdout.take().expect("standard output"));
+    let told = std::thread::spawn(move || std::io::BufRead::read_line(&mut reader, &mut String::new()));
+    let mut number = 0;
+    until("an event", async || {
+        number += 1;
+        desk.run(&format!("tenant add --name North-{number}"));
+        told.is_finished()
+    })
+    .await;
+    until("the end of the busy one", async || busy.try_wait().expect("a child").is_some()).await;
+    assert_eq!(busy.wait().expect("an end").code(), Some(0));
 }
 
 // contract B3.1

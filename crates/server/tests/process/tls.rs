@@ -83,7 +83,16 @@ async fn a_hub_is_believed_by_its_certificate() {
     doubting.line(|line| line.contains("the hub's keys could not be fetched"));
     assert_eq!(get("/ready").send(doubting.address).await.status(), 503);
     // Nobody at all is trusted: nothing could ever work.
-    folder.write("authority.crt", "");
+    for text in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        folder.write("authority.crt", text);
+        // contract B1.1
+        let message = folder.run(&["serve"], &variables(&hub_url)).refused();
+        assert!(message.starts_with("SSL_CERT_FILE: the file \"authority.crt\" holds no certificate; accepted is"), "{message}");
+    }
+    std::fs::remove_file(folder.path("authority.crt")).expect("a file");
     let message = folder.run(&["serve"], &variables(&hub_url)).refused();
-    assert!(message.starts_with("OAUTH_HUB_URL") && message.contains("certificate"), "{message}");
+    assert!(message.starts_with("SSL_CERT_FILE: the file \"authority.crt\" cannot be read: No such file"), "{message}");
+    // Who asks no hub by https does not mind.
+    assert_eq!(folder.run(&["check"], &variables(&hub_url)).code(), Some(0));
+    folder.run(&["check"], &[("SSL_CERT_FILE", "authority.crt")]).good();
 }

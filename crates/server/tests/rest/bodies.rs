@@ -38,14 +38,28 @@ async fn a_body_may_be_empty() {
 #[tokio::test]
 async fn a_body_of_another_content_type_is_415() {
     let (server, _database) = shop::open(Place::Sqlite).await;
-    for kind in
-        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json", "application/jsonp", "json", ""]
-    {
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/json",
+        "application/jsonp",
+        "json",
+        "",
+        "application/json;charset=utf-16",
+        "application/json; v=1; charset=\"iso-8859-1\"",
+    ] {
         let answer = server.send(&post(LIST, "{}").header("content-type", kind)).await;
         assert_eq!(answer.problem(415)["code"], "UNSUPPORTED_MEDIA_TYPE", "{kind}");
     }
     server.send(&post(LIST, "{}").without("content-type")).await.problem(415);
-    for kind in ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/problem+json"] {
+    for kind in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=\"UTF-8\"",
+        "Application/JSON; v=1",
+        "application/problem+json",
+    ] {
         server.send(&post(LIST, "{}").header("content-type", kind)).await.good();
     }
 }

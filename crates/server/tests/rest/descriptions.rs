@@ -40,6 +40,27 @@ async fn the_document_has_every_operation_of_every_resource() {
 
 // contract E6.6
 #[tokio::test]
+async fn tokens_are_described_where_they_are_looked_at() {
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let document = server.get(ADDRESS).await.good();
+    let catalog = query::catalog::Catalog::default();
+    let satellite = peristyle::openapi::document(&catalog, identity::strategy::Strategy::PlatformHub);
+    let satellite: Value = serde_json::from_str(&query::describe::document::compact(&satellite)).expect("JSON");
+    for path in ["/health", "/ready", ADDRESS] {
+        assert_eq!(server.send(&get(path).header("authorization", "Bearer x")).await.status(), 200, "{path}");
+        assert!(document["paths"][path]["get"]["responses"].get("401").is_none(), "{path}");
+        for status in ["401", "500", "503", "504"] {
+            assert!(satellite["paths"][path]["get"]["responses"][status].is_object(), "{path} {status}");
+        }
+    }
+    // What the address of `/auth/verify` can be refused for has a code, too.
+    let malformed = server.get("/auth/verify?foo=1").await.problem(400);
+    let codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"].as_array().expect("codes");
+    assert!(codes.contains(&malformed["code"]), "{malformed}");
+}
+
+// contract E6.6
+#[tokio::test]
 async fn every_described_address_is_served() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let document = server.get(ADDRESS).await.good();

@@ -1,7 +1,6 @@
 //! The address, as libpq reads it: what the query part says of host, port and the rest stands above what comes before it.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::net::IpAddr;
 
 use percent_encoding::percent_decode_str;
@@ -79,6 +78,32 @@ impl<'u> Parts<'u> {
     }
 }
 
+/// Whether a message may repeat what it found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Found,
+    /// It may be a part of a password.
+    Nothing,
+}
+
+impl Quote {
+    /// For what follows the credentials. An `@` that is left over may be of a password that should have been encoded.
+    fn after(parts: &Parts<'_>) -> Self {
+        let left = [parts.hosts, parts.database, parts.query].iter().any(|part| part.contains('@'));
+        if left { Quote::Nothing } else { Quote::Found }
+    }
+
+    /// For what follows a host and a colon, which is a password where the host was forgotten.
+    fn beside_host(parts: &Parts<'_>) -> Self {
+        if parts.credentials.is_some() { Quote::after(parts) } else { Quote::Nothing }
+    }
+
+    /// `found "x"`
+    fn found(self, value: &str) -> String {
+        if self == Quote::Found { format!("found {value:?}") } else { "found something else".to_owned() }
+    }
+}
+
 /// Where to connect: each list as it was said last.
 #[derive(Default)]
 struct Places {
@@ -90,10 +115,11 @@ struct Places {
 /// Reads the address and splits what the driver does not know from it. No message quotes what may be a secret.
 pub(super) fn address(url: &str) -> Result<(Config, TlsSettings), Error> {
     let parts = Parts::of(url).ok_or_else(|| setting("it starts with postgres:// or postgresql://"))?;
-    let parameters = parameters(parts.query)?;
-    let mut config = driver(&parameters)?;
+    let quote = Quote::after(&parts);
+    let parameters = parameters(parts.query, quote)?;
+    let mut config = driver(&parameters, quote)?;
     let mut tls = TlsSettings { mode: Mode::Prefer, root: None };
-    let mut places = authority(parts.hosts)?;
+    let mut places = authority(parts.hosts, Quote::beside_host(&parts))?;
     if let Some(credentials) = parts.credentials {
         let (user, password) = credentials.split_once(':').map_or((credentials, None), |(user, password)| (user, Some(password)));
         config.user(decode(user)?);
@@ -107,8 +133,8 @@ pub(super) fn address(url: &str) -> Result<(Config, TlsSettings), Error> {
     for (key, value) in &parameters {
         match *key {
             "host" => places.hosts = value.split(',').map(str::to_owned).collect(),
-            "hostaddr" => places.addresses = read(value.split(','), key, |one| one.parse().ok())?,
-            "port" => places.ports = read(value.split(','), key, port)?,
+            "hostaddr" => places.addresses = value.split(',').map(|one| numeric(one, quote)).collect::<Result<_, _>>()?,
+            "port" => places.ports = value.split(',').map(|one| port(one, quote)).collect::<Result<_, _>>()?,
             "user" => _ = config.user(value.as_ref()),
             "password" => _ = config.password(value.as_bytes()),
             "dbname" => _ = config.dbname(value.as_ref()),
@@ -124,7 +150,7 @@ pub(super) fn address(url: &str) -> Result<(Config, TlsSettings), Error> {
 }
 
 /// The parameters of the query part, each known and with a value that can be honoured.
-fn parameters(query: &str) -> Result<Vec<(&'static str, Cow<'_, str>)>, Error> {
+fn parameters(query: &str, quote: Quote) -> Result<Vec<(&'static str, Cow<'_, str>)>, Error> {
     let mut parameters = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -132,10 +158,11 @@ fn parameters(query: &str) -> Result<Vec<(&'static str, Cow<'_, str>)>, Error> {
         // libpq's name for what the driver calls otherwise.
         let wanted = if key == "keepalives_count" { "keepalives_retries" } else { key.as_ref() };
         let Some((name, _, words)) = PARAMETERS.iter().find(|(name, ..)| *name == wanted) else {
-            return Err(setting(&format!("the parameter {key:?} is not supported; take it out")));
+            let named = if quote == Quote::Found { format!("the parameter {key:?}") } else { "a parameter".to_owned() };
+            return Err(setting(&format!("{named} is not supported; take it out")));
         };
         if !words.is_empty() && !words.contains(&value.as_ref()) {
-            return Err(setting(&format!("{name} is {}; found {value:?}", either(words))));
+            return Err(setting(&format!("{name} is {}; {}", either(words), quote.found(&value))));
         }
         parameters.push((*name, value));
     }
@@ -152,17 +179,19 @@ fn either(words: &[&str]) -> String {
 }
 
 /// What the driver makes of its own parameters.
-fn driver(parameters: &[(&str, Cow<'_, str>)]) -> Result<Config, Error> {
+fn driver(parameters: &[(&str, Cow<'_, str>)], quote: Quote) -> Result<Config, Error> {
     let is_driver = |key: &str| PARAMETERS.iter().any(|(name, of, _)| *name == key && *of == Use::Driver);
     let mut text = String::new();
     for (key, value) in parameters.iter().filter(|(key, _)| is_driver(key)) {
         let escaped = value.replace('\\', "\\\\").replace('\'', "\\'");
-        let _ = write!(text, "{key}='{escaped}' ");
+        let one = format!("{key}='{escaped}' ");
+        // Of those whose words are not checked already, it refuses only what is no number.
+        if one.parse::<Config>().is_err() {
+            return Err(setting(&format!("{key}: {}; accepted is a whole number", quote.found(value))));
+        }
+        text.push_str(&one);
     }
-    text.parse().map_err(|error: tokio_postgres::Error| {
-        let reason = std::error::Error::source(&error).map_or_else(|| "not an address".to_owned(), ToString::to_string);
-        setting(&reason)
-    })
+    text.parse().map_err(|_: tokio_postgres::Error| setting("its parameters cannot be used together"))
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
@@ -174,7 +203,7 @@ fn setting(reason: &str) -> Error {
 }
 
 /// Hosts, and a port for each when one of them has one.
-fn authority(text: &str) -> Result<Places, Error> {
+fn authority(text: &str, quote: Quote) -> Result<Places, Error> {
     let mut places = Places::default();
     let mut ports = Vec::new();
     for one in text.split(',').filter(|_| !text.is_empty()) {
@@ -187,17 +216,22 @@ fn authority(text: &str) -> Result<Places, Error> {
         ports.push(port.map(decode).transpose()?.unwrap_or_default());
     }
     if ports.iter().any(|port| !port.is_empty()) {
-        places.ports = read(ports.iter().map(AsRef::as_ref), "port", port)?;
+        places.ports = ports.iter().map(|one| port(one, quote)).collect::<Result<_, _>>()?;
     }
     Ok(places)
 }
 
-fn port(text: &str) -> Option<u16> {
-    if text.is_empty() { Some(PORT) } else { text.parse().ok().filter(|port| *port > 0) }
+fn port(text: &str, quote: Quote) -> Result<u16, Error> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        _ if text.is_empty() => Ok(PORT),
+        Ok(port) if digits && port > 0 => Ok(port),
+        _ => Err(setting(&format!("port: {}; accepted is a whole number from 1 to {}", quote.found(text), u16::MAX))),
+    }
 }
 
-fn read<'t, T>(texts: impl Iterator<Item = &'t str>, what: &str, one: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Error> {
-    texts.map(one).collect::<Option<Vec<T>>>().ok_or_else(|| setting(&format!("invalid value for option `{what}`")))
+fn numeric(text: &str, quote: Quote) -> Result<IpAddr, Error> {
+    text.parse().map_err(|_| setting(&format!("hostaddr: {}; accepted is an IP address", quote.found(text))))
 }
 
 fn settle(config: &mut Config, places: Places) -> Result<(), Error> {
@@ -205,6 +239,11 @@ fn settle(config: &mut Config, places: Places) -> Result<(), Error> {
     let fits = |listed: usize| listed == 0 || listed == count;
     if !fits(places.hosts.len()) || !fits(places.addresses.len()) || !(places.ports.len() == 1 || fits(places.ports.len())) {
         return Err(setting("it has as many of host, hostaddr and port as of the others, or one port for all"));
+    }
+    if places.addresses.is_empty() && (places.hosts.is_empty() || places.hosts.iter().any(String::is_empty)) {
+        return Err(setting(
+            "the host is missing; accepted is postgres://[user[:password]@]host[:port][/database], or ?host=/path for a socket",
+        ));
     }
     for host in places.hosts {
         config.host(host);
@@ -290,6 +329,33 @@ mod tests {
         }
     }
 
+    // contract B1.1
+    #[test]
+    fn a_message_says_what_was_found_and_what_is_accepted() {
+        for (url, found, accepted) in [
+            ("postgres://u:p@h:99999/x", "\"99999\"", "1 to 65535"),
+            ("postgres://u@h:abc/x", "\"abc\"", "1 to 65535"),
+            ("postgres://u@a:1,b:+2/x", "\"+2\"", "1 to 65535"),
+            // It could be a user with a password whose host was forgotten.
+            ("postgres://h:99999/x", "port: found", "1 to 65535"),
+            ("postgres://h/x?port=0", "\"0\"", "1 to 65535"),
+            ("postgres://h/x?hostaddr=h", "\"h\"", "an IP address"),
+            ("postgres://h/x?connect_timeout=abc", "connect_timeout: found \"abc\"", "a whole number"),
+            ("postgres://h/x?keepalives_count=-1", "keepalives_retries: found \"-1\"", "a whole number"),
+            ("postgres:///x", "the host is missing", "?host=/path"),
+            ("postgres://u@:5432/x", "the host is missing", "host[:port]"),
+            ("postgres://a,/x", "the host is missing", "host[:port]"),
+            ("postgres://h/x?host=", "the host is missing", "host[:port]"),
+        ] {
+            let message = refusal(url);
+            assert!(
+                message.contains("not a PostgreSQL address") && message.contains(found) && message.contains(accepted),
+                "{url}: {message}"
+            );
+        }
+        assert!(address("postgres:///x?hostaddr=127.0.0.1&connect_timeout=-1").is_ok());
+    }
+
     #[test]
     fn the_address_knows_libpq_s_words_for_tls() {
         let (config, tls) =
@@ -301,9 +367,19 @@ mod tests {
 
     #[test]
     fn a_bad_address_does_not_tell_the_password() {
-        for url in
-            ["postgres://u:sesame@h:notaport/d", "postgres://u:sesame@h/d?nonsense=1", "postgres://h/d?password=sesame&port=x", "sesame"]
-        {
+        for url in [
+            "postgres://u:sesame@h:notaport/d",
+            "postgres://u:sesame@h/d?nonsense=1",
+            "postgres://h/d?password=sesame&port=x",
+            "sesame",
+            // Passwords that should have been encoded, and one without its host.
+            "postgres://u:sesame/d",
+            "postgres://u:se@sa:sesame@h:1/d",
+            "postgres://u:a/b?sesame@h/d",
+            "postgres://u:sesame/b?port=x@h/d",
+            "postgres://u:1/b?port=sesame@h/d",
+            "postgres://u:1/b?sslmode=sesame@h/d",
+        ] {
             let error = refusal(url);
             assert!(!error.contains("sesame"), "{error}");
         }

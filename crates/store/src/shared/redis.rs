@@ -50,6 +50,7 @@ impl Redis {
         if url.contains('#') {
             return Err(unusable("it has a fragment"));
         }
+        check_rest(url)?;
         // The driver's words for what it refuses name the part, never what stands there.
         let client = Client::open(url).map_err(|error| unusable(error.detail().unwrap_or(&error.category().to_lowercase())))?;
         if matches!(client.get_connection_info().addr(), ConnectionAddr::TcpTls { .. }) {
@@ -180,6 +181,24 @@ fn unusable(reason: &str) -> Error {
     Error::Setting(format!("not the address of a Redis: {reason}; accepted is {ACCEPTED}"))
 }
 
+/// What follows the host: a number of digits or nothing. The driver takes a sign, and passes over parameters it does not know.
+fn check_rest(url: &str) -> Result<(), Error> {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let rest = rest.find(['/', '?']).map_or("", |end| &rest[end..]);
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    // With an @ behind the host, what stands there may be a part of a password that should have been encoded.
+    let found = |what: &str, value: &str| if rest.contains('@') { what.to_owned() } else { format!("{what} {value:?}") };
+    if let Some(query) = query {
+        let name = query.split(['=', '&']).next().unwrap_or_default();
+        return Err(unusable(&format!("it has parameters behind a `?`; found {}", found("the parameter", name))));
+    }
+    let database = path.strip_prefix('/').unwrap_or(path);
+    if database.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(unusable(&format!("a database is a whole number from 0; found {}", found("the database", database))))
+}
+
 fn unavailable(error: &RedisError) -> Error {
     Error::Unavailable(error.to_string())
 }
@@ -202,9 +221,27 @@ mod tests {
             "rediss://:sesame@h/#insecure",
             "redis://:sesame%ff@h",
             "redis://:sesame@h?protocol=9",
+            "redis://:sesame@h/99999999999999999999",
+            "redis://u:1/sesame@h",
+            "redis://u:1?sesame@h",
+            "redis://u:1?a=sesame@h",
         ] {
             let error = Redis::open(url).expect_err(url).to_string();
             assert!(error.contains("redis://[user[:password]@]host") && !error.contains("sesame"), "{url}: {error}");
+        }
+        for (url, found) in [
+            ("redis://h/-1", "\"-1\""),
+            ("redis://h/+3", "\"+3\""),
+            ("redis://h/3/4", "\"3/4\""),
+            ("redis://h?db=3", "\"db\""),
+            ("redis://:sesame@h/3?db=4&x", "\"db\""),
+        ] {
+            let error = Redis::open(url).expect_err(url).to_string();
+            // contract B1.1
+            assert!(error.contains(found) && error.contains("; accepted is redis://") && !error.contains("sesame"), "{url}: {error}");
+        }
+        for url in ["redis://h", "redis://h/", "redis://h/0", "redis://:sesame@h:1/15"] {
+            assert!(Redis::open(url).is_ok(), "{url}");
         }
         let redis = Redis::open("rediss://user:sesame@redis.example:6380/2").expect("an address");
         assert_eq!(format!("{redis:?}"), "Redis(redis.example:6380)");
