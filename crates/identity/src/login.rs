@@ -82,7 +82,7 @@ impl LoginRecord {
 
     /// Reads what was kept, with the `state` that somebody presents.
     pub fn open(sealed: &[u8], state: &LoginState) -> Option<Self> {
-        let plain = Zeroizing::new(Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.open(NONCE, sealed)?);
+        let plain = Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.open(NONCE, sealed)?;
         let members = json::object(&plain)?;
         Some(LoginRecord {
             state: state.digest(),

@@ -2,6 +2,7 @@
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
+use zeroize::Zeroizing;
 
 /// What a nonce has.
 pub(crate) const NONCE_LENGTH: usize = NONCE_LEN;
@@ -28,9 +29,10 @@ impl<'a> Seal<'a> {
     }
 
     /// What was sealed, if it was with this key and this nonce, and nobody changed it.
-    pub(crate) fn open(&self, nonce: [u8; NONCE_LENGTH], sealed: &[u8]) -> Option<Vec<u8>> {
-        let mut text = sealed.to_vec();
-        let opened = self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?;
-        Some(opened.to_vec())
+    pub(crate) fn open(&self, nonce: [u8; NONCE_LENGTH], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        let mut text = Zeroizing::new(sealed.to_vec());
+        let length = self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?.len();
+        text.truncate(length);
+        Some(text)
     }
 }

@@ -231,7 +231,7 @@ pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError>
 }
 
 impl Unverified<'_> {
-    /// Checks everything: the signature first, then the kind, then what it claims.
+    /// Checks everything: the kind that its header names, which costs nothing; the signature, which covers that header; then what it claims.
     ///
     /// The key is the one that the caller's key set has under [`Unverified::key_id`]; another one is refused as unknown.
     pub fn verify<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<C>, TokenFault> {

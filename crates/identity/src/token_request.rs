@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::client::{Authenticated, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::form;
+use crate::grant::{authorization_code, refresh_token};
 use crate::opaque::{Code, RefreshToken};
 use crate::parameters::Parameters;
 use crate::password::Password;
@@ -147,16 +148,15 @@ impl GrantRequest {
                 let redirect_uri = body.get("redirect_uri").ok_or(Error::request("redirect_uri is missing"))?;
                 let verifier = body.get("code_verifier").ok_or(Error::request("code_verifier is missing"))?;
                 Ok(GrantRequest::AuthorizationCode {
-                    code: Code::parse(code).ok_or(Error::grant("the code is unknown, expired or used"))?,
+                    code: Code::parse(code).ok_or(authorization_code::UNKNOWN)?,
                     redirect_uri: redirect_uri.to_owned(),
-                    verifier: Verifier::parse(verifier).ok_or(Error::grant("the code does not match this client, redirect or verifier"))?,
+                    verifier: Verifier::parse(verifier).ok_or(authorization_code::MISMATCH)?,
                 })
             }
             GrantType::RefreshToken => {
                 let token = body.get("refresh_token").ok_or(Error::request("refresh_token is missing"))?;
                 let scope = Scope::read(body.get("scope"))?;
-                let unknown = Error::grant("the refresh token is unknown, expired or revoked");
-                Ok(GrantRequest::RefreshToken { token: RefreshToken::parse(token).ok_or(unknown)?, scope })
+                Ok(GrantRequest::RefreshToken { token: RefreshToken::parse(token).ok_or(refresh_token::UNKNOWN)?, scope })
             }
             GrantType::Password => {
                 let username = body.get("username").ok_or(Error::request("username is missing"))?;

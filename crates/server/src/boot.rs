@@ -5,9 +5,9 @@ use std::sync::Arc;
 use identity::account::Permission;
 use identity::strategy::Strategy;
 use query::catalog::Catalog;
-use query::manifest::Manifest;
+use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
-use store::check::{Report, Severity};
+use store::check::Report;
 use store::records::Records;
 use store::{Database, DatabaseSettings};
 
@@ -40,9 +40,9 @@ pub struct Service {
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
     let app = app(config)?;
     let authority = authority(config)?;
-    let declared = manifest(&config.manifest)?;
+    let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
     let name = config.manifest.path().display().to_string();
-    let mut catalog = resolve(config, &declared)?;
+    let mut catalog = resolve(config, &declared).map_err(|unresolved| unresolved.in_file(config))?;
     let primary = open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let replica =
         config.database_read_url.as_deref().map(|url| open(("DATABASE_READ_URL", url), &config.database, &catalog)).transpose()?;
@@ -127,6 +127,11 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
 /// The resources that a process with this configuration serves. A manifest that is missing is a fault wherever it was looked for, but
 /// on a hub, which has resources of its own.
 pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
+    judged(config).map_err(|unresolved| unresolved.in_file(config))
+}
+
+/// The same, with the faults of a manifest apart.
+pub(crate) fn judged(config: &Config) -> Result<Catalog, Unresolved> {
     let declared = match config.strategy {
         Strategy::LocalProvider => manifest(&config.manifest)?,
         Strategy::None | Strategy::PlatformHub => manifest(&ManifestPath::Named(config.manifest.path().clone()))?,
@@ -134,19 +139,37 @@ pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
     resolve(config, &declared)
 }
 
+/// Why there are no resources.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unresolved {
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    #[error(transparent)]
+    Boot(#[from] BootError),
+}
+
+impl Unresolved {
+    pub(crate) fn in_file(self, config: &Config) -> BootError {
+        match self {
+            Unresolved::Manifest(error) => BootError(error.in_file(&config.manifest.path().display().to_string())),
+            Unresolved::Boot(error) => error,
+        }
+    }
+}
+
 /// Resolves a manifest, on a hub together with the one of its own records. What GraphQL could not serve is a fault too.
-fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, BootError> {
+fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, Unresolved> {
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
         Strategy::LocalProvider => hub::manifest(dialect).map_err(|error| BootError(error.to_string()))?,
         Strategy::None | Strategy::PlatformHub => Manifest::default(),
     };
-    let name = config.manifest.path().display().to_string();
-    let catalog = Catalog::resolve_beside(&own, declared).and_then(|catalog| graphql::sdl(&catalog).map(|_| catalog));
-    catalog.map_err(|error| BootError(error.in_file(&name)))
+    let catalog = Catalog::resolve_beside(&own, declared)?;
+    graphql::sdl(&catalog)?;
+    Ok(catalog)
 }
 
-fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {
+fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
     let path = manifest.path();
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
@@ -155,9 +178,9 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, BootError> {
             tracing::warn!("no manifest at {name}: no resource of yours is declared; `peristyle introspect` writes one");
             return Ok(Manifest::default());
         }
-        Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}"))),
+        Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}")).into()),
     };
-    Manifest::read(&text).map_err(|error| BootError(error.in_file(&name)))
+    Ok(Manifest::read(&text)?)
 }
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
@@ -204,14 +227,8 @@ pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, 
 }
 
 fn refuse_errors(report: &Report, file: &str) -> Result<(), BootError> {
-    let mut errors = Vec::new();
-    let mut warnings = 0;
-    for finding in &report.findings {
-        match finding.severity {
-            Severity::Error => errors.push(format!("{file}:{}: {}", finding.line, finding.message)),
-            Severity::Warning => warnings += 1,
-        }
-    }
+    let errors: Vec<String> = report.errors().map(|finding| format!("{file}:{}: {}", finding.line, finding.message)).collect();
+    let warnings = report.warnings().count();
     if warnings > 0 {
         tracing::warn!("the manifest and the database differ in {warnings} lesser point(s); `peristyle check` lists them");
     }

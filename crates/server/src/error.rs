@@ -204,7 +204,7 @@ struct Face {
 }
 
 impl Problem {
-    /// A hub's own records were asked, not a statement that could be narrowed.
+    /// What was asked is no statement of the caller's that could be narrowed: a hub's own records, or whether the database answers.
     pub(crate) fn of_records(error: store::Error) -> Self {
         Problem::Store(match error {
             store::Error::Timeout => store::Error::Unavailable(error.to_string()),

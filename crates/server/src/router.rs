@@ -143,7 +143,7 @@ async fn health(_: Caller) -> Response<Body> {
 
 async fn ready(_: Caller, State(service): State<boot::Service>) -> Response<Body> {
     if let Err(error) = service.reader.primary.ping().await {
-        return Problem::Store(error).response();
+        return Problem::of_records(error).response();
     }
     match service.gate.as_satellite() {
         None => body::answer(r#"{"status":"ready"}"#),

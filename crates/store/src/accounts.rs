@@ -277,12 +277,6 @@ pub async fn set_roles(transaction: &mut Transaction, account: Uuid, roles: &[Uu
     transaction.run(ADDED, &[Bind::Id(account), Bind::Ids(roles)]).await.map(drop)
 }
 
-/// The roles of an account.
-pub async fn roles_of(on: impl Run, account: Uuid) -> Result<Vec<Uuid>, Error> {
-    let rows = on.rows("SELECT role_id FROM peristyle.account_role WHERE account_id = $1 ORDER BY role_id", &[Bind::Id(account)]).await?;
-    rows.iter().map(|row| row.id(0)).collect()
-}
-
 /// Puts an account into these tenants and no others. The caller recomputes its rights.
 pub async fn set_tenants(transaction: &mut Transaction, account: Uuid, tenants: &[Uuid]) -> Result<(), Error> {
     const ADDED: &str = "INSERT INTO peristyle.account_tenant (account_id, tenant_id) SELECT $1, t.id FROM peristyle.tenant t \

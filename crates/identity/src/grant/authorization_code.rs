@@ -12,8 +12,8 @@ use crate::moment::Moment;
 use crate::opaque::{Digest, purpose};
 use crate::pkce::Verifier;
 
-const UNKNOWN: Error = Error::grant("the code is unknown, expired or used");
-const MISMATCH: Error = Error::grant("the code does not match this client, redirect or verifier");
+pub(crate) const UNKNOWN: Error = Error::grant("the code is unknown, expired or used");
+pub(crate) const MISMATCH: Error = Error::grant("the code does not match this client, redirect or verifier");
 const CLOSED: Error = Error::grant("the account or its session has ended");
 
 /// What is presented with the code, whose row the caller looked up by its digest.

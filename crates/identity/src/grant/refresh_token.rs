@@ -15,7 +15,7 @@ use crate::scope::Scope;
 /// How long a repeat is taken for a retry.
 pub const REPEAT_SECONDS: i64 = 10;
 
-const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
+pub(crate) const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
 const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
 
 /// What is presented.

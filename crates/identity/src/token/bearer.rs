@@ -34,7 +34,8 @@ impl BearerClaims {
 }
 
 impl Unverified<'_> {
-    /// Checks everything of an access token that a satellite can: the signature first, then the kind, then what it claims.
+    /// Checks everything of an access token that a satellite can: the kind that its header names, the signature, which covers that header,
+    /// and then what it claims.
     pub fn verify_bearer(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<BearerClaims>, TokenFault> {
         if !self.is_of_kind(AccessClaims::TYPE) {
             return Err(TokenFault::Kind);

@@ -157,8 +157,8 @@ impl SecurityEvent {
 }
 
 impl Unverified<'_> {
-    /// Checks everything of a security event token: the signature first, then what it claims. It has no end, but one that was signed
-    /// too long ago is refused.
+    /// Checks everything of a security event token: the kind that its header names, the signature, then what it claims. It has no end,
+    /// but one that was signed too long ago is refused.
     pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<SecurityEvent>, TokenFault> {
         if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use identity::strategy::Strategy;
-use serde_json::json;
+use query::manifest::{ManifestError, ManifestFault};
+use serde_json::{Value, json};
 use store::Database;
 use store::check::{Finding, Severity};
 use store::records::Records;
 
-use crate::boot;
+use crate::boot::{self, Unresolved};
 use crate::config::Config;
 use crate::refusal::BootError;
 
@@ -27,22 +28,26 @@ async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
 }
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
-    let mut catalog = boot::catalog(config)?;
+    let file = config.manifest.path().display().to_string();
+    let mut catalog = match boot::judged(config) {
+        Err(Unresolved::Manifest(ManifestError(faults))) if output == Output::Json => {
+            let told = |fault: &ManifestFault| finding(Severity::Error, (&file, fault.line), &fault.message);
+            let findings: Vec<Value> = faults.iter().map(told).collect();
+            print(&json!({ "errors": findings.len(), "warnings": 0, "resources": 0, "findings": findings }).to_string())?;
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(unresolved) => return Err(unresolved.in_file(config).into()),
+        Ok(catalog) => catalog,
+    };
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let mut report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
     report.findings.extend(database.misfits(&catalog).await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?);
     report.findings.sort_by_key(|finding| finding.line);
     let unmade = unmade(config, &database).await?;
-    let file = config.manifest.path().display().to_string();
-    let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-    let word = |severity: Severity| if severity == Severity::Error { "error" } else { "warning" };
-    let warnings = report.findings.len() - errors + usize::from(unmade);
+    let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(unmade));
     if output == Output::Json {
-        let mut findings: Vec<_> = report
-            .findings
-            .iter()
-            .map(|finding| json!({ "severity": word(finding.severity), "file": file, "line": finding.line, "message": finding.message }))
-            .collect();
+        let told = |found: &Finding| finding(found.severity, (&file, found.line), &found.message);
+        let mut findings: Vec<Value> = report.findings.iter().map(told).collect();
         if unmade {
             findings.push(json!({ "severity": "warning", "message": UNMADE }));
         }
@@ -50,11 +55,16 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
             &json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string(),
         )?;
     } else {
-        let told = |finding: &Finding| format!("{}: {file}:{}: {}", word(finding.severity), finding.line, finding.message);
+        let told = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity, finding.line, finding.message);
         let mut lines: Vec<String> = report.findings.iter().map(told).collect();
         lines.extend(unmade.then(|| format!("warning: {UNMADE}")));
         lines.push(format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
         print(&lines.join("\n"))?;
     }
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A finding for programs.
+fn finding(severity: Severity, (file, line): (&str, usize), message: &str) -> Value {
+    json!({ "severity": severity.as_str(), "file": file, "line": line, "message": message })
 }

@@ -25,7 +25,8 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 async fn described(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Problem> {
     let text = bearer::read(&sender.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;
-    let account = hub.account_of(&token).await?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+    let account =
+        hub.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
     let mut told =
         json!({ "sub": account.id.to_string(), "preferred_username": name_of(&account), "updated_at": account.updated_at.unix() });
     if let Some(email) = &account.email {

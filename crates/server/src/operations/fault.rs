@@ -94,7 +94,7 @@ pub(super) fn refused(fault: Fault, base: &str) -> Problem {
         Fault::Unknown(_) => Problem::NotFound("there is no such record"),
         Fault::Exists(message) => Problem::Exists(message),
         Fault::Chance(_) => Problem::Internal,
-        Fault::Store(error) => Problem::Store(error),
+        Fault::Store(error) => Problem::of_records(error),
     }
 }
 

@@ -58,6 +58,13 @@ fn check_says_what_to_fix_and_exits_non_zero() {
     let errors = object["findings"].as_array().expect("findings");
     let error = errors.iter().find(|finding| finding["severity"] == "error").expect("an error");
     assert_eq!((&error["file"], &error["line"]), (&"peristyle.toml".into(), &line.into()));
+    // So is what is wrong with the manifest itself.
+    folder.write("peristyle.toml", &MANIFEST.replace("total = \"decimal\"", "total = \"decimla\""));
+    let output = folder.command(&["check", "--json"]).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((&object["errors"], &object["findings"][0]["line"]), (&1.into(), &(line - 1).into()), "{object}");
+    assert!(object["findings"][0]["message"].as_str().is_some_and(|message| message.contains("decimal")), "{object}");
     // An index that is missing under a relation slows it, and does not stop it.
     folder.write("peristyle.toml", MANIFEST);
     rusqlite::Connection::open(folder.path("shop.db"))

@@ -152,11 +152,6 @@ impl Row {
         }
     }
 
-    /// Microseconds since 1970, or nothing.
-    pub fn maybe_instant(&self, column: usize) -> Result<Option<i64>, Error> {
-        self.maybe(column, Row::instant)
-    }
-
     /// A moment.
     pub fn moment(&self, column: usize) -> Result<Moment, Error> {
         Ok(Moment::from_unix(self.instant(column)?.div_euclid(MICROS)))

@@ -107,8 +107,8 @@ impl Redis {
         timeout(2 * PATIENCE, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
     }
 
-    /// Sends commands, once more if the connection was found broken: each may happen twice without harm, since a value that was taken
-    /// and got lost on the way is gone either way.
+    /// Sends commands, once more if the connection was found broken: each may happen twice without harm. A value that was taken and
+    /// got lost on the way is gone either way, and a count that is one too high only refuses sooner.
     async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, Error> {
         let (number, mut connection) = self.connection().await?;
         let error = match commands.query_async(&mut connection).await {
