@@ -84,6 +84,8 @@ pub struct Column {
     pub native: String,
     /// PostgreSQL: the schema of that type.
     pub native_schema: String,
+    /// PostgreSQL: whether the database user may not name that type, since its schema is closed to them.
+    pub unnameable: bool,
     /// Whether it is an array.
     pub array: bool,
     /// Whether it was declared as an array of arrays, which no type of a manifest says.

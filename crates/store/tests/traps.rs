@@ -7,6 +7,8 @@ mod collations;
 mod crowds;
 #[path = "traps/drift.rs"]
 mod drift;
+#[path = "traps/grants.rs"]
+mod grants;
 #[path = "traps/links.rs"]
 mod links;
 #[path = "traps/paths.rs"]

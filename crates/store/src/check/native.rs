@@ -24,8 +24,8 @@ pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
 fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {
-            // A domain over an enum has no operators of its own.
-            Scalar::Enum(values) if !column.domain => {
+            // A domain over an enum has no operators of its own, and a value cannot be cast to what cannot be named.
+            Scalar::Enum(values) if !column.domain && !column.unnameable => {
                 let named = enumeration.labels.iter().all(|label| values.iter().any(|value| **value == **label));
                 let labels = if named { Labels::Named } else { Labels::MoreThanNamed };
                 Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name), labels))
@@ -51,6 +51,7 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
         (Scalar::Float, "float4") => Some(Native::Real),
         (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
         (Scalar::Text | Scalar::Enum(_), "bpchar") => Some(Native::Padded),
+        (Scalar::Text | Scalar::Enum(_), "citext") if column.unnameable => Some(Native::TextByCast),
         (Scalar::Text | Scalar::Enum(_), "citext") => Some(Native::Caseless(TypeName::new(&column.native_schema, &column.native))),
         (Scalar::Text | Scalar::Enum(_), "name") => Some(Native::TextByCast),
         (Scalar::Timestamp, "timestamp") => Some(Native::TimestampWithoutZone),

@@ -44,7 +44,7 @@ const TYPES: &str = r"
            CASE WHEN t.typlen = -1 AND t.typtype = 'b' THEN t.typelem ELSE 0 END::int8, t.typnotnull,
            CASE WHEN t.typtype = 'e' THEN ARRAY(
                SELECT e.enumlabel::text FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid ORDER BY e.enumsortorder) END,
-           t.typndims > 1
+           t.typndims > 1, NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
     FROM used JOIN pg_catalog.pg_type t ON t.oid = used.oid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace";
 
 /// A part of an index that is an expression has no column name.
@@ -152,6 +152,7 @@ struct NativeType {
     not_null: bool,
     labels: Option<Vec<String>>,
     nested: bool,
+    unnameable: bool,
 }
 
 async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
@@ -165,6 +166,7 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
             not_null: row.try_get(5)?,
             labels: row.try_get(6)?,
             nested: row.try_get(7)?,
+            unnameable: row.try_get(8)?,
         };
         types.insert(row.try_get(0)?, native);
     }
@@ -187,6 +189,7 @@ fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64)
             oid = native.element;
         } else {
             column.native_schema.clone_from(&native.schema);
+            column.unnameable = native.unnameable;
             // A second array is an array of a domain over arrays: nothing a manifest could say, and no type has that name.
             column.native = match native.schema.as_str() {
                 "pg_catalog" => native.name.clone(),
