@@ -69,8 +69,9 @@ impl From<tokio_postgres::Error> for Error {
             "23505" => Error::Exists,
             "23503" => Error::Missing,
             // Ended by somebody, or not to be had just now: a lock that is waited for too long, a materialized view that is not filled.
-            // A server that takes no writes, since another one does now.
-            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "55000" | "25006" | "25P03" => Error::Unavailable(chain(&error)),
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "55000" | "25P03" => Error::Unavailable(chain(&error)),
+            // Perhaps another server does now.
+            "25006" => Error::Unavailable(read_only(&error)),
             // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
             _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
@@ -91,12 +92,17 @@ impl From<rusqlite::Error> for Error {
                 rusqlite::ErrorCode::CannotOpen
                 | rusqlite::ErrorCode::DatabaseBusy
                 | rusqlite::ErrorCode::SystemIoFailure
-                | rusqlite::ErrorCode::DiskFull
-                | rusqlite::ErrorCode::ReadOnly,
+                | rusqlite::ErrorCode::DiskFull,
             ) => Error::Unavailable(error.to_string()),
+            Some(rusqlite::ErrorCode::ReadOnly) => Error::Unavailable(read_only(&error)),
             _ => Error::Refused(Refusal { code: None, message: error.to_string() }),
         }
     }
+}
+
+/// Only a hub writes.
+fn read_only(error: &dyn std::error::Error) -> String {
+    format!("it takes no writes, and a hub needs one that does: {}", chain(error))
 }
 
 /// An error with the causes below it, which is where a driver keeps what matters.
@@ -109,4 +115,18 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = next.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_takes_no_writes_is_told_as_such() {
+        let connection = rusqlite::Connection::open_in_memory().expect("a database");
+        connection.execute_batch("PRAGMA query_only = 1").expect("set");
+        let error = connection.execute_batch("CREATE TABLE things (id)").expect_err("refused");
+        let told = Error::from(error).to_string();
+        assert!(told.contains("it takes no writes, and a hub needs one that does"), "{told}");
+    }
 }
