@@ -277,8 +277,7 @@ impl<'c> Planner<'c, '_> {
             return None;
         }
         if self.is_at_boot() {
-            let names = text.split('.').skip(1);
-            if names.into_iter().any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
+            if text.split('.').skip(1).any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
                 let message = format!("{text:?} names no value of an account; write it as `$account.id` or `$account.meta.region`");
                 self.fault(Code::ValueType, place.at, message);
             }

@@ -115,11 +115,11 @@ fn may_be_unfit(field: &Field, logic: Logic) -> bool {
 }
 
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
-    let may_be_unfit = may_be_unfit(column.field, logic);
-    if comparison == Comparison::Eq && is_found(column.field) && !may_be_unfit {
+    let fits = comparison == Comparison::Eq && !may_be_unfit(column.field, logic);
+    if fits && is_found(column.field) {
         return equal_and_found(writer, column, Many::One, value.clone());
     }
-    if comparison == Comparison::Eq && !may_be_unfit {
+    if fits {
         operand(writer, column);
     } else {
         fitting(writer, column, |writer| operand(writer, column));
@@ -129,11 +129,11 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
 }
 
 pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
-    let may_be_unfit = may_be_unfit(column.field, logic);
-    if membership == Membership::In && is_found(column.field) && !may_be_unfit {
+    let fits = membership == Membership::In && !may_be_unfit(column.field, logic);
+    if fits && is_found(column.field) {
         return equal_and_found(writer, column, Many::List, Value::List(values.to_vec()));
     }
-    if membership == Membership::In && !may_be_unfit {
+    if fits {
         operand(writer, column);
     } else {
         fitting(writer, column, |writer| operand(writer, column));
