@@ -277,13 +277,8 @@ impl Resource {
 }
 
 impl Catalog {
-    /// Resolves a manifest; all its faults are reported.
-    pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
-        resolve::resolve(&Manifest::default(), manifest)
-    }
-
-    /// Resolves a manifest together with the program's own, which alone may declare the contexts of the identity half.
-    pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
+    /// A manifest, together with the program's own, which alone may declare the contexts of the identity half; without the constraints.
+    pub(crate) fn unconstrained(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
         resolve::resolve(own, manifest)
     }
 

@@ -5,9 +5,8 @@ use serde_json::{Map, Value as Object, json};
 
 use crate::json::Json;
 use crate::plan::predicate::Predicate;
-use crate::plan::{Plan, PlanBody, Scope, Select};
+use crate::plan::{Plan, PlanBody, Scope, Select, Table};
 use crate::pointer::Layer;
-use crate::policy::Table;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
 use crate::statement::{Alias, Clause, Direction, Entry, Function, Inside, Order, Relation, Statement};
 

@@ -29,6 +29,7 @@ pub mod parse;
 pub mod plan;
 pub mod pointer;
 pub mod policy;
+mod resolve;
 pub mod sql;
 pub mod statement;
 pub mod types;

@@ -8,13 +8,14 @@ mod leaf;
 mod load;
 mod order;
 pub(crate) mod predicate;
+mod table;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about};
 use crate::merge;
 use crate::parse::near;
 use crate::pointer::{At, Layer};
-use crate::policy::{Entrance, Table, Viewer};
+use crate::policy::{Entrance, Viewer};
 use crate::statement::{Direction, Statement};
 use crate::value;
 
@@ -22,6 +23,7 @@ pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
 pub(crate) use constraint::{check_constraint, constraint_targets};
 use predicate::{Alias, Column, Comparison, Predicate};
+pub(crate) use table::Table;
 
 /// How many tables a plan may have, those of constraints that it follows included.
 const MOST_TABLES: usize = 2_000;
@@ -217,19 +219,19 @@ impl<'c, 's> Planner<'c, 's> {
         }
     }
 
-    pub(crate) fn alias(&mut self) -> Alias {
+    fn alias(&mut self) -> Alias {
         let alias = Alias(self.aliases);
         self.aliases += 1;
         alias
     }
 
     /// Counts one table, which a policy may have brought along; says whether there is room for it.
-    pub(crate) fn seat(&mut self) -> bool {
+    fn seat(&mut self) -> bool {
         self.tables += 1;
         self.tables <= MOST_TABLES
     }
 
-    pub(crate) fn is_at_boot(&self) -> bool {
+    fn is_at_boot(&self) -> bool {
         self.stage == Stage::Boot
     }
 

@@ -2,12 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::Error;
-use crate::json::{self, Json};
+use crate::json;
 use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
-use crate::parse::{self, RESERVED, near, words};
-use crate::plan;
-use crate::pointer::Layer;
+use crate::parse::{RESERVED, near, words};
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
@@ -18,6 +15,7 @@ const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 const MASKS: [&str; 3] = ["email", "last4", "redact"];
 
+/// Everything but the constraints, which are statements over a catalog that is whole otherwise.
 pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
     let mut resolver = Resolver { faults: Vec::new() };
     let mut catalog = Catalog::default();
@@ -43,16 +41,6 @@ pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     }
     for (id, declaration) in declarations.iter().enumerate() {
         resolver.relations(&mut catalog, id, declaration);
-    }
-    if !resolver.faults.is_empty() {
-        return Err(ManifestError(resolver.faults));
-    }
-    // Constraints come last: they may name any field or relation.
-    for (id, declaration) in declarations.iter().enumerate() {
-        resolver.constraint(&mut catalog, id, declaration);
-    }
-    if resolver.faults.is_empty() {
-        resolver.constraint_cycles(&catalog);
     }
     if resolver.faults.is_empty() { Ok(catalog) } else { Err(ManifestError(resolver.faults)) }
 }
@@ -131,7 +119,28 @@ impl Resolver {
             );
             return None;
         };
-        match (&mut scalar, &declaration.values) {
+        self.values(declaration, &mut scalar);
+        let kind = if array { Type::Array(scalar) } else { Type::One(scalar) };
+        let stored = self.stored(declaration, &kind);
+        let field = Field {
+            name: name.clone(),
+            line: *line,
+            column: Identifier::new(&declaration.column.clone().unwrap_or_else(|| snake(name))),
+            nullable: declaration.null.unwrap_or(!declaration.key),
+            hidden: declaration.hidden,
+            mask: self.mask(declaration, &kind),
+            kind,
+            stored,
+            native: Native::Standard,
+            json_key: json::key(name),
+        };
+        Some(field)
+    }
+
+    /// The values of an enum.
+    fn values(&mut self, declaration: &FieldDeclaration, scalar: &mut Scalar) {
+        let FieldDeclaration { line, name, .. } = declaration;
+        match (scalar, &declaration.values) {
             (Scalar::Enum(values), Some(declared)) if !declared.is_empty() => {
                 let mut seen = HashSet::new();
                 if let Some(value) = declared.iter().find(|value| !seen.insert(value.as_str())) {
@@ -148,32 +157,24 @@ impl Resolver {
             (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` goes with type `enum` only")),
             _ => {}
         }
-        let kind = if array { Type::Array(scalar) } else { Type::One(scalar) };
+    }
+
+    /// How SQLite keeps a moment.
+    fn stored(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Stored {
+        let FieldDeclaration { line, name, .. } = declaration;
         let stored = match declaration.stored.as_deref() {
-            None => Stored::Standard,
+            None => return Stored::Standard,
             Some("datetime") => Stored::Datetime,
             Some("unix") => Stored::Unix,
             Some(other) => {
                 self.fault(*line, format!("field `{name}`: `stored` is one of {}; found {other:?}", words(&STORED)));
-                Stored::Standard
+                return Stored::Standard;
             }
         };
-        if stored != Stored::Standard && kind != Type::One(Scalar::Timestamp) {
+        if *kind != Type::One(Scalar::Timestamp) {
             self.fault(*line, format!("field `{name}`: `stored` goes with type `timestamp` only"));
         }
-        let field = Field {
-            name: name.clone(),
-            line: *line,
-            column: Identifier::new(&declaration.column.clone().unwrap_or_else(|| snake(name))),
-            nullable: declaration.null.unwrap_or(!declaration.key),
-            hidden: declaration.hidden,
-            mask: self.mask(declaration, &kind),
-            kind,
-            stored,
-            native: Native::Standard,
-            json_key: json::key(name),
-        };
-        Some(field)
+        stored
     }
 
     fn mask(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Option<(Mask, Option<String>)> {
@@ -224,41 +225,42 @@ impl Resolver {
             return None;
         };
         let (own, other) = (&catalog.resources[id], &catalog.resources[target]);
-        let link = if let Some(pivot) = &declaration.through {
-            if other.key.is_empty() {
-                self.fault(*line, format!("relation `{name}`: `{}` has no key and cannot be reached `through` a table", other.full_name));
-            }
-            let mut own_pairs = Vec::new();
-            for (left, right) in &declaration.on {
-                own_pairs.push((self.linked_field(own, left, *line, name)?, Identifier::new(right)));
-            }
-            let mut other_pairs = Vec::new();
-            for (left, right) in &declaration.to {
-                other_pairs.push((Identifier::new(left), self.linked_field(other, right, *line, name)?));
-            }
-            Link::Through { pivot: TableName::new(pivot), own: own_pairs, other: other_pairs }
-        } else {
-            let mut pairs = Vec::new();
-            for (left, right) in &declaration.on {
-                let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
-                let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
-                if family(&left.kind) != family(&right.kind) {
-                    self.fault(
-                        *line,
-                        format!(
-                            "relation `{name}`: `{}` ({}) cannot equal `{}` ({})",
-                            left.name,
-                            left.kind.name(),
-                            right.name,
-                            right.kind.name()
-                        ),
-                    );
-                }
-                pairs.push(pair);
-            }
-            Link::Direct(pairs)
+        let link = match &declaration.through {
+            Some(pivot) => self.pivoted(declaration, TableName::new(pivot), own, other)?,
+            None => self.direct(declaration, own, other)?,
         };
         Some(Relation { name: name.clone(), line: *line, target, many: declaration.many, link, json_key: json::key(name) })
+    }
+
+    fn pivoted(&mut self, declaration: &RelationDeclaration, pivot: TableName, own: &Resource, other: &Resource) -> Option<Link> {
+        let RelationDeclaration { line, name, .. } = declaration;
+        if other.key.is_empty() {
+            self.fault(*line, format!("relation `{name}`: `{}` has no key and cannot be reached `through` a table", other.full_name));
+        }
+        let mut own_pairs = Vec::new();
+        for (left, right) in &declaration.on {
+            own_pairs.push((self.linked_field(own, left, *line, name)?, Identifier::new(right)));
+        }
+        let mut other_pairs = Vec::new();
+        for (left, right) in &declaration.to {
+            other_pairs.push((Identifier::new(left), self.linked_field(other, right, *line, name)?));
+        }
+        Some(Link::Through { pivot, own: own_pairs, other: other_pairs })
+    }
+
+    fn direct(&mut self, declaration: &RelationDeclaration, own: &Resource, other: &Resource) -> Option<Link> {
+        let RelationDeclaration { line, name, .. } = declaration;
+        let mut pairs = Vec::new();
+        for (left, right) in &declaration.on {
+            let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
+            let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
+            if family(&left.kind) != family(&right.kind) {
+                let (one, another) = (left.kind.name(), right.kind.name());
+                self.fault(*line, format!("relation `{name}`: `{}` ({one}) cannot equal `{}` ({another})", left.name, right.name));
+            }
+            pairs.push(pair);
+        }
+        Some(Link::Direct(pairs))
     }
 
     fn linked_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
@@ -275,64 +277,6 @@ impl Resolver {
             return None;
         }
         Some(id)
-    }
-
-    fn constraint(&mut self, catalog: &mut Catalog, id: usize, declaration: &ResourceDeclaration) {
-        let Some((json, line)) = &declaration.constraint else { return };
-        self.constraint_shape(json, *line);
-        let statement = parse::statement(json.clone(), Layer::Policy);
-        match plan::check_constraint(catalog, id, &statement) {
-            Ok(()) => catalog.resources[id].constraint = Some(statement),
-            Err(Error { faults }) => {
-                for fault in faults {
-                    self.fault(
-                        *line,
-                        format!("constraint of `{}`: at {:?}: {}", catalog.resources[id].full_name, fault.path, fault.message),
-                    );
-                }
-            }
-        }
-    }
-
-    /// What a client could undo, or could not understand, is in no constraint, nor in what it loads.
-    fn constraint_shape(&mut self, json: &Json, line: usize) {
-        let Json::Object(entries) = json else { return };
-        for (key, value) in entries {
-            match key.as_str() {
-                "offset" | "aggregation" => {
-                    self.fault(line, format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
-                }
-                "relations" => {
-                    let Json::Object(nodes) = value else { continue };
-                    for (_, node) in nodes {
-                        self.constraint_shape(node, line);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A constraint that leads back to its own resource would never end.
-    fn constraint_cycles(&mut self, catalog: &Catalog) {
-        let edges: Vec<Vec<usize>> = (0..catalog.resources.len()).map(|id| plan::constraint_targets(catalog, id)).collect();
-        for start in 0..edges.len() {
-            let mut seen = HashSet::new();
-            let mut open = edges[start].clone();
-            while let Some(next) = open.pop() {
-                if next == start {
-                    let resource = &catalog.resources[start];
-                    self.fault(
-                        resource.line,
-                        format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name),
-                    );
-                    break;
-                }
-                if seen.insert(next) {
-                    open.extend(&edges[next]);
-                }
-            }
-        }
     }
 }
 

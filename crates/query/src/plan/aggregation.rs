@@ -5,11 +5,10 @@ use std::sync::Arc;
 use crate::error::Code;
 use crate::json;
 use crate::pointer::{At, Layer};
-use crate::policy::Table;
 use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Order};
 
 use super::predicate::{Column, Predicate};
-use super::{Bounds, Join, Planner, Rights, Scope, Sort};
+use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
 
 /// Groups of rows.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use crate::catalog::{Catalog, Resource, ResourceId};
 use crate::error::Error;
 use crate::pointer::Layer;
-use crate::policy::{Table, Viewer};
+use crate::policy::Viewer;
 use crate::statement::{Clause, Entry, Inside, Statement};
 
 use super::filter::Subject;
 use super::predicate::{Alias, Predicate};
-use super::{Planner, Rights, Stage};
+use super::{Planner, Rights, Stage, Table};
 
 impl<'c> Planner<'c, '_> {
     /// A resource's constraint for this caller.

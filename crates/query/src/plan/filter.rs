@@ -5,11 +5,10 @@ use crate::error::Code;
 use crate::json::Json;
 use crate::parse::DEEPEST;
 use crate::pointer::{At, Layer};
-use crate::policy::Table;
 use crate::statement::{Clause, Entry, Inside};
 
 use super::predicate::{Alias, Exists, Predicate};
-use super::{Planner, Rights};
+use super::{Planner, Rights, Table};
 
 /// The table a clause speaks of.
 #[derive(Clone, Copy)]

@@ -2,12 +2,11 @@
 
 use crate::catalog::Resource;
 use crate::pointer::Layer;
-use crate::policy::Table;
 use crate::statement::Relation;
 
 use super::order::Standing;
 use super::predicate::Predicate;
-use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show};
+use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show, Table};
 
 impl<'c> Planner<'c, '_> {
     /// The root's rows.

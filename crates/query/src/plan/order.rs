@@ -3,11 +3,10 @@
 use crate::catalog::{FieldId, Link, Relation, Resource};
 use crate::error::Code;
 use crate::pointer::{At, Layer};
-use crate::policy::Table;
 use crate::statement::{Direction, Order};
 
 use super::predicate::Column;
-use super::{Bounds, Join, Planner, Rights, Sort, Stage};
+use super::{Bounds, Join, Planner, Rights, Sort, Stage, Table};
 
 /// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
 pub(super) const MOST_JOINS: usize = 60;

@@ -1,8 +1,9 @@
 //! What must hold of a row: columns that exist, values that fit.
 
 use crate::catalog::{Field, Relation, Resource};
-use crate::policy::Table;
 use crate::value::Value;
+
+use super::Table;
 
 /// A table's short name in SQL: `t0`, `t1`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

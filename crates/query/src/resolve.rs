@@ -1,0 +1,91 @@
+//! [`Manifest`] → [`Catalog`], its constraints included. A constraint is a statement: it is parsed and planned once when the process begins,
+//! so that no caller meets a fault of it.
+
+use std::collections::HashSet;
+
+use crate::catalog::{Catalog, ResourceId};
+use crate::json::Json;
+use crate::manifest::{Manifest, ManifestError, ManifestFault};
+use crate::parse;
+use crate::plan::{check_constraint, constraint_targets};
+use crate::pointer::Layer;
+
+impl Catalog {
+    /// Resolves a manifest; all its faults are reported.
+    pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
+        Catalog::resolve_beside(&Manifest::default(), manifest)
+    }
+
+    /// Resolves a manifest together with the program's own, which alone may declare the contexts of the identity half.
+    pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
+        let mut catalog = Catalog::unconstrained(own, manifest)?;
+        let mut faults = Vec::new();
+        // A resource's number is the place of its declaration.
+        for (id, declaration) in own.resources.iter().chain(&manifest.resources).enumerate() {
+            if let Some((json, line)) = &declaration.constraint {
+                let found = constrain(&mut catalog, id, json);
+                faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
+            }
+        }
+        if faults.is_empty() {
+            faults = circles(&catalog);
+        }
+        if faults.is_empty() { Ok(catalog) } else { Err(ManifestError(faults)) }
+    }
+}
+
+/// Gives a resource its constraint, or says what is wrong with that.
+fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json) -> Vec<String> {
+    let mut messages = Vec::new();
+    forbidden_keys(json, &mut messages);
+    let statement = parse::statement(json.clone(), Layer::Policy);
+    match check_constraint(catalog, id, &statement) {
+        Ok(()) => catalog.resources[id].constraint = Some(statement),
+        Err(error) => {
+            let name = &catalog.resources[id].full_name;
+            messages
+                .extend(error.faults.into_iter().map(|fault| format!("constraint of `{name}`: at {:?}: {}", fault.path, fault.message)));
+        }
+    }
+    messages
+}
+
+/// What a client could undo, or could not understand, is in no constraint, nor in what it loads.
+fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
+    let Json::Object(entries) = json else { return };
+    for (key, value) in entries {
+        match (key.as_str(), value) {
+            ("offset" | "aggregation", _) => {
+                messages.push(format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
+            }
+            ("relations", Json::Object(nodes)) => nodes.iter().for_each(|(_, node)| forbidden_keys(node, messages)),
+            _ => {}
+        }
+    }
+}
+
+/// A constraint that leads back to its own resource would never end.
+fn circles(catalog: &Catalog) -> Vec<ManifestFault> {
+    let edges: Vec<Vec<ResourceId>> = (0..catalog.resources.len()).map(|id| constraint_targets(catalog, id)).collect();
+    let looping = catalog.resources.iter().enumerate().filter(|(start, _)| leads_back(*start, &edges));
+    looping
+        .map(|(_, resource)| ManifestFault {
+            line: resource.line,
+            message: format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name),
+        })
+        .collect()
+}
+
+fn leads_back(start: ResourceId, edges: &[Vec<ResourceId>]) -> bool {
+    let mut seen = HashSet::new();
+    let mut open = edges[start].clone();
+    while let Some(next) = open.pop() {
+        if next == start {
+            return true;
+        }
+        if seen.insert(next) {
+            open.extend(&edges[next]);
+        }
+    }
+    false
+}
