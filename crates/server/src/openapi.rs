@@ -3,8 +3,10 @@
 mod auth;
 mod oauth;
 mod operations;
+mod parts;
 mod paths;
 mod problems;
+mod resources;
 
 use identity::strategy::Strategy;
 use query::catalog::Catalog;

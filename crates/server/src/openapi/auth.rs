@@ -6,9 +6,8 @@ use query::describe::{Claims, upper_first};
 use query::json::Json;
 use query::object;
 
-use super::oauth::{answer, error, fault, member, text};
-use super::paths::{OWN_TAG, reference};
-use super::{BEARER, Serving, problems};
+use super::parts::{OWN_TAG, answer, by_account, error, fault, member, reference, text};
+use super::{Serving, problems};
 
 const LOGIN: &str = "Login";
 
@@ -58,8 +57,7 @@ fn endpoint(name: &'static str, method: &'static str, summary: &str, rest: Vec<(
 }
 
 fn bearer(serving: Serving) -> Vec<(String, Json)> {
-    let ways = Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }]);
-    if serving.knows_accounts() { vec![member("security", ways)] } else { Vec::new() }
+    if serving.knows_accounts() { vec![member("security", by_account())] } else { Vec::new() }
 }
 
 /// The answer, and the problems of these statuses.

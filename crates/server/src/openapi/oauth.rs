@@ -5,31 +5,11 @@ use query::describe::{Claims, upper_first};
 use query::json::Json;
 use query::object;
 
-use super::paths::{self, WITH_TOKEN, json, reference};
-use super::{BEARER, CLIENT, problems};
+use super::parts::{WITH_TOKEN, answer, by_account, error, fault, member, perhaps_by_account, reference, text};
+use super::{CLIENT, problems};
 
 const TAG: &str = "oAuth";
-const ERROR: &str = "OAuthError";
 const TOKEN: &str = "TokenResponse";
-
-pub(super) fn text(description: &str) -> Json {
-    object! { "type" => "string", "description" => description }
-}
-
-pub(super) fn member(name: &str, schema: Json) -> (String, Json) {
-    (name.to_owned(), schema)
-}
-
-/// What every refusal is.
-pub(super) fn error() -> (String, Json) {
-    let schema = object! {
-        "type" => "object",
-        "description" => "In the shape of RFC 6749, 5.2",
-        "properties" => object! { "error" => text("The code"), "error_description" => text("For people") },
-        "required" => texts(["error", "error_description"]),
-    };
-    member(ERROR, schema)
-}
 
 /// What the endpoints take and answer.
 pub(super) fn schemas() -> Vec<(String, Json)> {
@@ -260,17 +240,6 @@ fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
     names.iter().map(parameter).collect()
 }
 
-pub(super) fn answer(description: &str, schema: Option<Json>) -> Json {
-    match schema {
-        Some(schema) => object! { "description" => description, "content" => json(schema) },
-        None => object! { "description" => description },
-    }
-}
-
-pub(super) fn fault() -> Json {
-    answer("Refused", Some(reference(ERROR)))
-}
-
 /// What stands at the root alone.
 fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
     let mut get = |id: &str, summary: &str, schema: Json, security: Json| {
@@ -283,9 +252,6 @@ fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
         object! { "get" => entries }
     };
     let any = || object! { "type" => "object" };
-    let bearer = || Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }]);
-    // A token is not needed, and refused all the same if it is not good.
-    let public = || paths::security(&[]);
     let keys = object! {
         "type" => "object",
         "properties" => object! { "keys" => object! { "type" => "array", "items" => any() } },
@@ -294,10 +260,16 @@ fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
     let subject =
         object! { "type" => "object", "properties" => object! { "sub" => text("The account's id") }, "required" => texts(["sub"]) };
     vec![
-        member("/userinfo", get("userinfo", "The account of a token, in OpenID's words", subject, bearer())),
-        member("/api/iam/me", get("iamMeAccount", "The account of a token, with its roles and tenants", reference("IamAccount"), bearer())),
-        member("/.well-known/jwks.json", get("jwks", "The public keys", keys, public())),
-        member("/.well-known/openid-configuration", get("openidConfiguration", "Where all this is", any(), public())),
-        member("/.well-known/oauth-authorization-server", get("oauthAuthorizationServer", "Where all this is", any(), public())),
+        member("/userinfo", get("userinfo", "The account of a token, in OpenID's words", subject, by_account())),
+        member(
+            "/api/iam/me",
+            get("iamMeAccount", "The account of a token, with its roles and tenants", reference("IamAccount"), by_account()),
+        ),
+        member("/.well-known/jwks.json", get("jwks", "The public keys", keys, perhaps_by_account())),
+        member("/.well-known/openid-configuration", get("openidConfiguration", "Where all this is", any(), perhaps_by_account())),
+        member(
+            "/.well-known/oauth-authorization-server",
+            get("oauthAuthorizationServer", "Where all this is", any(), perhaps_by_account()),
+        ),
     ]
 }

@@ -9,8 +9,8 @@ use query::object;
 use crate::operations::describe::offered;
 use crate::operations::{Operation, Target};
 
-use super::paths::{ALWAYS, json, reference, success};
-use super::{BEARER, SCHEMAS, problems};
+use super::parts::{ALWAYS, by_account, json, member, reference, success};
+use super::{SCHEMAS, problems};
 
 /// Every operation of a hub.
 pub(super) fn paths(catalog: &Catalog, claims: &mut Claims) -> Vec<(String, Json)> {
@@ -24,12 +24,12 @@ pub(super) fn paths(catalog: &Catalog, claims: &mut Claims) -> Vec<(String, Json
 fn describe(operation: &Operation, id: String) -> Json {
     let context = operation.resource.split('.').next().unwrap_or_default();
     let mut entries = vec![
-        ("operationId".to_owned(), Json::from(id)),
-        ("tags".to_owned(), texts([context])),
-        ("summary".to_owned(), Json::from(operation.about)),
-        ("description".to_owned(), Json::from(description(operation))),
-        ("x-permission".to_owned(), texts([operation.permission])),
-        ("security".to_owned(), Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }])),
+        member("operationId", Json::from(id)),
+        member("tags", texts([context])),
+        member("summary", Json::from(operation.about)),
+        member("description", Json::from(description(operation))),
+        member("x-permission", texts([operation.permission])),
+        member("security", by_account()),
     ];
     if operation.target == Target::ById {
         entries.push((
@@ -44,7 +44,7 @@ fn describe(operation: &Operation, id: String) -> Json {
         ));
     }
     if !operation.fields.is_empty() {
-        entries.push(("requestBody".to_owned(), object! { "required" => true, "content" => json(reference(&operation.input_name())) }));
+        entries.push(member("requestBody", object! { "required" => true, "content" => json(reference(&operation.input_name())) }));
     }
     let (status, mut statuses) = match operation.target {
         Target::New => ("201", [&ALWAYS[..], &[401, 403, 409]].concat()),
@@ -53,7 +53,7 @@ fn describe(operation: &Operation, id: String) -> Json {
     statuses.sort_unstable();
     let mut responses = vec![(status.to_owned(), success(operation.about, json(operation.answer_schema(SCHEMAS))))];
     responses.extend(problems::references(&statuses));
-    entries.push(("responses".to_owned(), Json::Object(responses)));
+    entries.push(member("responses", Json::Object(responses)));
     Json::Object(entries)
 }
 
