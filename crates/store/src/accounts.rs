@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::clients::{self, client_columns};
+use crate::holding::hold_account;
 use crate::links;
 use crate::records::{Bind, Row, Run, Transaction, unexpected};
 
@@ -165,7 +166,7 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Momen
     let kept = Kept::of(account);
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
     transaction.announce(Happening::ClaimsChange, Subject::Account(account.id));
-    hold(transaction, account.id).await?;
+    hold_account(transaction, account.id).await?;
     links::end_where_moved(transaction, account.id, kept.email_key.as_deref(), account.is_active).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
@@ -222,17 +223,11 @@ pub async fn remove(transaction: &mut Transaction, id: Uuid, now: Moment) -> Res
     Ok(())
 }
 
-/// Holds the row of an account, so that whatever begins for it has begun or waits. Whoever changes more of an account than its row holds
-/// that first, so that no two wait for each other.
-pub(crate) async fn hold(transaction: &mut Transaction, account: Uuid) -> Result<(), Error> {
-    transaction.run("SELECT id FROM peristyle.account WHERE id = $1 FOR NO KEY UPDATE", &[Bind::Id(account)]).await.map(drop)
-}
-
 /// Sets the password. Links that would set another are dead.
 pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: &PasswordHash, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.credential (account_id, hash, changed_at) VALUES ($1, $2, $3) \
                        ON CONFLICT (account_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
-    hold(transaction, account).await?;
+    hold_account(transaction, account).await?;
     transaction.run(SQL, &[Bind::Id(account), Bind::Text(hash.as_str()), Bind::moment(now)]).await?;
     links::end(transaction, &[account]).await
 }
@@ -247,7 +242,7 @@ pub async fn replace_credential(
     const SQL: &str = "UPDATE peristyle.credential SET hash = $2, changed_at = $3 WHERE account_id = $1 AND (hash = $4 OR hash = $5) \
                        RETURNING account_id";
     let [compared, renewed] = proven(present);
-    hold(transaction, account).await?;
+    hold_account(transaction, account).await?;
     let binds = [Bind::Id(account), Bind::Text(chosen.as_str()), Bind::moment(now), compared, renewed];
     if transaction.run(SQL, &binds).await?.is_empty() {
         return Ok(false);

@@ -90,7 +90,7 @@ const WIDTH: usize = 10;
 fn read(row: &Row, digest: Digest<purpose::Code>) -> Result<CodeRecord, Error> {
     Ok(CodeRecord {
         digest,
-        client: families::client_id(row, 0)?,
+        client: row.client(0)?,
         account: row.id(1)?,
         session: row.id(2)?,
         redirect: identity::client::Redirect::register(row.text(3)?).map_err(|_| unexpected(3, "a redirect"))?,

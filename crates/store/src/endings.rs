@@ -7,8 +7,8 @@ use identity::token::security_event::{Happening, Subject};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::accounts;
 use crate::events::{self, Occasion};
+use crate::holding::hold_account;
 use crate::records::{Bind, Records, Row, Transaction};
 
 /// What was ended.
@@ -64,7 +64,7 @@ pub async fn carry_out(transaction: &mut Transaction, ending: &Ending, now: Mome
     let Ended { sessions, families } = ended(ending);
     // What is about to begin for the account has begun, and ends, or waits, and then finds that it may not.
     if let Ending::LogoutEverywhere(account) | Ending::AccountClosed(account) | Ending::PasswordChanged { account, .. } = ending {
-        accounts::hold(transaction, *account).await?;
+        hold_account(transaction, *account).await?;
     }
     // In this order: a code that is being redeemed is waited for, and its family ended with the others.
     let sessions = end_sessions(transaction, &sessions, now).await?;

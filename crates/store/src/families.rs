@@ -79,14 +79,10 @@ pub enum Rotated {
     Late,
 }
 
-pub(crate) fn client_id(row: &Row, column: usize) -> Result<ClientId, Error> {
-    ClientId::parse(row.text(column)?).map_err(|_| unexpected(column, "a client id"))
-}
-
 fn read(row: &Row, from: usize) -> Result<Family, Error> {
     Ok(Family {
         id: row.id(from)?,
-        client: client_id(row, from + 1)?,
+        client: row.client(from + 1)?,
         account: row.id(from + 2)?,
         session: row.maybe_id(from + 3)?,
         scope: row.maybe_text(from + 4)?.and_then(Scope::parse),

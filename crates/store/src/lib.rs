@@ -3,7 +3,6 @@
 pub mod accounts;
 pub mod apps;
 mod assemble;
-pub mod changes;
 pub mod check;
 pub mod clients;
 pub mod codes;
@@ -14,6 +13,7 @@ pub mod error;
 pub mod events;
 pub mod failures;
 pub mod families;
+mod holding;
 pub mod introspect;
 pub mod links;
 mod postgres;
@@ -30,5 +30,6 @@ mod sqlite;
 pub mod tenants;
 
 pub use error::Error;
+pub use records::changes;
 pub use run::{Answer, Chunks, Database, DatabaseSettings};
 pub use sqlite::fill::{Cell, NewFile};

@@ -6,14 +6,14 @@ use identity::opaque::{Digest, purpose};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::accounts;
+use crate::holding::hold_account;
 use crate::records::{Bind, Run, Transaction, unexpected};
 
 /// Keeps a new link; every earlier one of the account is dead.
 pub async fn insert(transaction: &mut Transaction, link: &LinkRecord, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.link (hash, account_id, purpose, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)";
     // Two who end the same links could otherwise wait for each other, each with one of them.
-    accounts::hold(transaction, link.account).await?;
+    hold_account(transaction, link.account).await?;
     end(transaction, &[link.account]).await?;
     let binds = [
         Bind::digest(&link.digest),

@@ -5,6 +5,7 @@
 //! how a database keeps them.
 
 mod cell;
+pub mod changes;
 mod migrate;
 mod postgres;
 mod rights;
@@ -14,11 +15,11 @@ use identity::token::security_event::{Happening, Subject};
 use query::sql::Dialect;
 
 use crate::Error;
-use crate::changes::{self, Changes};
 use crate::run::Database;
 
 pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};
+use changes::Changes;
 
 /// How a transaction begins on PostgreSQL that waits for no disk at its end.
 const FLEETING: &str = "BEGIN; SET LOCAL synchronous_commit = off";

@@ -1,5 +1,6 @@
 //! Values on their way into and out of records, whichever database keeps them.
 
+use identity::client::ClientId;
 use identity::moment::Moment;
 use identity::opaque::Digest;
 use serde_json::Value;
@@ -160,6 +161,11 @@ impl Row {
     /// A moment, or nothing.
     pub fn maybe_moment(&self, column: usize) -> Result<Option<Moment>, Error> {
         self.maybe(column, Row::moment)
+    }
+
+    /// The id of a client.
+    pub fn client(&self, column: usize) -> Result<ClientId, Error> {
+        ClientId::parse(self.text(column)?).map_err(|_| unexpected(column, "a client id"))
     }
 
     /// JSON, read.

@@ -11,8 +11,8 @@ use identity::token::security_event::{Happening, SecurityEvent, Subject};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::families::client_id;
-use crate::records::{Bind, Row, Run, Transaction, unexpected};
+
+use super::{Bind, Row, Run, Transaction, unexpected};
 
 /// How many changes a transaction names; with more of them anybody may be meant. A role with a hundred thousand holders is one row.
 const MOST_NAMED: usize = 32;
@@ -87,7 +87,7 @@ fn read(row: &Row) -> Result<SecurityEvent, Error> {
     let subject = match (row.maybe_id(3)?, row.maybe_id(4)?, row.is_null(5)) {
         (Some(account), Some(family), _) => Subject::Family { family, account },
         (Some(account), None, _) => Subject::Account(account),
-        (None, _, false) => Subject::Client(client_id(row, 5)?),
+        (None, _, false) => Subject::Client(row.client(5)?),
         (None, _, true) => Subject::Everybody,
     };
     let happening = match row.text(2)? {
@@ -123,7 +123,7 @@ pub async fn clients_of(on: impl Run, accounts: &[Uuid], families: &[Uuid]) -> R
         return Ok(clients);
     }
     for row in on.rows(SQL, &[Bind::Ids(accounts), Bind::Ids(families)]).await? {
-        clients.entry(row.id(0)?).or_default().insert(client_id(&row, 1)?);
+        clients.entry(row.id(0)?).or_default().insert(row.client(1)?);
     }
     Ok(clients)
 }
