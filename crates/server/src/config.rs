@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use identity::strategy::{STRATEGIES, Strategy};
 use ipnet::IpNet;
-use store::run::{DatabaseSettings, Prepare};
+use store::{DatabaseSettings, Prepare};
 use tracing_subscriber::filter::LevelFilter;
 
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};

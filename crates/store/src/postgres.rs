@@ -26,7 +26,7 @@ use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
-use crate::run::DatabaseSettings;
+use crate::settings::{DatabaseSettings, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
@@ -70,15 +70,6 @@ impl std::fmt::Debug for Postgres {
         // The address holds a password.
         out.debug_struct("Postgres").field("pool", &self.pool.status()).finish_non_exhaustive()
     }
-}
-
-/// Whether statements are prepared by name and kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prepare {
-    /// Named, and kept.
-    On,
-    /// Unnamed, every time: behind a pooler that hands connections around.
-    Off,
 }
 
 pub(crate) struct Manager {

@@ -15,7 +15,7 @@ use identity::token::security_event::{Happening, Subject};
 use query::sql::Dialect;
 
 use crate::Error;
-use crate::run::Database;
+use crate::database::Database;
 
 pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};

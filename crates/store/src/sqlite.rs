@@ -15,14 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use query::catalog::Catalog;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::check::{Finding, values};
-use crate::run::DatabaseSettings;
+use crate::Error;
 use crate::schema::{self, Schema};
-use crate::{Error, introspect};
+use crate::settings::DatabaseSettings;
 
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
@@ -147,21 +145,13 @@ impl Sqlite {
         self.work(|connection, _| Ok(schema::read_sqlite(connection)?)).await
     }
 
-    /// The schema, with what the columns are seen to hold.
-    pub(crate) async fn sampled_schema(&self) -> Result<Schema, Error> {
-        let look = LOOK.min(self.timeout);
-        let sampled = move |connection: &Connection, brake: &Brake| {
-            let mut schema = schema::read_sqlite(connection)?;
-            introspect::sample(connection, &mut schema, || brake.renew(look));
-            Ok(schema)
-        };
-        self.work(sampled).await
-    }
-
-    /// What rows hold that does not fit the manifest.
-    pub(crate) async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
-        let (asked, look) = (values::asked(catalog), LOOK.min(self.timeout));
-        self.work(move |connection, brake| Ok(values::misfits(connection, &asked, || brake.renew(look)))).await
+    /// Looks at tables one by one; what is called before each gives it a time of its own.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Connection, &dyn Fn()) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let each = LOOK.min(self.timeout);
+        self.work(move |connection, brake| look(connection, &|| brake.renew(each))).await
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {

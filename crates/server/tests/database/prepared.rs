@@ -1,7 +1,7 @@
 //! Prepared statements: few, forgotten in time, renewed when a table changes, or none at all.
 
 use serde_json::{Value, json};
-use store::run::Prepare;
+use store::Prepare;
 
 use crate::support::{Server, Setup};
 use crate::{MANIFEST, database};

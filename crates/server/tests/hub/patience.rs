@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use store::run::Prepare;
+use store::Prepare;
 
 use crate::stage::{PASSWORD, Stage, error, setup};
 use crate::support::Place;

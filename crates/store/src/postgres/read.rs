@@ -9,10 +9,11 @@ use tokio_postgres::{Row, RowStream};
 use crate::Error;
 use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, Need, Sink, below, is_kept, need_total};
+use crate::settings::Prepare;
 
 use super::cursor::{Cursor, SNAPSHOT, collected};
 use super::pour::Pump;
-use super::{Connection, Lease, Postgres, Prepare, State, bind, encode, told_plan};
+use super::{Connection, Lease, Postgres, State, bind, encode, told_plan};
 
 /// How many rows there are without limit and offset.
 pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use store::Prepare;
 use store::records::{Bind, Records, Run};
-use store::run::Prepare;
 use store::{Database, DatabaseSettings, Error};
 
 use super::cable::{Cable, lay};

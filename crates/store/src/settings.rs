@@ -1,0 +1,34 @@
+//! How a database is used.
+
+use std::time::Duration;
+
+/// How a database is used.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseSettings {
+    /// How many connections.
+    pub pool: usize,
+    /// How long a statement may run.
+    pub timeout: Duration,
+    /// Whether PostgreSQL statements are prepared by name.
+    pub prepare: Prepare,
+    /// How long a reader of a streamed answer may take nothing before it is cut off.
+    pub patience: Duration,
+    /// How many bytes of rows an answer holds at once, and of related rows as many again; what is more is read in portions.
+    pub memory: usize,
+}
+
+impl Default for DatabaseSettings {
+    fn default() -> Self {
+        let seconds = Duration::from_secs(30);
+        DatabaseSettings { pool: 16, timeout: seconds, prepare: Prepare::On, patience: seconds, memory: 8 * 1024 * 1024 }
+    }
+}
+
+/// Whether PostgreSQL statements are prepared by name and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prepare {
+    /// Named, and kept.
+    On,
+    /// Unnamed, every time: behind a pooler that hands connections around.
+    Off,
+}
