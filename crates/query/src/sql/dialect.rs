@@ -1,5 +1,6 @@
 //! The only place where the two databases differ in SQL. Each function names a meaning; the files below say it twice.
 
+mod alike;
 mod postgres;
 mod sqlite;
 
@@ -7,11 +8,12 @@ use crate::catalog::{Field, Native};
 use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
 use crate::statement::{Direction, Function};
-use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
-use super::predicate::Logic;
 use super::{Kind, Many, Writer};
+
+pub(super) use alike::Logic;
+use alike::enum_values;
 
 /// The two databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,43 +329,7 @@ pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_
     either!(writer, extreme_value(column));
 }
 
-/// The kind a scalar is bound as.
-fn scalar_kind(scalar: &Scalar) -> Kind {
-    match scalar {
-        Scalar::Bool => Kind::Bool,
-        Scalar::Int | Scalar::BigInt => Kind::Int8,
-        Scalar::Float => Kind::Float8,
-        Scalar::Decimal => Kind::Numeric,
-        Scalar::Text | Scalar::Enum(_) => Kind::Text,
-        Scalar::Uuid => Kind::Uuid,
-        Scalar::Date => Kind::Date,
-        Scalar::Time => Kind::Time,
-        Scalar::Timestamp => Kind::Timestamptz,
-        Scalar::Json => Kind::Jsonb,
-    }
-}
-
-/// The values of a field that is an enum, where its column may hold others.
-fn enum_values(field: &Field) -> Option<&[EnumValue]> {
-    if matches!(field.kind, Type::One(_)) { field.fitting_values().map(AsRef::as_ref) } else { None }
-}
-
-/// ` IN ('lead', 'active')`
-fn among_texts(writer: &mut Writer, values: &[EnumValue]) {
-    writer.raw(" IN (");
-    writer.separated(", ", values, Writer::literal);
-    writer.raw(")");
-}
-
 /// Whether a text in quotes has to say that its backslashes are doubled. PostgreSQL reads them as they stand or not, by a setting.
 pub(super) fn escapes(dialect: Dialect, text: &str) -> bool {
     dialect == Dialect::Postgres && text.contains('\\')
-}
-
-fn is_float(field: &Field) -> bool {
-    field.kind == Type::One(Scalar::Float)
-}
-
-fn is_json(field: &Field) -> bool {
-    field.kind == Type::One(Scalar::Json)
 }

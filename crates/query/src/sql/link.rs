@@ -6,19 +6,24 @@ use crate::plan::predicate::{Alias, Column, Exists};
 
 use super::Writer;
 use super::dialect;
-use super::nesting::{Fence, Form, Placement};
 use super::predicate::Conjunction;
 
-/// At least one related row, its policy and the filter.
-pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, placement: &Placement) {
-    match placement.form {
-        Form::Followed => followed(writer, exists, placement.fence),
-        Form::Set => set(writer, exists),
-    }
+/// The ways to write a relation filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// From each row to its related rows.
+    Followed,
+    /// The same, kept apart from the planner of the query around.
+    Fenced,
+    /// The keys of all rows that have one, found once.
+    Set,
 }
 
-/// `EXISTS (SELECT 1 FROM …)`
-fn followed(writer: &mut Writer, exists: &Exists<'_>, fence: Fence) {
+/// At least one related row, its policy and the filter.
+pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, way: Way) {
+    if way == Way::Set {
+        return set(writer, exists);
+    }
     writer.raw("EXISTS (SELECT 1 FROM ");
     let target = exists.table.resource;
     match &exists.relation.link {
@@ -34,7 +39,7 @@ fn followed(writer: &mut Writer, exists: &Exists<'_>, fence: Fence) {
         }
     }
     wanted(writer, exists);
-    if fence == Fence::Around {
+    if way == Way::Fenced {
         dialect::fence(writer);
     }
     writer.raw(")");

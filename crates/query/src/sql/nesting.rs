@@ -12,8 +12,9 @@
 use crate::catalog::Link;
 use crate::plan::predicate::{Exists, Predicate};
 
+use super::Writer;
 use super::dialect::{self, Dialect, Sets};
-use super::{Writer, link};
+use super::link::{self, Way};
 
 /// What stands around the relation filters that are written next.
 #[derive(Clone, Copy, Debug)]
@@ -57,29 +58,6 @@ enum Rows {
     Repeated,
 }
 
-/// How one relation filter is written.
-pub(super) struct Placement {
-    pub(super) form: Form,
-    pub(super) fence: Fence,
-    inside: Surroundings,
-}
-
-/// Whether it is kept apart from the planner of the query around.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fence {
-    None,
-    Around,
-}
-
-/// The two ways to write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// From each row to its related rows.
-    Followed,
-    /// The keys of all rows that have one, found once.
-    Set,
-}
-
 impl Surroundings {
     pub(super) const NONE: Surroundings = Surroundings { join: Join::Shared, ways: Ways::Few, rows: Rows::Once, spread: 0 };
 
@@ -89,7 +67,8 @@ impl Surroundings {
         Surroundings { join, ways, rows: Rows::Once, spread: 0 }
     }
 
-    fn place(self, exists: &Exists<'_>, dialect: Dialect) -> Placement {
+    /// How a relation filter is written here, and what stands around those inside it.
+    fn place(self, exists: &Exists<'_>, dialect: Dialect) -> (Way, Surroundings) {
         let (mut join, mut ways) = (self.join, self.ways);
         if ways == Ways::Few {
             let depth = Depth::of(exists, self.rows);
@@ -113,9 +92,12 @@ impl Surroundings {
             Join::Shared | Join::TooDeep => Surroundings { join, ways, rows, spread },
             Join::TooWide | Join::None => Surroundings { rows, spread, ..query() },
         };
-        let form = if is_set { Form::Set } else { Form::Followed };
-        let fence = if matches!(join, Join::TooWide | Join::TooDeep) { Fence::Around } else { Fence::None };
-        Placement { form, fence, inside }
+        let way = match join {
+            _ if is_set => Way::Set,
+            Join::TooWide | Join::TooDeep => Way::Fenced,
+            Join::Shared | Join::None => Way::Followed,
+        };
+        (way, inside)
     }
 
     /// Behind a connector that no planner joins through.
@@ -145,8 +127,8 @@ impl Writer {
 
     /// Writes a relation filter as its surroundings want it.
     pub(super) fn relation_filter(&mut self, exists: &Exists<'_>) {
-        let placement = self.surroundings.place(exists, self.dialect);
-        self.within(placement.inside, |writer| link::exists(writer, exists, &placement));
+        let (way, inside) = self.surroundings.place(exists, self.dialect);
+        self.within(inside, |writer| link::exists(writer, exists, way));
     }
 
     /// Writes what a planner does not join with the query around.

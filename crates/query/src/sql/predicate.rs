@@ -1,17 +1,9 @@
 //! Predicates as SQL conditions.
 
-use crate::plan::predicate::{Comparison, Predicate};
+use crate::plan::predicate::Predicate;
 
-use super::{Writer, dialect};
-
-/// Whether a condition that is neither true nor false may be taken for false.
-///
-/// Under a NOT it may not: NOT of unknown is unknown, NOT of false is true. Where it may, SQLite can use its indexes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Logic {
-    UnknownIsFalse,
-    ThreeValued,
-}
+use super::Writer;
+use super::dialect::{self, Logic};
 
 /// Conditions joined by AND, with a word before the first.
 pub(super) struct Conjunction {
@@ -100,15 +92,4 @@ fn joined(writer: &mut Writer, predicates: &[&Predicate<'_>], separator: &'stati
         joined(writer, right, separator, logic);
     }
     writer.raw(")");
-}
-
-pub(super) fn sign(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Eq => " = ",
-        Comparison::Ne => " <> ",
-        Comparison::Gt => " > ",
-        Comparison::Gte => " >= ",
-        Comparison::Lt => " < ",
-        Comparison::Lte => " <= ",
-    }
 }

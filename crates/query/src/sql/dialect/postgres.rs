@@ -5,9 +5,8 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
-use super::{among_texts, enum_values, is_float, is_json, scalar_kind};
+use super::alike::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
 
 /// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
@@ -218,21 +217,6 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value])
     array_operand(writer, column);
     writer.raw(" && ");
     writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
-}
-
-pub(in crate::sql) fn json_array(values: &[Value]) -> String {
-    let mut text = String::from("[");
-    for (index, value) in values.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        match value {
-            Value::Json(json) => text.push_str(json),
-            _ => text.push_str("null"),
-        }
-    }
-    text.push(']');
-    text
 }
 
 pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {

@@ -6,10 +6,8 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
-use super::super::predicate::{Logic, sign};
 use super::super::{Kind, Many, Source, Writer};
-use super::postgres::json_array;
-use super::{among_texts, enum_values, is_float, scalar_kind};
+use super::alike::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
 /// What is stored, which `column` writes, in its standard form, or NULL.
 fn fit(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
