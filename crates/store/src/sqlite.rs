@@ -1,6 +1,7 @@
 //! Embedded SQLite: connections that only read, each on a thread of its own while it works.
 
 mod brake;
+mod cell;
 mod encode;
 pub(crate) mod fill;
 mod functions;

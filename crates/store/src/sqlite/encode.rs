@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 
 use crate::{decimal, encode};
 
-use super::functions::{decimal_of, unix};
+use super::cell::{self, real, text, unix, whole};
 
 /// Appends a row as an object without its closing brace.
 pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
@@ -69,28 +69,6 @@ pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     read.is_some()
 }
 
-fn real(cell: ValueRef<'_>) -> Option<f64> {
-    match cell {
-        ValueRef::Real(number) => Some(number),
-        ValueRef::Integer(number) => Some(number as f64),
-        _ => None,
-    }
-}
-
-fn text(cell: ValueRef<'_>) -> Option<&str> {
-    match cell {
-        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
-        _ => None,
-    }
-}
-
-fn whole(cell: ValueRef<'_>) -> Option<i64> {
-    match cell {
-        ValueRef::Integer(number) => Some(number),
-        _ => None,
-    }
-}
-
 fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: Show) -> Option<()> {
     match form {
         Form::Bool => match whole(cell)? {
@@ -105,7 +83,7 @@ fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: 
             ValueRef::Real(number) => encode::float(out, number),
             _ => return None,
         },
-        Form::Decimal => encode::quoted(out, &decimal_of(cell)?),
+        Form::Decimal => encode::quoted(out, &cell::decimal(cell)?),
         Form::Text => encode::text(out, text(cell)?, show),
         Form::Uuid => encode::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
         Form::Date => {
@@ -177,7 +155,7 @@ pub(super) fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> 
         }
         (Form::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
         (Form::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
-        (Form::Json, json) => out.extend_from_slice(super::functions::canonical(json).as_bytes()),
+        (Form::Json, json) => out.extend_from_slice(cell::canonical(json).as_bytes()),
         _ => return None,
     }
     Some(())

@@ -17,6 +17,7 @@ use rusqlite::{Connection, Result};
 
 use crate::decimal;
 
+use super::cell::{self, canonical};
 use super::encode::element;
 use super::ilike::ilike;
 
@@ -31,7 +32,7 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
         ValueRef::Integer(number) => Fit::Made(Value::Real(number as f64)),
         _ => Fit::kept_if(matches!(value, ValueRef::Real(_))),
     })?;
-    fit(connection, "peristyle_decimal", |value| match (value, decimal_of(value)) {
+    fit(connection, "peristyle_decimal", |value| match (value, cell::decimal(value)) {
         (ValueRef::Text(_), Some(Cow::Borrowed(_))) => Fit::Kept,
         (_, digits) => Fit::made(digits.map(Cow::into_owned)),
     })?;
@@ -41,7 +42,7 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
     fit_text(connection, "peristyle_time", |text| Fit::made(stored::time(text).map(value::time_text)))?;
     fit_text(connection, "peristyle_timestamp", |text| Fit::kept_if(stored::timestamp(text).is_some()))?;
     fit_text(connection, "peristyle_datetime", |text| Fit::made(stored::datetime(text).map(value::timestamp_fixed_text)))?;
-    fit(connection, "peristyle_unix", |value| Fit::made(unix(value).map(value::timestamp_fixed_text)))?;
+    fit(connection, "peristyle_unix", |value| Fit::made(cell::unix(value).map(value::timestamp_fixed_text)))?;
     fit_text(connection, "peristyle_json", |text| Fit::made(json::data(text.as_bytes()).map(|json| canonical(&json))))?;
     fit_text(connection, "peristyle_array", |text| Fit::kept_if(matches!(json::data(text.as_bytes()), Some(Json::Array(_)))))?;
     connection.create_scalar_function("peristyle_ilike", 2, PURE, ilike)?;
@@ -85,58 +86,7 @@ fn fit(connection: &Connection, name: &str, convert: fn(ValueRef<'_>) -> Fit) ->
 }
 
 fn fit_text(connection: &Connection, name: &str, convert: fn(&str) -> Fit) -> Result<()> {
-    connection.create_scalar_function(name, 1, PURE, move |context| Ok(text_of(context.get_raw(0)).map_or(Fit::Unfit, convert).output()))
-}
-
-pub(super) fn text_of(value: ValueRef<'_>) -> Option<&str> {
-    match value {
-        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
-        _ => None,
-    }
-}
-
-/// A decimal as plain digits. Files of other makers keep small ones as numbers.
-pub(super) fn decimal_of(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
-    match value {
-        ValueRef::Text(_) => stored::decimal(text_of(value)?),
-        ValueRef::Integer(number) => Some(number.to_string().into()),
-        ValueRef::Real(number) if number.is_finite() => {
-            let digits = stored::decimal(zmij::Buffer::new().format_finite(number).trim_end_matches(".0"))?.into_owned();
-            Some(digits.into())
-        }
-        _ => None,
-    }
-}
-
-/// Microseconds of a number of seconds since 1970.
-pub(super) fn unix(value: ValueRef<'_>) -> Option<i64> {
-    let micros = match value {
-        ValueRef::Integer(seconds) => seconds.checked_mul(1_000_000)?,
-        ValueRef::Real(seconds) if seconds.is_finite() && seconds.abs() < 1e12 => (seconds * 1e6).round() as i64,
-        _ => return None,
-    };
-    value::timestamp_text(micros).map(|_| micros)
-}
-
-/// One text for all JSON values that are equal: numbers by value, keys sorted.
-pub(super) fn canonical(json: &Json) -> String {
-    match json {
-        Json::Null => "null".to_owned(),
-        Json::Bool(value) => value.to_string(),
-        Json::Number(text) => value::normal_decimal(text).unwrap_or_else(|| text.to_string()),
-        Json::Text(text) => {
-            let mut bytes = Vec::with_capacity(text.len() + 2);
-            json::write_text(&mut bytes, text);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-        Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        Json::Object(entries) => {
-            let mut members: Vec<String> =
-                entries.iter().map(|(key, value)| format!("{}:{}", canonical(&Json::Text(key.clone())), canonical(value))).collect();
-            members.sort();
-            format!("{{{}}}", members.join(","))
-        }
-    }
+    connection.create_scalar_function(name, 1, PURE, move |context| Ok(cell::text(context.get_raw(0)).map_or(Fit::Unfit, convert).output()))
 }
 
 /// A scalar as it is compared inside a json column: null equals null, arrays and objects equal nothing we ask for.
@@ -167,7 +117,7 @@ enum Asked {
 
 /// Whether a json column is an array that holds what is asked for; a value that is no array holds nothing.
 fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
-    match text_of(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
+    match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
         None => Ok(None),
         Some(Json::Array(items)) => compared(context, &items, json_canonical, asked),
         Some(_) => Ok(Some(false)),
@@ -176,8 +126,8 @@ fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
 
 /// Whether an array column holds what is asked for; what is no array does not fit, and is NULL.
 fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
-    let form = text_of(context.get_raw(2)).and_then(Scalar::from_name).as_ref().map_or(Form::Text, Form::from);
-    match text_of(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
+    let form = cell::text(context.get_raw(2)).and_then(Scalar::from_name).as_ref().map_or(Form::Text, Form::from);
+    match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
         Some(Json::Array(items)) => compared(context, &items, |json| array_canonical(form, json), asked),
         _ => Ok(None),
     }
@@ -193,7 +143,7 @@ struct Wanted {
 fn compared(context: &Context<'_>, items: &[Json], canonical: impl Fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
     // The list is the same for every row of a statement; it is read once.
     let wanted: Arc<Wanted> = context.get_or_create_aux(1, |value| -> std::result::Result<_, rusqlite::Error> {
-        let elements: Vec<Option<String>> = match text_of(value).and_then(|text| json::data(text.as_bytes())) {
+        let elements: Vec<Option<String>> = match cell::text(value).and_then(|text| json::data(text.as_bytes())) {
             Some(Json::Array(items)) => items.iter().map(&canonical).collect(),
             _ => Vec::new(),
         };
@@ -216,7 +166,7 @@ impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
     fn step(&self, context: &mut Context<'_>, sum: &mut decimal::Sum) -> Result<()> {
         match context.get_raw(0) {
             ValueRef::Integer(number) => sum.add_whole(number),
-            value => text_of(value).into_iter().for_each(|text| sum.add(text)),
+            value => cell::text(value).into_iter().for_each(|text| sum.add(text)),
         }
         Ok(())
     }
@@ -245,10 +195,4 @@ impl Aggregate<Option<f64>, Option<f64>> for FloatSum {
     fn finalize(&self, _: &mut Context<'_>, sum: Option<Option<f64>>) -> Result<Option<f64>> {
         Ok(sum.flatten())
     }
-}
-
-/// What a bound JSON value is compared as.
-pub(super) fn canonical_text(text: &str) -> ToSqlOutput<'static> {
-    let canonical = json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json));
-    ToSqlOutput::Owned(Value::Text(canonical))
 }

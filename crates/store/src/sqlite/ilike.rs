@@ -6,14 +6,14 @@ use rusqlite::Result;
 use rusqlite::functions::Context;
 
 use super::brake::Effort;
-use super::functions::text_of;
+use super::cell;
 
 /// `peristyle_ilike(text, pattern)`
 pub(super) fn ilike(context: &Context<'_>) -> Result<Option<bool>> {
-    let Some(text) = text_of(context.get_raw(0)) else { return Ok(None) };
+    let Some(text) = cell::text(context.get_raw(0)) else { return Ok(None) };
     // The pattern is the same for every row of a statement; it is read once.
     let pattern: Arc<Vec<Token>> = context.get_or_create_aux(1, |value| -> std::result::Result<Vec<Token>, rusqlite::Error> {
-        Ok(tokens(text_of(value).unwrap_or_default()))
+        Ok(tokens(cell::text(value).unwrap_or_default()))
     })?;
     matches(&pattern, text).map(Some)
 }

@@ -13,7 +13,7 @@ use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
 use crate::run::{BatchSize, Need, below, need_total};
 
 use super::prepared::prepared;
-use super::{Sqlite, encode, functions};
+use super::{Sqlite, cell, encode};
 
 /// The rows of a page with everything loaded for them, and the total; nothing where that is more than is held at once.
 pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
@@ -220,7 +220,7 @@ impl ToSql for Bound<'_> {
                 ToSqlOutput::from_rc(Rc::new(cells), c"rarray")
             }
             Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
-            Value::Json(text) if self.kind == Kind::Jsonb => functions::canonical_text(text),
+            Value::Json(text) if self.kind == Kind::Jsonb => cell::canonical_text(text),
             value => ToSqlOutput::Owned(cell(value)),
         })
     }
@@ -238,7 +238,7 @@ fn cell(value: &Value) -> Cell {
         Value::Date(days) => Cell::Text(value::date_text(i64::from(*days)).unwrap_or_default().into()),
         Value::Time(micros) => Cell::Text(value::time_text(*micros).into()),
         Value::Timestamp(micros) => Cell::Text(value::timestamp_fixed_text(*micros).into()),
-        Value::Json(text) => match functions::canonical_text(text) {
+        Value::Json(text) => match cell::canonical_text(text) {
             ToSqlOutput::Owned(cell) => cell,
             _ => Cell::Null,
         },

@@ -1,0 +1,82 @@
+//! What a cell of SQLite holds, read in the ways that files of all makers keep it.
+
+use std::borrow::Cow;
+
+use query::json::{self, Json};
+use query::value::{self, stored};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+
+/// A number.
+pub(super) fn real(cell: ValueRef<'_>) -> Option<f64> {
+    match cell {
+        ValueRef::Real(number) => Some(number),
+        ValueRef::Integer(number) => Some(number as f64),
+        _ => None,
+    }
+}
+
+/// A text in UTF-8.
+pub(super) fn text(cell: ValueRef<'_>) -> Option<&str> {
+    match cell {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// A whole number.
+pub(super) fn whole(cell: ValueRef<'_>) -> Option<i64> {
+    match cell {
+        ValueRef::Integer(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// A decimal as plain digits. Files of other makers keep small ones as numbers.
+pub(super) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
+    match value {
+        ValueRef::Text(_) => stored::decimal(text(value)?),
+        ValueRef::Integer(number) => Some(number.to_string().into()),
+        ValueRef::Real(number) if number.is_finite() => {
+            let digits = stored::decimal(zmij::Buffer::new().format_finite(number).trim_end_matches(".0"))?.into_owned();
+            Some(digits.into())
+        }
+        _ => None,
+    }
+}
+
+/// Microseconds of a number of seconds since 1970.
+pub(super) fn unix(value: ValueRef<'_>) -> Option<i64> {
+    let micros = match value {
+        ValueRef::Integer(seconds) => seconds.checked_mul(1_000_000)?,
+        ValueRef::Real(seconds) if seconds.is_finite() && seconds.abs() < 1e12 => (seconds * 1e6).round() as i64,
+        _ => return None,
+    };
+    value::timestamp_text(micros).map(|_| micros)
+}
+
+/// One text for all JSON values that are equal: numbers by value, keys sorted.
+pub(super) fn canonical(json: &Json) -> String {
+    match json {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(text) => value::normal_decimal(text).unwrap_or_else(|| text.to_string()),
+        Json::Text(text) => {
+            let mut bytes = Vec::with_capacity(text.len() + 2);
+            json::write_text(&mut bytes, text);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Json::Object(entries) => {
+            let mut members: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}:{}", canonical(&Json::Text(key.clone())), canonical(value))).collect();
+            members.sort();
+            format!("{{{}}}", members.join(","))
+        }
+    }
+}
+
+/// What a bound JSON value is compared as.
+pub(super) fn canonical_text(text: &str) -> ToSqlOutput<'static> {
+    let canonical = json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json));
+    ToSqlOutput::Owned(Value::Text(canonical))
+}
