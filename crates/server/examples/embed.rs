@@ -12,10 +12,10 @@ use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::routing::get;
 use peristyle::auth::Caller;
-use peristyle::boot::{self, Service};
 use peristyle::config::Config;
 use peristyle::error::Problem;
 use peristyle::metrics::Metrics;
+use peristyle::{Service, boot};
 use peristyle::{listen, router, telemetry};
 
 /// Whatever your handlers need; Peristyle's service is a part of it.

@@ -8,8 +8,8 @@ use query::policy::{self, Entrance, Viewer};
 use query::sql::{self, Query};
 
 use crate::auth::Caller;
-use crate::boot::Service;
 use crate::error::Problem;
+use crate::service::Service;
 
 /// Permission is decided before the statement is looked at.
 pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, caller: &Caller) -> Result<Entrance<'s>, Problem> {

@@ -1,165 +1,17 @@
-//! Who is asking. Under `none` everybody is the anonymous account, whatever a request claims; a hub asks its own records about every
-//! token it is shown, a satellite its hub.
+//! Who is asking.
 
+mod gate;
 mod me;
+mod shown;
 mod verify;
 
-use std::sync::Arc;
-
 use axum::Router;
-use axum::extract::{FromRef, FromRequestParts};
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
-use axum::http::request::Parts;
 use axum::routing::any;
-use identity::account::Rights;
-use identity::token::TokenFault;
-use query::policy::Viewer;
-use serde_json::{Map, Value};
-use uuid::Uuid;
 
-use crate::boot::Service;
-use crate::error::Problem;
-use crate::hub::Hub;
-use crate::satellite::Satellite;
+use crate::service::Service;
 
-/// Turns a request into a caller.
-#[derive(Clone, Debug)]
-pub struct Gate(Kind);
-
-#[derive(Clone, Debug)]
-enum Kind {
-    /// Headers are not looked at.
-    Everyone(Arc<Viewer>),
-    /// Tokens are the hub's own.
-    Hub(Hub, Arc<Viewer>),
-    /// Tokens are those of a hub elsewhere.
-    Satellite(Satellite, Arc<Viewer>),
-}
-
-/// Who asks, and how much of that they have shown.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    viewer: Arc<Viewer>,
-    standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// There is no authority to show anything to.
-    Unasked,
-    /// No token was shown.
-    Nobody,
-    /// The account of a token that was found good.
-    Account(Uuid),
-}
-
-impl Gate {
-    /// The gate of a process without an authority: headers are not looked at.
-    pub fn open() -> Self {
-        Gate::of(Viewer::anonymous())
-    }
-
-    /// A gate that takes every caller for this viewer. Only programs that embed us, tests among them, can make one.
-    pub fn of(viewer: Viewer) -> Self {
-        Gate(Kind::Everyone(Arc::new(viewer)))
-    }
-
-    /// The gate of a hub.
-    pub(crate) fn hub(hub: Hub) -> Self {
-        Gate(Kind::Hub(hub, Arc::new(Viewer::anonymous())))
-    }
-
-    /// The gate of a satellite.
-    pub(crate) fn satellite(satellite: Satellite) -> Self {
-        Gate(Kind::Satellite(satellite, Arc::new(Viewer::anonymous())))
-    }
-
-    /// The hub behind the gate, if there is one.
-    pub(crate) fn as_hub(&self) -> Option<&Hub> {
-        match &self.0 {
-            Kind::Everyone(_) | Kind::Satellite(..) => None,
-            Kind::Hub(hub, _) => Some(hub),
-        }
-    }
-
-    /// The satellite behind the gate, if there is one.
-    pub fn as_satellite(&self) -> Option<&Satellite> {
-        match &self.0 {
-            Kind::Everyone(_) | Kind::Hub(..) => None,
-            Kind::Satellite(satellite, _) => Some(satellite),
-        }
-    }
-
-    /// Ends what would go on for ever, streams of changes to satellites: whoever embeds us calls it when the process is about to end.
-    pub fn retire(&self) {
-        if let Some(hub) = self.as_hub() {
-            hub.retire();
-        }
-    }
-
-    /// The caller. A token that is there and not good is refused, whatever is asked: who tries to say who they are is never taken for
-    /// nobody.
-    pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        match &self.0 {
-            Kind::Everyone(viewer) => Ok(Caller { viewer: viewer.clone(), standing: Standing::Unasked }),
-            Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers)).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some((account, viewer)) => Ok(Caller { viewer: Arc::new(viewer), standing: Standing::Account(account) }),
-            },
-            Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some(member) => Ok(Caller { viewer: member.viewer.clone(), standing: Standing::Account(member.id) }),
-            },
-        }
-    }
-}
-
-impl Caller {
-    /// What the caller may see.
-    pub fn viewer(&self) -> &Viewer {
-        &self.viewer
-    }
-
-    /// Whose token it was.
-    pub fn account(&self) -> Option<Uuid> {
-        match self.standing {
-            Standing::Account(id) => Some(id),
-            Standing::Unasked | Standing::Nobody => None,
-        }
-    }
-
-    /// The account as JSON, as `$account.…` in a manifest sees it; of nobody, the anonymous one.
-    pub fn details(&self) -> &Value {
-        self.viewer.account()
-    }
-
-    /// Refuses a caller who lacks a permission: 401 without a token, 403 with one.
-    pub fn require(&self, permission: &str) -> Result<(), Problem> {
-        if self.viewer.holds(permission) { Ok(()) } else { Err(self.refusal()) }
-    }
-
-    /// What a caller hears who lacks a permission: who has not said who they are may try to.
-    pub fn refusal(&self) -> Problem {
-        match self.standing {
-            Standing::Nobody => Problem::Unauthenticated,
-            Standing::Unasked | Standing::Account(_) => Problem::Forbidden,
-        }
-    }
-}
-
-/// The caller of a request, for handlers of a program that embeds us: its state must give our [`Service`]. A token that is there and not
-/// good is refused before the handler runs.
-impl<S: Sync> FromRequestParts<S> for Caller
-where
-    Service: FromRef<S>,
-{
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Service::from_ref(state).gate.caller(&parts.headers).await
-    }
-}
+pub use gate::{Caller, Gate};
+pub(crate) use shown::{bearer, refused, viewer, viewer_of_row};
 
 /// Who somebody is, under every strategy: each endpoint at `/auth` and at `/api/auth`.
 pub(crate) fn routes() -> Router<Service> {
@@ -167,39 +19,4 @@ pub(crate) fn routes() -> Router<Service> {
         router.route(&format!("{base}/me"), any(me::answer)).route(&format!("{base}/verify"), any(verify::answer))
     };
     endpoints(endpoints(Router::new(), "/auth"), "/api/auth")
-}
-
-/// The access token of a request.
-pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let mut values = headers.get_all(AUTHORIZATION).iter().map(|value| value.to_str().unwrap_or("?"));
-    let read = match (values.next(), values.next()) {
-        (None, _) => return Ok(None),
-        (Some(one), None) => identity::bearer::read(&[one]),
-        (Some(one), Some(other)) => identity::bearer::read(&[one, other]),
-    };
-    read.map_err(|error| Problem::InvalidToken(error.description()))
-}
-
-/// A token is refused in the same words whatever is wrong with it, but for its time, which a client can mend.
-pub(crate) fn refused(fault: TokenFault) -> Problem {
-    Problem::InvalidToken(match fault {
-        TokenFault::Expired => "the access token has expired",
-        _ => "the access token is not good here",
-    })
-}
-
-/// What `$account.…` looks into, here and at a hub.
-const TOLD: [&str; 11] = ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
-
-/// An account as the query engine sees it, from what `/auth/me` tells of it. It holds nothing that `dPermissions` does not say.
-pub(crate) fn viewer_of_row(account: &Map<String, Value>) -> Option<Viewer> {
-    let rights = account.get("dPermissions").and_then(Rights::from_json)?;
-    let told = TOLD.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
-    Some(viewer(&rights, Value::Object(told)))
-}
-
-/// An account as the query engine sees it: what it holds, and what `$account.…` looks into. An administrator holds also what only this
-/// process knows.
-pub(crate) fn viewer(rights: &Rights, told: Value) -> Viewer {
-    if rights.are_everything() { Viewer::administrator(told) } else { Viewer::new(rights.all().map(str::to_owned), told) }
 }

@@ -20,21 +20,7 @@ use crate::hub::{self, Hub, KeyFiles};
 use crate::reader::Reader;
 use crate::refusal::BootError;
 use crate::satellite::Satellite;
-
-/// What answering a request needs. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Service {
-    /// The declared resources.
-    pub catalog: Arc<Catalog>,
-    /// Where reads go.
-    pub reader: Reader,
-    /// Who asks.
-    pub gate: Gate,
-    /// The resources as a GraphQL schema.
-    pub graphql: Arc<Engine>,
-    /// The app that is served beside them.
-    pub app: Option<AppFiles>,
-}
+use crate::service::Service;
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {

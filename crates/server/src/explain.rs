@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use store::Database;
 
 use crate::body;
-use crate::boot::Service;
 use crate::error::Problem;
+use crate::service::Service;
 
 /// The permission that lets somebody see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;

@@ -45,13 +45,13 @@ use store::records::Records;
 use uuid::Uuid;
 
 use crate::auth::{Caller, refused};
-use crate::boot::Service;
 use crate::chance;
 use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
 use crate::error::oauth::Fault;
 use crate::sender;
+use crate::service::Service;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;

@@ -29,6 +29,9 @@ pub mod rest;
 pub mod router;
 pub mod satellite;
 mod sender;
+mod service;
 mod tagged;
 pub mod telemetry;
 mod unread;
+
+pub use service::Service;

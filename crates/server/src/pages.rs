@@ -6,7 +6,7 @@ mod resources;
 
 use axum::Router;
 
-use crate::boot::Service;
+use crate::service::Service;
 
 /// The addresses of all pages.
 pub(crate) fn routes() -> Router<Service> {

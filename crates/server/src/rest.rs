@@ -13,10 +13,10 @@ use query::parse;
 use query::plan::Operation;
 use query::policy::{Entrance, Viewer};
 
-use crate::boot::Service;
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
 use crate::operations::{self, Errand, Sent, Target};
+use crate::service::Service;
 use crate::{ask, body, explain};
 
 pub(crate) use key::key_parts;

@@ -18,12 +18,11 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use crate::auth::Caller;
-use crate::boot;
 use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, unread};
+use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, service, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -33,7 +32,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
 pub fn router(
-    service: boot::Service,
+    service: service::Service,
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
@@ -127,7 +126,7 @@ fn hide_from_scripts(headers: &mut HeaderMap) {
 }
 
 /// What no route of ours knows: the app's, where there is one.
-async fn elsewhere(State(service): State<boot::Service>, request: Request) -> Response<Body> {
+async fn elsewhere(State(service): State<service::Service>, request: Request) -> Response<Body> {
     service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request))
 }
 
@@ -141,7 +140,7 @@ async fn health(_: Caller) -> Response<Body> {
     body::answer(r#"{"status":"live"}"#)
 }
 
-async fn ready(_: Caller, State(service): State<boot::Service>) -> Response<Body> {
+async fn ready(_: Caller, State(service): State<service::Service>) -> Response<Body> {
     if let Err(error) = service.reader.primary.ping().await {
         return Problem::of_records(error).response();
     }

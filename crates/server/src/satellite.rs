@@ -33,13 +33,13 @@ use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
 use crate::auth::refused;
-use crate::boot::Service;
 use crate::chance;
 use crate::client::Proxies;
 use crate::config::{Binding, Config, SatelliteSettings};
 use crate::error::Problem;
 use crate::error::oauth::Fault;
 use crate::refusal::BootError;
+use crate::service::Service;
 
 pub(crate) use member::Member;
 

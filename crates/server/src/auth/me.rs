@@ -5,12 +5,10 @@ use axum::extract::{Request, State};
 use axum::http::header::VARY;
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
-use crate::boot::Service;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 use crate::hub;
-
-use super::{Gate, Kind};
+use crate::service::Service;
 
 pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -28,13 +26,12 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
 
 /// Without an authority everybody is the anonymous account.
 async fn row(service: &Service, headers: &HeaderMap) -> Result<Bytes, Problem> {
-    let Gate(kind) = &service.gate;
-    match kind {
-        Kind::Everyone(viewer) => Ok(viewer.account().to_string().into()),
-        Kind::Hub(..) => {
-            let account = service.gate.caller(headers).await?.account().ok_or(Problem::Unauthenticated)?;
-            hub::me::row(service, account).await
-        }
-        Kind::Satellite(satellite, _) => satellite.row(headers).await,
+    if let Some(satellite) = service.gate.as_satellite() {
+        return satellite.row(headers).await;
     }
+    let caller = service.gate.caller(headers).await?;
+    if service.gate.as_hub().is_none() {
+        return Ok(caller.details().to_string().into());
+    }
+    hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await
 }

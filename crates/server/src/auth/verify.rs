@@ -10,8 +10,8 @@ use identity::form;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::boot::Service;
 use crate::error::Problem;
+use crate::service::Service;
 
 use super::Caller;
 

@@ -20,11 +20,11 @@ use store::run::{Format, Page};
 
 use crate::ask;
 use crate::auth::Caller;
-use crate::boot::Service;
 use crate::config::Introspection;
 use crate::error::{Problem, Refusal};
 use crate::hub;
 use crate::rest::key_parts;
+use crate::service::Service;
 
 use super::arguments::{self, Variables, argument};
 use super::document::Came;

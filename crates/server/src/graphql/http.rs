@@ -11,8 +11,8 @@ use query::json::{self, Json};
 
 use crate::accept;
 use crate::body;
-use crate::boot::Service;
 use crate::error::{Dialect, Problem, Refusal};
+use crate::service::Service;
 
 use super::document::Came;
 use super::execute::{Asker, Budget, Request, execute};

@@ -12,10 +12,10 @@ use store::run::Format;
 use uuid::Uuid;
 
 use crate::ask;
-use crate::boot::Service;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 use crate::graphql::ACCOUNT;
+use crate::service::Service;
 
 /// An account is told together with what it belongs to.
 const STATEMENT: &[u8] = br#"{"query":{"relations":{"roles":true,"tenants":true}}}"#;

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::administration::{Actor, Administration};
 use crate::ask;
 use crate::auth::Caller;
-use crate::boot::Service;
 use crate::chance;
 use crate::error::{NOWHERE, Problem};
 use crate::hub::Hub;
+use crate::service::Service;
 
 use super::fault::unreadable;
 use super::input::Input;

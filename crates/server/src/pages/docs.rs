@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
 use crate::auth::Caller;
-use crate::boot::Service;
 use crate::error::Problem;
+use crate::service::Service;
 use crate::tagged::Tagged;
 
 use super::resources;

@@ -13,8 +13,8 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 use identity::parameters::Parameters;
 
-use crate::boot::Service;
 use crate::error::oauth::Fault;
+use crate::service::Service;
 use crate::tagged::Tagged;
 
 pub(crate) use account::{AccountPage, ChangeRefused, Field, Here, SessionLine, account};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
-use peristyle::boot::{self, Service};
 use peristyle::config::{Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
 use peristyle::refusal::BootError;
+use peristyle::{Service, boot};
 use peristyle::{listen, router};
 use query::policy::Viewer;
 use store::DatabaseSettings;

@@ -1,0 +1,154 @@
+//! From a request to its caller. Under `none` everybody is the anonymous account, whatever a request claims; a hub asks its own records
+//! about every token it is shown, a satellite its hub.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use query::policy::Viewer;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::error::Problem;
+use crate::hub::Hub;
+use crate::satellite::Satellite;
+use crate::service::Service;
+
+/// Turns a request into a caller.
+#[derive(Clone, Debug)]
+pub struct Gate(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Headers are not looked at.
+    Everyone(Arc<Viewer>),
+    /// Tokens are the hub's own.
+    Hub(Hub, Arc<Viewer>),
+    /// Tokens are those of a hub elsewhere.
+    Satellite(Satellite, Arc<Viewer>),
+}
+
+/// Who asks, and how much of that they have shown.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    viewer: Arc<Viewer>,
+    standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// There is no authority to show anything to.
+    Unasked,
+    /// No token was shown.
+    Nobody,
+    /// The account of a token that was found good.
+    Account(Uuid),
+}
+
+impl Gate {
+    /// The gate of a process without an authority: headers are not looked at.
+    pub fn open() -> Self {
+        Gate::of(Viewer::anonymous())
+    }
+
+    /// A gate that takes every caller for this viewer. Only programs that embed us, tests among them, can make one.
+    pub fn of(viewer: Viewer) -> Self {
+        Gate(Kind::Everyone(Arc::new(viewer)))
+    }
+
+    /// The gate of a hub.
+    pub(crate) fn hub(hub: Hub) -> Self {
+        Gate(Kind::Hub(hub, Arc::new(Viewer::anonymous())))
+    }
+
+    /// The gate of a satellite.
+    pub(crate) fn satellite(satellite: Satellite) -> Self {
+        Gate(Kind::Satellite(satellite, Arc::new(Viewer::anonymous())))
+    }
+
+    /// The hub behind the gate, if there is one.
+    pub(crate) fn as_hub(&self) -> Option<&Hub> {
+        match &self.0 {
+            Kind::Everyone(_) | Kind::Satellite(..) => None,
+            Kind::Hub(hub, _) => Some(hub),
+        }
+    }
+
+    /// The satellite behind the gate, if there is one.
+    pub fn as_satellite(&self) -> Option<&Satellite> {
+        match &self.0 {
+            Kind::Everyone(_) | Kind::Hub(..) => None,
+            Kind::Satellite(satellite, _) => Some(satellite),
+        }
+    }
+
+    /// Ends what would go on for ever, streams of changes to satellites: whoever embeds us calls it when the process is about to end.
+    pub fn retire(&self) {
+        if let Some(hub) = self.as_hub() {
+            hub.retire();
+        }
+    }
+
+    /// The caller. A token that is there and not good is refused, whatever is asked: who tries to say who they are is never taken for
+    /// nobody.
+    pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        match &self.0 {
+            Kind::Everyone(viewer) => Ok(Caller { viewer: viewer.clone(), standing: Standing::Unasked }),
+            Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers)).await? {
+                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
+                Some((account, viewer)) => Ok(Caller { viewer: Arc::new(viewer), standing: Standing::Account(account) }),
+            },
+            Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
+                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
+                Some(member) => Ok(Caller { viewer: member.viewer.clone(), standing: Standing::Account(member.id) }),
+            },
+        }
+    }
+}
+
+impl Caller {
+    /// What the caller may see.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// Whose token it was.
+    pub fn account(&self) -> Option<Uuid> {
+        match self.standing {
+            Standing::Account(id) => Some(id),
+            Standing::Unasked | Standing::Nobody => None,
+        }
+    }
+
+    /// The account as JSON, as `$account.…` in a manifest sees it; of nobody, the anonymous one.
+    pub fn details(&self) -> &Value {
+        self.viewer.account()
+    }
+
+    /// Refuses a caller who lacks a permission: 401 without a token, 403 with one.
+    pub fn require(&self, permission: &str) -> Result<(), Problem> {
+        if self.viewer.holds(permission) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// What a caller hears who lacks a permission: who has not said who they are may try to.
+    pub fn refusal(&self) -> Problem {
+        match self.standing {
+            Standing::Nobody => Problem::Unauthenticated,
+            Standing::Unasked | Standing::Account(_) => Problem::Forbidden,
+        }
+    }
+}
+
+/// The caller of a request, for handlers of a program that embeds us: its state must give our [`Service`]. A token that is there and not
+/// good is refused before the handler runs.
+impl<S: Sync> FromRequestParts<S> for Caller
+where
+    Service: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Service::from_ref(state).gate.caller(&parts.headers).await
+    }
+}
