@@ -3,13 +3,16 @@
 //! A document is parsed and validated by a library; what it asks is answered here, since rows are JSON bytes already and
 //! are passed on as such.
 
+mod answer;
 mod arguments;
+mod budget;
 mod document;
 mod execute;
 mod failure;
 mod http;
 mod limits;
 mod mutations;
+mod questions;
 mod schema;
 mod selection;
 mod shape;

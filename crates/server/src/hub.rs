@@ -23,6 +23,7 @@ mod metadata;
 mod refusals;
 mod resources;
 mod revoke;
+pub(crate) mod routes;
 mod session;
 mod sign_in;
 mod token;
@@ -31,10 +32,7 @@ mod userinfo;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Extensions, HeaderMap, Response};
-use axum::routing::{MethodRouter, any, get};
+use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
 use identity::event::Event;
 use identity::grant::{Family, standing};
@@ -44,14 +42,12 @@ use serde_json::{Value, json};
 use store::records::Records;
 use uuid::Uuid;
 
-use crate::auth::{Caller, refused};
+use crate::auth::shown::{self, refused};
 use crate::chance;
 use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
-use crate::error::oauth::Fault;
 use crate::sender;
-use crate::service::Service;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
@@ -165,7 +161,7 @@ impl Hub {
 
     /// Who shows a Bearer token; nobody without one.
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
-        let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
+        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
         let account =
             self.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
@@ -175,7 +171,7 @@ impl Hub {
 
 /// An account as the query engine sees it.
 fn viewer(account: &Account) -> Viewer {
-    crate::auth::viewer(&account.rights, described(account))
+    shown::viewer(&account.rights, described(account))
 }
 
 /// What `$account.…` in a manifest looks into.
@@ -198,81 +194,4 @@ fn described(account: &Account) -> Value {
 /// What an account is called.
 fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
-}
-
-/// A handler that holds the hub. Its future is boxed, so that these rare and large ones do not make every other request larger.
-macro_rules! serve {
-    ($hub:expr, $handler:path) => {{
-        let hub = $hub.clone();
-        move |request: axum::extract::Request| {
-            let hub = hub.clone();
-            async move { Box::pin($handler(&hub, request)).await }
-        }
-    }};
-}
-/// A page that a browser is led to and no script fetches.
-#[derive(Clone, Copy, Debug)]
-enum Page {
-    Account,
-    Authorize,
-    Logout,
-    SignIn,
-    Password,
-}
-
-/// Where they are. An answer of theirs that a script of another origin could read would be a code that it could read, so that whatever
-/// stands here is hidden from scripts, and none of them is served anywhere else.
-const PAGES: [(&str, Page); 7] = [
-    ("/", Page::Account),
-    ("/authorize", Page::Authorize),
-    ("/api/o-auth/authorize", Page::Authorize),
-    ("/logout", Page::Logout),
-    ("/api/o-auth/logout", Page::Logout),
-    ("/sign-in", Page::SignIn),
-    ("/password", Page::Password),
-];
-
-impl Page {
-    fn served(self, hub: &Hub) -> MethodRouter<Service> {
-        match self {
-            Page::Account => any(serve!(hub, account_page::answer)),
-            Page::Authorize => any(serve!(hub, authorize::answer)),
-            Page::Logout => any(serve!(hub, logout::answer)),
-            Page::SignIn => any(serve!(hub, sign_in::answer)),
-            Page::Password => any(serve!(hub, link::answer)),
-        }
-    }
-}
-
-/// Whether what stands at a path is hidden from scripts of other origins, whatever CORS allows.
-pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {
-    PAGES.iter().any(|(page, _)| *page == path)
-}
-
-/// The endpoints, each at the root and under `/api/o-auth`, and the pages.
-pub(crate) fn routes(hub: &Hub) -> Router<Service> {
-    let endpoints = |router: Router<Service>, base: &str| {
-        let at = |name: &str| format!("{base}/{name}");
-        router
-            .route(&at("token"), any(serve!(hub, token::answer)))
-            .route(&at("session"), any(serve!(hub, session::answer)))
-            .route(&at("revoke"), any(serve!(hub, revoke::answer)))
-            .route(&at("introspect"), any(serve!(hub, introspect::answer)))
-            .route(&at("events"), any(serve!(hub, events::answer)))
-    };
-    let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
-    let keys = hub.clone();
-    let pages = PAGES.iter().fold(Router::new(), |router, (path, page)| router.route(path, page.served(hub)));
-    endpoints(endpoints(pages, ""), "/api/o-auth")
-        .route("/.well-known/openid-configuration", get(async move |_: Caller, headers: HeaderMap| metadata.answer(&headers)))
-        .route("/.well-known/oauth-authorization-server", get(async move |_: Caller, headers: HeaderMap| served.answer(&headers)))
-        .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
-        .route("/userinfo", any(serve!(hub, userinfo::answer)))
-        .route("/api/iam/me", get(me::answer))
-        .merge(crate::pages::hub::routes())
-}
-
-/// Turns what an endpoint refuses into an answer for a program.
-fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
-    answer.unwrap_or_else(|fault| fault.response())
 }

@@ -40,8 +40,8 @@ pub fn router(
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
     let description = openapi::served(&service.catalog, config.strategy);
-    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes);
-    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes);
+    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
+    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -49,7 +49,7 @@ pub fn router(
         .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
-        .merge(auth::routes())
+        .merge(auth::routes::routes())
         .merge(hub)
         .merge(satellite)
         .fallback(elsewhere)
@@ -96,7 +96,7 @@ where
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
-    let is_hidden = hub::is_hidden_from_scripts(request.uri().path());
+    let is_hidden = hub::routes::is_hidden_from_scripts(request.uri().path());
     let mut response = if names_one_host(&request) {
         served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new)
     } else {

@@ -14,6 +14,7 @@ mod login;
 mod logout;
 mod member;
 mod refresh;
+pub(crate) mod routes;
 mod subscription;
 mod traded;
 mod upstream;
@@ -22,24 +23,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Response};
-use axum::routing::any;
+use axum::body::Bytes;
+use axum::http::HeaderMap;
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
 use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
-use crate::auth::refused;
+use crate::auth::shown::{self, refused};
 use crate::chance;
 use crate::client::Proxies;
 use crate::config::{Binding, Config, SatelliteSettings};
 use crate::error::Problem;
-use crate::error::oauth::Fault;
 use crate::refusal::BootError;
-use crate::service::Service;
 
 pub(crate) use member::Member;
 
@@ -160,7 +157,7 @@ impl Satellite {
 
     /// Who shows a Bearer token; nobody without one.
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
-        let Some(text) = crate::auth::bearer(headers)? else { return Ok(None) };
+        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let digest = bearer::digest(text);
         match self.0.accounts.find(&digest, chance::now()) {
             Found::Current(member) => Ok(Some(member)),
@@ -243,33 +240,3 @@ impl Satellite {
 }
 
 const REVOKED: Problem = Problem::InvalidToken("the access token was revoked");
-
-/// The endpoints, each at `/auth` and at `/api/auth`.
-pub(crate) fn routes(satellite: &Satellite) -> Router<Service> {
-    let endpoints = |router: Router<Service>, base: &str| {
-        let at = |name: &str| format!("{base}/{name}");
-        router
-            .route(&at("login"), any(serve!(satellite, login::answer)))
-            .route(&at("callback"), any(serve!(satellite, callback::answer)))
-            .route(&at("refresh"), any(serve!(satellite, refresh::answer)))
-            .route(&at("logout"), any(serve!(satellite, logout::answer)))
-    };
-    endpoints(endpoints(Router::new(), "/auth"), "/api/auth")
-}
-
-/// A handler that holds the satellite. Its future is boxed, so that these rare ones do not make every other request larger.
-macro_rules! serve {
-    ($satellite:expr, $handler:path) => {{
-        let satellite = $satellite.clone();
-        move |request: axum::extract::Request| {
-            let satellite = satellite.clone();
-            async move { told(Box::pin($handler(&satellite, request)).await) }
-        }
-    }};
-}
-use serve;
-
-/// Turns what an endpoint refuses into an answer.
-fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
-    answer.unwrap_or_else(|fault| fault.response())
-}

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
 use query::catalog::Catalog;
 
 use crate::app_files::AppFiles;
-use crate::auth::Gate;
+use crate::auth::{Caller, Gate};
+use crate::error::Problem;
 use crate::graphql::Engine;
 use crate::reader::Reader;
 
@@ -22,4 +25,17 @@ pub struct Service {
     pub graphql: Arc<Engine>,
     /// The app that is served beside them.
     pub app: Option<AppFiles>,
+}
+
+/// The caller of a request, for handlers of a program that embeds us: its state must give our [`Service`]. A token that is there and not
+/// good is refused before the handler runs.
+impl<S: Sync> FromRequestParts<S> for Caller
+where
+    Service: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Service::from_ref(state).gate.caller(&parts.headers).await
+    }
 }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRef, FromRequestParts};
 use axum::http::HeaderMap;
-use axum::http::request::Parts;
 use query::policy::Viewer;
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,7 +11,6 @@ use uuid::Uuid;
 use crate::error::Problem;
 use crate::hub::Hub;
 use crate::satellite::Satellite;
-use crate::service::Service;
 
 /// Turns a request into a caller.
 #[derive(Clone, Debug)]
@@ -137,18 +134,5 @@ impl Caller {
             Standing::Nobody => Problem::Unauthenticated,
             Standing::Unasked | Standing::Account(_) => Problem::Forbidden,
         }
-    }
-}
-
-/// The caller of a request, for handlers of a program that embeds us: its state must give our [`Service`]. A token that is there and not
-/// good is refused before the handler runs.
-impl<S: Sync> FromRequestParts<S> for Caller
-where
-    Service: FromRef<S>,
-{
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Service::from_ref(state).gate.caller(&parts.headers).await
     }
 }

@@ -8,7 +8,7 @@ use query::parse;
 use query::policy::{self, Viewer};
 use serde_json::Value;
 
-use crate::auth::viewer_of_row;
+use crate::auth::shown::viewer_of_row;
 use crate::boot;
 use crate::config::Config;
 use crate::error::Problem;

@@ -235,3 +235,8 @@ pub(crate) fn no_content() -> Response<Body> {
     response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     response
 }
+
+/// Turns what an endpoint refuses into an answer for a program.
+pub(crate) fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
+    answer.unwrap_or_else(|fault| fault.response())
+}

@@ -1,7 +1,6 @@
-//! Answers one GraphQL request: each field of the root is a statement of its own, asked as REST asks it.
+//! Answers one GraphQL request, field by field of its root.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -10,30 +9,23 @@ use apollo_compiler::introspection;
 use apollo_compiler::response::serde_json_bytes::ByteString;
 use apollo_compiler::response::{JsonMap, JsonValue};
 use apollo_compiler::validation::Valid;
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use query::json::Json;
-use query::parse;
-use query::plan::Operation;
-use store::Answer;
-use store::run::{Format, Page};
 
-use crate::ask;
 use crate::auth::Caller;
 use crate::config::Introspection;
 use crate::error::{Problem, Refusal};
-use crate::hub;
-use crate::rest::key_parts;
 use crate::service::Service;
 
-use super::arguments::{self, Variables, argument};
+use super::arguments::{self, Variables};
+use super::budget::Budget;
 use super::document::Came;
 use super::failure::{self, Failure};
-use super::limits::{MOST_ANSWER_BYTES, MOST_INTROSPECTION_ALIASES};
+use super::limits::MOST_INTROSPECTION_ALIASES;
 use super::mutations;
-use super::schema::Question;
+use super::questions::{Context, asked};
 use super::selection::{Picked, pick};
-use super::shape::{self, Kind, Rows, Shape};
+use super::shape;
 
 /// How many fields of the root are asked at a time: more would let one request hold most of the database's connections.
 const AT_A_TIME: usize = 4;
@@ -52,64 +44,6 @@ impl fmt::Debug for Request {
     }
 }
 
-/// How many bytes of answer are left to all that one HTTP request asks.
-#[derive(Debug)]
-pub(super) struct Budget(AtomicUsize);
-
-impl Budget {
-    pub(super) fn new() -> Self {
-        Budget(AtomicUsize::new(MOST_ANSWER_BYTES))
-    }
-
-    fn take(&self, bytes: usize) -> Result<(), Problem> {
-        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
-        taken.map(|_| ()).map_err(|_| too_large())
-    }
-
-    /// Whether so many bytes could still be taken.
-    fn has(&self, bytes: usize) -> Result<(), Problem> {
-        if bytes <= self.0.load(Ordering::Relaxed) { Ok(()) } else { Err(too_large()) }
-    }
-
-    /// What one field takes, to be given back if it fails: fields that grow side by side must not all fail of each other.
-    fn share(&self) -> Share<'_> {
-        Share { budget: self, taken: 0 }
-    }
-}
-
-struct Share<'b> {
-    budget: &'b Budget,
-    taken: usize,
-}
-
-impl Share<'_> {
-    fn take(&mut self, bytes: usize) -> Result<(), Problem> {
-        self.budget.take(bytes)?;
-        self.taken += bytes;
-        Ok(())
-    }
-
-    fn keep(mut self) {
-        self.taken = 0;
-    }
-}
-
-impl Drop for Share<'_> {
-    fn drop(&mut self) {
-        self.budget.0.fetch_add(self.taken, Ordering::Relaxed);
-    }
-}
-
-fn too_large() -> Problem {
-    let most = MOST_ANSWER_BYTES / 1024 / 1024;
-    Problem::Graphql(
-        Refusal::Answer,
-        format!(
-            "the answer is larger than {most} MiB, which GraphQL would have to build whole; set `limit`, or use the REST `list`, which streams"
-        ),
-    )
-}
-
 /// Who asks whom, and how much may be answered.
 pub(super) struct Asker<'a> {
     pub(super) service: &'a Service,
@@ -117,17 +51,6 @@ pub(super) struct Asker<'a> {
     pub(super) budget: &'a Budget,
     /// From where, as the audit log notes it.
     pub(super) address: &'a str,
-}
-
-/// What answering the fields of one operation needs.
-pub(super) struct Context<'a> {
-    pub(super) service: &'a Service,
-    pub(super) caller: &'a Caller,
-    pub(super) address: &'a str,
-    pub(super) document: &'a ExecutableDocument,
-    pub(super) variables: &'a Variables,
-    pub(super) budget: &'a Budget,
-    kind: OperationType,
 }
 
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
@@ -239,182 +162,9 @@ fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
-    let Context { service, caller, document, variables, budget, .. } = *context;
-    let field = root.field();
-    let (resource, question) = *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal)?;
-    if question == Question::Me {
-        let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
-        return rows(Answer::Whole(row), (&Shape::of(document, root, variables), Kind::Row), question, budget).await;
-    }
-    // Permission is decided before the statement is looked at.
-    let entrance = ask::enter(service, resource, caller)?;
-    let viewer = caller.viewer();
-    let key = match question {
-        Question::FindById => {
-            if !entrance.resource().can_find_by_id(viewer) {
-                return Err(Problem::NotFound("this resource has no key to find a row by"));
-            }
-            Some(key(field, variables, entrance.resource().key.len())?)
-        }
-        _ => None,
-    };
-    let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
-    let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
-    let body = parse::layers(query, constraint);
-    let (operation, format) = match question {
-        Question::Paginate => (Operation::Paginate, Format::Json),
-        Question::Get => (Operation::List, Format::Lines),
-        Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
-    };
-    let mut query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
-    if question == Question::Paginate {
-        let parts = root.below(document, variables);
-        if !parts.iter().any(|part| part.field().name == "rows") {
-            // Nobody will see what is loaded for the rows.
-            query.root.children.clear();
-        }
-        return page(Box::pin(service.reader.run(query, format)).await?, &parts, budget).await;
-    }
-    let answer = Box::pin(service.reader.run(query, format)).await?;
-    rows(answer, (&Shape::of(document, root, variables), kind), question, budget).await
-}
-
-/// The parts of the key. A single one is taken as it is; several are written as in a REST address.
-fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count: usize) -> Result<Vec<String>, Problem> {
-    let id = match argument(field, "id", variables)? {
-        Some(Json::Text(text)) => text,
-        Some(Json::Number(digits)) => digits.into(),
-        _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
-    };
-    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
-}
-
-/// Whether the statement asks for groups; a key that is null counts as absent.
-fn aggregates(query: Option<&Json>) -> bool {
-    let Some(Json::Object(entries)) = query else { return false };
-    entries.iter().any(|(key, value)| key == "aggregation" && *value != Json::Null)
-}
-
-/// Rows as objects of their type, each shaped as it comes.
-pub(super) async fn rows(
-    answer: Answer,
-    (shape, kind): (&Shape<'_>, Kind),
-    question: Question,
-    budget: &Budget,
-) -> Result<Vec<u8>, Problem> {
-    let list = question == Question::Get;
-    let mut out = Vec::new();
-    if list {
-        out.push(b'[');
-    }
-    let mut count = 0;
-    let mut share = budget.share();
-    let mut add = |bytes: &[u8], out: &mut Vec<u8>| {
-        let text = std::str::from_utf8(bytes).map_err(|_| Problem::Internal)?;
-        let mut rows = Rows { buffer: out, count };
-        shape.rows(text, kind, &mut rows).ok_or(Problem::Internal)?;
-        count = rows.count;
-        let size = rows.buffer.len();
-        share.take(size - share.taken)?;
-        Ok::<(), Problem>(())
-    };
-    match answer {
-        Answer::Nothing => return Ok(b"null".to_vec()),
-        Answer::Whole(bytes) => add(&bytes, &mut out)?,
-        Answer::Chunks(mut chunks) => {
-            // A chunk ends anywhere, and a row with its line. Dropping the rest cancels the statement.
-            let mut open = Vec::new();
-            while let Some(chunk) = chunks.next().await {
-                let chunk = chunk?;
-                budget.has(open.len() + chunk.len())?;
-                let (ended, begun) = chunk.split_at(chunk.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
-                if !ended.is_empty() {
-                    open.extend_from_slice(ended);
-                    add(&open, &mut out)?;
-                    open.clear();
-                }
-                open.extend_from_slice(begun);
-            }
-            add(&open, &mut out)?;
-        }
-    }
-    share.keep();
-    if list {
-        out.push(b']');
-    }
-    Ok(out)
-}
-
-/// A page. Its rows are not looked into.
-async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<Vec<u8>, Problem> {
-    let wanted = parts.iter().filter(|part| part.field().name == "rows").count();
-    let mut share = budget.share();
-    let page = match answer {
-        Answer::Nothing => None,
-        Answer::Whole(bytes) => Page::of(&bytes),
-        Answer::Chunks(mut chunks) => {
-            let mut whole = Vec::new();
-            while let Some(chunk) = chunks.next().await {
-                let chunk = chunk?;
-                if wanted > 0 {
-                    share.take(chunk.len())?;
-                } else if whole.len() > Page::TAIL {
-                    whole.drain(..whole.len() - Page::TAIL);
-                }
-                whole.extend_from_slice(&chunk);
-            }
-            if wanted > 0 {
-                Page::of(&whole.into())
-            } else {
-                Page::numbers(&whole).map(|(count, total)| Page { total, count, rows: Bytes::new() })
-            }
-        }
-    };
-    let Page { total, count, rows } = page.ok_or(Problem::Internal)?;
-    // What came in pieces is counted once already.
-    share.take(wanted.saturating_mul(rows.len()).saturating_sub(share.taken))?;
-    share.keep();
-    let mut out = Vec::with_capacity(wanted * rows.len() + parts.len() * 32);
-    out.push(b'{');
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(&shape::key(part.key));
-        match part.field().name.as_str() {
-            "total" => out.extend_from_slice(int(total)?.to_string().as_bytes()),
-            "count" => out.extend_from_slice(int(count)?.to_string().as_bytes()),
-            "rows" => out.extend_from_slice(&rows),
-            _ => out.extend_from_slice(&shape::text("Pagination")),
-        }
-    }
-    out.push(b'}');
-    Ok(out)
-}
-
-/// A number as GraphQL's `Int`: an error rather than a wrong number.
-fn int(number: i64) -> Result<i32, Problem> {
-    i32::try_from(number).map_err(|_| {
-        Problem::Graphql(
-            Refusal::Total,
-            format!("{number} rows are more than GraphQL's `Int` can count; narrow the statement, or use the REST `paginate`"),
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_total_beyond_int_is_an_error_and_no_wrong_number() {
-        // contract G2.6, trap 13
-        assert_eq!(int(2_147_483_647).ok(), Some(i32::MAX));
-        for number in [2_147_483_648, i64::MAX] {
-            assert!(matches!(int(number), Err(Problem::Graphql(Refusal::Total, message)) if message.contains(&number.to_string())));
-        }
-    }
 
     #[test]
     fn nothing_secret_shows_in_debug() {
@@ -424,15 +174,5 @@ mod tests {
         let variables: Vec<arguments::Variable> = sent().into_iter().map(|(_, value)| value.into()).collect();
         let shown = format!("{request:?} {variables:?}");
         assert!(shown.contains("Request") && shown.contains("Variable") && !shown.contains("sesame"), "{shown}");
-    }
-
-    #[test]
-    fn what_is_left_of_an_answer_is_shared() {
-        // contract G3.4
-        let budget = Budget::new();
-        assert!(budget.take(MOST_ANSWER_BYTES - 1).is_ok());
-        assert!(budget.take(2).is_err());
-        assert!(budget.take(1).is_ok());
-        assert!(budget.take(1).is_err());
     }
 }

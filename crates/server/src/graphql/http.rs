@@ -14,8 +14,9 @@ use crate::body;
 use crate::error::{Dialect, Problem, Refusal};
 use crate::service::Service;
 
+use super::budget::Budget;
 use super::document::Came;
-use super::execute::{Asker, Budget, Request, execute};
+use super::execute::{Asker, Request, execute};
 use super::failure::{self, Failure};
 use super::limits::MOST_REQUESTS;
 

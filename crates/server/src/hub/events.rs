@@ -17,11 +17,11 @@ use identity::token::security_event::{MOST_AUDIENCES, Subject};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::error::oauth::Fault;
+use crate::error::oauth::{Fault, told};
 
 use super::clients::Presented;
 use super::feed::{Feed, StreamPlace};
-use super::{Hub, incoming, told};
+use super::{Hub, incoming};
 
 /// How long a stream is silent at most: whoever hears nothing for longer knows that it broke.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use store::families::Found;
 
 use crate::chance;
-use crate::error::oauth::{Fault, json_no_store};
+use crate::error::oauth::{Fault, json_no_store, told};
 
 use super::clients::Presented;
-use super::{Hub, incoming, name_of, told};
+use super::{Hub, incoming, name_of};
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 

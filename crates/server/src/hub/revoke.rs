@@ -11,10 +11,10 @@ use identity::opaque::RefreshToken;
 use identity::session::Ending;
 use identity::token::AccessClaims;
 
-use crate::error::oauth::{Fault, nothing_no_store};
+use crate::error::oauth::{Fault, nothing_no_store, told};
 
 use super::clients::Presented;
-use super::{Hub, incoming, told};
+use super::{Hub, incoming};
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 

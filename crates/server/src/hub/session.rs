@@ -14,10 +14,10 @@ use store::sessions::{Arrival, Before, By};
 use uuid::Uuid;
 
 use crate::chance;
-use crate::error::oauth::{Fault, no_content};
+use crate::error::oauth::{Fault, no_content, told};
 
+use super::Hub;
 use super::incoming::{self, Sender};
-use super::{Hub, told};
 
 /// The cookie's name is part of the contract, so it has no prefix; its value is signed and its row is asked each time.
 const COOKIE: &str = "hub_session";

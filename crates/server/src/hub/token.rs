@@ -9,10 +9,10 @@ use identity::token_request::Credentials;
 use serde_json::{Map, Value};
 
 use crate::chance;
-use crate::error::oauth::{Fault, json_no_store};
+use crate::error::oauth::{Fault, json_no_store, told};
 
 use super::grants::Desk;
-use super::{Hub, incoming, told};
+use super::{Hub, incoming};
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     told(granted(hub, request).await)

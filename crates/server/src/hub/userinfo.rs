@@ -7,7 +7,7 @@ use identity::bearer;
 use identity::token::AccessClaims;
 use serde_json::json;
 
-use crate::auth::refused;
+use crate::auth::shown::refused;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 

@@ -8,6 +8,8 @@ use query::policy::Viewer;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::auth::shown;
+
 use super::upstream::{Answer, Ask, Lane, Upstream};
 
 const PATH: &str = "/graphql";
@@ -85,7 +87,7 @@ fn is_refusal(errors: Option<&Value>) -> bool {
 
 fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
     let id = account.get("id").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    let (Some(id), Some(viewer)) = (id, crate::auth::viewer_of_row(account)) else { return Word::Nothing };
+    let (Some(id), Some(viewer)) = (id, shown::viewer_of_row(account)) else { return Word::Nothing };
     if id != subject {
         tracing::error!("the hub answered with the account of somebody else than the token's; the token is refused");
         return Word::Refused;

@@ -1,0 +1,92 @@
+//! A field of a query's root: a statement of its own, asked as REST asks it.
+
+use apollo_compiler::ExecutableDocument;
+use apollo_compiler::ast::OperationType;
+use query::json::Json;
+use query::parse;
+use query::plan::Operation;
+use store::Answer;
+use store::run::Format;
+
+use crate::ask;
+use crate::auth::Caller;
+use crate::error::{Problem, Refusal};
+use crate::hub;
+use crate::rest::key_parts;
+use crate::service::Service;
+
+use super::answer::{page, rows};
+use super::arguments::{Variables, argument};
+use super::budget::Budget;
+use super::schema::Question;
+use super::selection::Picked;
+use super::shape::{Kind, Shape};
+
+/// What answering the fields of one operation needs.
+pub(super) struct Context<'a> {
+    pub(super) service: &'a Service,
+    pub(super) caller: &'a Caller,
+    pub(super) address: &'a str,
+    pub(super) document: &'a ExecutableDocument,
+    pub(super) variables: &'a Variables,
+    pub(super) budget: &'a Budget,
+    pub(super) kind: OperationType,
+}
+
+/// Asks one field.
+pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
+    let Context { service, caller, document, variables, budget, .. } = *context;
+    let field = root.field();
+    let (resource, question) = *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal)?;
+    if question == Question::Me {
+        let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        return rows(Answer::Whole(row), (&Shape::of(document, root, variables), Kind::Row), question, budget).await;
+    }
+    // Permission is decided before the statement is looked at.
+    let entrance = ask::enter(service, resource, caller)?;
+    let viewer = caller.viewer();
+    let key = match question {
+        Question::FindById => {
+            if !entrance.resource().can_find_by_id(viewer) {
+                return Err(Problem::NotFound("this resource has no key to find a row by"));
+            }
+            Some(key(field, variables, entrance.resource().key.len())?)
+        }
+        _ => None,
+    };
+    let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
+    let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
+    let body = parse::layers(query, constraint);
+    let (operation, format) = match question {
+        Question::Paginate => (Operation::Paginate, Format::Json),
+        Question::Get => (Operation::List, Format::Lines),
+        Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
+    };
+    let mut query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
+    if question == Question::Paginate {
+        let parts = root.below(document, variables);
+        if !parts.iter().any(|part| part.field().name == "rows") {
+            // Nobody will see what is loaded for the rows.
+            query.root.children.clear();
+        }
+        return page(Box::pin(service.reader.run(query, format)).await?, &parts, budget).await;
+    }
+    let answer = Box::pin(service.reader.run(query, format)).await?;
+    rows(answer, (&Shape::of(document, root, variables), kind), question, budget).await
+}
+
+/// The parts of the key. A single one is taken as it is; several are written as in a REST address.
+fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count: usize) -> Result<Vec<String>, Problem> {
+    let id = match argument(field, "id", variables)? {
+        Some(Json::Text(text)) => text,
+        Some(Json::Number(digits)) => digits.into(),
+        _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
+    };
+    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
+}
+
+/// Whether the statement asks for groups; a key that is null counts as absent.
+fn aggregates(query: Option<&Json>) -> bool {
+    let Some(Json::Object(entries)) = query else { return false };
+    entries.iter().any(|(key, value)| key == "aggregation" && *value != Json::Null)
+}

@@ -1,0 +1,76 @@
+//! The fields of a type, and what is said of them.
+
+use std::fmt::Write;
+
+use query::catalog::{Field, Mask, Relation, Resource};
+use query::json::write_text;
+use query::types::{Scalar, Type};
+
+/// The fields of a resource of our own, whose names are all good.
+pub(super) fn object_fields(sdl: &mut String, resource: &Resource) {
+    for field in resource.fields.iter().filter(|field| !field.hidden) {
+        object_field(sdl, resource, field);
+    }
+}
+
+pub(super) fn object_field(sdl: &mut String, resource: &Resource, field: &Field) {
+    describe(sdl, "  ", &field_description(resource, field));
+    _ = writeln!(sdl, "  {}: {}", field.name, field_type(&field.kind));
+}
+
+fn field_description(resource: &Resource, field: &Field) -> String {
+    let mut text = format!("`{}`", field.kind.name());
+    if resource.key.iter().any(|id| resource.fields[*id].name == field.name) {
+        text.push_str(", of the key");
+    }
+    if !field.nullable {
+        text.push_str(", set in every row");
+    }
+    if let Scalar::Enum(values) = field.kind.scalar() {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        _ = write!(text, ", one of {}", values.join(", "));
+    }
+    if let Some((mask, _)) = &field.mask {
+        text.push_str(match mask {
+            Mask::Email => "; masked to its first letter and domain",
+            Mask::Last4 => "; masked to its last four characters",
+            Mask::Redact => "; masked entirely",
+        });
+        text.push_str(" without the right to see it");
+    }
+    text.push('.');
+    text
+}
+
+pub(super) fn relation_description(relation: &Relation, target: &Resource) -> String {
+    let what = if relation.many { "Rows" } else { "The row" };
+    format!("{what} of `{}`; null unless `relations` asks for it.", target.full_name)
+}
+
+/// Key fields keep their own type: `ID` would make a text of a number, and REST gives the number.
+fn field_type(kind: &Type) -> String {
+    let scalar = match kind.scalar() {
+        Scalar::Bool => "Boolean",
+        Scalar::Int => "Int",
+        Scalar::BigInt => "BigInt",
+        Scalar::Float => "Float",
+        Scalar::Decimal => "Decimal",
+        // The values of an enum may be any text, a GraphQL enum's only names; they stand in the description.
+        Scalar::Text | Scalar::Enum(_) => "String",
+        Scalar::Uuid => "UUID",
+        Scalar::Date => "Date",
+        Scalar::Time => "Time",
+        Scalar::Timestamp => "DateTime",
+        Scalar::Json => "JSON",
+    };
+    match kind {
+        Type::One(_) => scalar.to_owned(),
+        Type::Array(_) => format!("[{scalar}]"),
+    }
+}
+
+pub(super) fn describe(sdl: &mut String, indent: &str, text: &str) {
+    let mut quoted = Vec::new();
+    write_text(&mut quoted, text);
+    _ = writeln!(sdl, "{indent}{}", String::from_utf8_lossy(&quoted));
+}
