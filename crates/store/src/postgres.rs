@@ -45,13 +45,15 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Said once to every new connection that reads: a page is never worth compiling, we never write here, and a reader that
-/// stalls is our own affair.
+/// Said once to every new connection that reads: a page is never worth compiling, and we never write here.
 const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
 
-/// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own is for
-/// what we can no longer reach to cancel it.
-const WRITING: &str = "SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = '30s'";
+/// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own, a while
+/// after it, is for what we can no longer reach to cancel it.
+fn writing(longest: Duration) -> String {
+    let limit = (longest + CONNECT).as_millis().min(i32::MAX as u128);
+    format!("SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = {limit}")
+}
 
 /// A pool of connections.
 #[derive(Clone)]
@@ -76,7 +78,7 @@ pub(crate) struct Manager {
     config: Config,
     tls: MakeRustlsConnect,
     prepare: Prepare,
-    session: &'static str,
+    session: Arc<str>,
 }
 
 /// A connection with its prepared statements.
@@ -114,7 +116,7 @@ impl managed::Manager for Manager {
         });
         // A pooler's connection is not ours to set up.
         if self.prepare == Prepare::On {
-            Box::pin(client.batch_execute(self.session)).await?;
+            Box::pin(client.batch_execute(&self.session)).await?;
         }
         Ok(Connection { client, statements: LruCache::new(STATEMENTS), prepare: self.prepare, tls: self.tls.clone() })
     }
@@ -171,16 +173,17 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("peristyle");
         }
-        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare, session: READING };
+        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare, session: READING.into() };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
         let DatabaseSettings { timeout, patience, memory, .. } = *settings;
         Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
 
-    /// A second pool, of connections that may write.
-    pub(crate) fn writers(&self) -> Result<managed::Pool<Manager>, Error> {
+    /// A second pool, of connections that may write; no statement of theirs takes longer than this.
+    pub(crate) fn writers(&self, longest: Duration) -> Result<managed::Pool<Manager>, Error> {
         let Manager { config, tls, prepare, .. } = self.pool.manager();
-        pool(Manager { config: config.clone(), tls: tls.clone(), prepare: *prepare, session: WRITING }, self.size, self.wait)
+        let (config, tls, session) = (config.clone(), tls.clone(), writing(longest).into());
+        pool(Manager { config, tls, prepare: *prepare, session }, self.size, self.wait)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {

@@ -15,8 +15,10 @@ use super::read::{collect_keys, key_sets};
 use super::{Connection, bind, encode};
 
 /// A snapshot that only reads. To be opened again a cursor has to meet the same rows in the same order, where nothing sorts them too, so that
-/// it must not begin where another reader of the table happens to be.
-pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off";
+/// it must not begin where another reader of the table happens to be. How long it may be idle while a batch is read by the client is our own
+/// affair: a batch may be of any size.
+pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL synchronize_seqscans = off; \
+                                   SET LOCAL idle_in_transaction_session_timeout = 0";
 
 /// A cursor by how deep the rows that it reads are, and how many of them were read. There is never more than one of a depth.
 #[derive(Debug)]

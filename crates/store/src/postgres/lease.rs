@@ -10,7 +10,8 @@ use crate::Error;
 
 use super::{CONNECT, Connection, Manager};
 
-/// A connection on loan. Dropped, it goes back if it is idle; in the middle of anything it does not, and what it runs is cancelled.
+/// A connection on loan. Dropped, it goes back if it is idle. A transaction that it is in is rolled back before it does; in the middle of
+/// a statement it does not go back, and the statement is cancelled.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
     state: State,
@@ -23,7 +24,7 @@ pub(crate) enum State {
     Idle,
     /// A statement.
     Running,
-    /// A transaction, between two statements. To close the connection rolls it back, whatever state it is in.
+    /// A transaction, between two statements.
     InTransaction,
 }
 
@@ -100,10 +101,32 @@ impl Lease {
     }
 }
 
+impl Lease {
+    /// Ends the transaction, and then the loan: refusals are as usual as what they refuse, and a new connection costs much more.
+    fn roll_back(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        // Without a runtime there is nobody left to do it; to close the connection rolls back too.
+        let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
+        // Whatever ends the task before it is done, the connection does not go back.
+        let mut lease = Lease { connection: Some(connection), state: State::Running };
+        runtime.spawn(async move {
+            match lease.step(CONNECT, async |connection| connection.client.batch_execute("ROLLBACK").await).await {
+                Ok(()) => lease.enter(State::Idle),
+                Err(error) => {
+                    tracing::debug!(%error, "a transaction could not be rolled back");
+                    lease.discard();
+                }
+            }
+        });
+    }
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.state != State::Idle {
-            self.discard();
+        match self.state {
+            State::Idle => {}
+            State::InTransaction => self.roll_back(),
+            State::Running => self.discard(),
         }
     }
 }
@@ -130,22 +153,42 @@ mod tests {
         (row.get(0), row.get(1))
     }
 
+    async fn begun(postgres: &Postgres) -> Lease {
+        let mut lease = postgres.lease().await.expect("a connection");
+        lease.enter(State::InTransaction);
+        let begin = async |connection: &mut Connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await;
+        lease.step(LIMIT, begin).await.expect("begun");
+        lease
+    }
+
     #[tokio::test]
-    async fn a_connection_in_a_transaction_does_not_go_back_whatever_ends_its_lease() {
+    async fn a_connection_goes_back_without_its_transaction_whatever_ends_its_lease() {
         let postgres = postgres();
         let before = session(&postgres).await;
-        assert_eq!(session(&postgres).await, before, "an idle one goes back");
+        assert_eq!(before.1, "read committed");
+        drop(begun(&postgres).await);
+        assert_eq!(session(&postgres).await, before, "the same session, and nobody gets another's snapshot");
         let borrowed = postgres.clone();
         let panicked = tokio::spawn(async move {
-            let mut lease = borrowed.lease().await.expect("a connection");
-            lease.enter(State::InTransaction);
-            let begin = async |connection: &mut Connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await;
-            lease.step(LIMIT, begin).await.expect("begun");
+            let _lease = begun(&borrowed).await;
             panic!("between two steps");
         });
         assert!(panicked.await.expect_err("a panic").is_panic());
-        let after = session(&postgres).await;
-        assert_eq!(after.1, "read committed", "nobody gets another's snapshot");
-        assert_ne!(after.0, before.0);
+        assert_eq!(session(&postgres).await, before);
+        let mut lease = begun(&postgres).await;
+        lease.step(LIMIT, async |connection| connection.client.batch_execute("SELECT 1/0").await).await.expect_err("no such number");
+        drop(lease);
+        assert_eq!(session(&postgres).await, before, "a transaction that failed is over too");
+    }
+
+    #[tokio::test]
+    async fn a_connection_in_the_middle_of_a_statement_does_not_go_back() {
+        let postgres = postgres();
+        let before = session(&postgres).await;
+        let mut lease = begun(&postgres).await;
+        let asleep = lease.step(LIMIT, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await);
+        tokio::time::timeout(Duration::from_millis(100), asleep).await.expect_err("it sleeps");
+        drop(lease);
+        assert_ne!(session(&postgres).await.0, before.0);
     }
 }

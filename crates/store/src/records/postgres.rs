@@ -56,7 +56,7 @@ impl std::fmt::Debug for Open {
 
 impl Writers {
     pub(super) fn of(postgres: &Postgres) -> Result<Self, Error> {
-        Ok(Writers { pool: postgres.writers()?, timeout: postgres.timeout })
+        Ok(Writers { pool: postgres.writers(postgres.timeout.max(SCRIPT))?, timeout: postgres.timeout })
     }
 
     pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
