@@ -35,7 +35,15 @@ fn manifest(kind: &Kind) -> String {
             kind.declaration
         )
     };
-    let text = format!("{}{}", resource("dirty"), resource("clean"));
+    let kin = |name: &str| {
+        kind.kin().map_or_else(String::new, |declaration| {
+            format!(
+                "kin = {{ many = \"t.{name}Kin\", on = {{ v = \"v\" }} }}\n[resource.t.{name}Kin]\ntable = \"{name}\"\n\
+                 [resource.t.{name}Kin.fields]\nid = {{ type = \"int\", key = true }}\nv = {declaration}\n"
+            )
+        })
+    };
+    let text = ["dirty", "clean"].map(|name| resource(name) + &kin(name)).concat();
     if kind.links { text } else { text.lines().filter(|line| !line.contains(" many = ")).collect::<Vec<_>>().join("\n") }
 }
 
@@ -224,7 +232,8 @@ async fn misfits_connect_no_rows() {
     let mut all = Vec::new();
     for kind in KINDS.iter().filter(|kind| kind.links) {
         let twins = twins(kind, "").await;
-        all.extend(differences(&twins, connections("same"), kind.declaration).await);
+        let kin = kind.kin().map_or_else(Vec::new, |_| connections("kin"));
+        all.extend(differences(&twins, [connections("same"), kin].concat(), kind.declaration).await);
     }
     none(&all);
 }
@@ -283,8 +292,9 @@ async fn misfits_of_an_enum_are_null_on_postgres() {
         let shown = fitting(&twins.ask("dirty", &json!({ "order": by_id() })).await);
         assert_eq!(json!(shown), json!(["abc", "7", "it's", "a\\b", "é", "abc"]), "{column}");
         let mut asked = statements(kind);
-        asked.extend(connections("same"));
-        asked.extend(connections("paired"));
+        for relation in ["same", "kin", "paired"] {
+            asked.extend(connections(relation));
+        }
         all.extend(differences(&twins, asked, column).await);
         drop(twins);
         server.drop().await;

@@ -126,6 +126,11 @@ pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     either!(writer, connected(column));
 }
 
+/// What else must hold of a column that equals another which connects rows.
+pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    either!(writer, connected_to(column, other));
+}
+
 /// A pivot's column, in the form in which the field it stands for is compared.
 pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
     either!(writer, pivot(field, column));

@@ -168,6 +168,7 @@ fn direct(writer: &mut Writer, pairs: &[(FieldId, FieldId)], own: Side<'_>, othe
         dialect::linked(writer, left, right.field);
         dialect::found_by(writer, right, left);
         dialect::connected(writer, right);
+        dialect::connected_to(writer, left, right.field);
     });
 }
 

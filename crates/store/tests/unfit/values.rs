@@ -19,6 +19,18 @@ pub(crate) struct Kind {
     pub(crate) fits: &'static [(&'static str, &'static str)],
 }
 
+impl Kind {
+    /// Another type whose values can equal this one's.
+    pub(crate) fn kin(&self) -> Option<&'static str> {
+        match self.declaration {
+            "\"int\"" => Some("\"bigint\""),
+            "\"bigint\"" => Some("\"int\""),
+            enumerated if enumerated.contains("enum") => Some("\"text\""),
+            _ => None,
+        }
+    }
+}
+
 /// SQL literals of every storage class, most of which fit one type or none.
 pub(crate) const STORED: [&str; 54] = [
     "NULL",

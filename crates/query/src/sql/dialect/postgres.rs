@@ -316,6 +316,12 @@ pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
+pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    if column.field.kind != other.kind {
+        connected(writer, column);
+    }
+}
+
 pub(super) fn pivot(writer: &mut Writer, _: &Field, column: impl FnOnce(&mut Writer)) {
     column(writer);
 }

@@ -276,6 +276,14 @@ pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
 }
 
+/// Equal texts of one type fit both or neither. A whole number equals one with a fraction of zero, which is none.
+pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    let is_whole = matches!(column.field.kind.scalar(), Scalar::Bool | Scalar::Int | Scalar::BigInt);
+    if is_whole || column.field.kind != other.kind {
+        guard(writer, column);
+    }
+}
+
 /// How a pivot's column compares with a field.
 pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     writer.raw(collation(field));
