@@ -132,7 +132,8 @@ impl<'c> Checker<'c> {
     /// Said once, at the first field it matters to.
     fn locale(&mut self) {
         let Some(locale) = &self.schema.locale else { return };
-        let mut fields = self.catalog.resources().iter().flat_map(|resource| &resource.fields);
+        let declared = self.catalog.resources().iter().filter(|resource| !resource.is_own());
+        let mut fields = declared.flat_map(|resource| &resource.fields);
         let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_))));
         let Some(Field { line, .. }) = text else { return };
         if locale.encoding != "UTF8" {

@@ -81,7 +81,9 @@ fn asked(wheres: &[Value]) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn json_that_jsonb_refuses_fails_no_statement() {
     let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json\"\n";
-    let rows = r#"(1, '"a"'), (2, '"\u0000"'), (3, '1e200000'), (4, '[1, "\u0000"]'), (5, '{"a": 1}')"#;
+    let long = "1".repeat(140_000);
+    let rows = r#"(1, '"a"'), (2, '"\u0000"'), (3, '1e200000'), (4, '[1, "\u0000"]'), (5, '{"a": 1}')"#.to_owned()
+        + &format!(", (6, '0.{long}'), (7, '{{\"a\": {long}}}'), (8, '[1, {long}e-999]')");
     let answers = both(
         manifest,
         &format!("CREATE TABLE facts (id int PRIMARY KEY, v json); INSERT INTO facts VALUES {rows}"),
@@ -123,6 +125,39 @@ async fn json_that_only_looks_odd_is_compared() {
     agree(&answers);
     let found: Vec<&Value> = answers.iter().map(|(_, postgres, _)| &postgres.as_ref().expect("rows")[0]).collect();
     assert_eq!(found, [&json!({ "count_id": 5 }), &json!({ "sum_id": 4 }), &json!({ "sum_id": 12 })]);
+}
+
+/// trap 3, contract Q14.3, contract Q13.4: nor does an element of an array of them, which is shown as it is stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn arrays_of_json_fail_no_statement() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json[]\"\n";
+    let arrays = [r#"ARRAY['"a"', '1.50', '"\u0000"']"#, "ARRAY[]", "NULL", r#"ARRAY['{"b": 1.50, "a": [2.0]}', '"b"']"#];
+    let texts = [r#"'["a", 1.50, "\u0000"]'"#, "'[]'", "NULL", r#"'[{"b": 1.50, "a": [2.0]}, "b"]'"#];
+    let rows = |kind: &str, values: [&str; 4]| {
+        let values = values.iter().enumerate().map(|(id, value)| format!("({id}, {value}{kind})"));
+        format!("INSERT INTO facts VALUES {}", values.collect::<Vec<_>>().join(", "))
+    };
+    let order = json!([{ "field": "id" }]);
+    let answers = both(
+        manifest,
+        &format!("CREATE TABLE facts (id int PRIMARY KEY, v json[]); {}", rows("::json[]", arrays)),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); {}", rows("", texts)),
+        &[
+            json!({ "order": order, "where": { "id": { "gt": 0 } } }),
+            json!({ "where": { "v": { "contains": ["a", 1.5] } }, "aggregation": { "fields": [{ "fn": "count", "field": "id" }] } }),
+            json!({ "order": order, "where": { "v": { "overlap": ["b", 7] } } }),
+            json!({ "where": { "v": { "contains": [] } }, "aggregation": { "fields": [{ "fn": "count", "field": "id" }] } }),
+            json!({ "order": order, "where": { "not": { "v": { "overlap": ["a"] } } } }),
+        ],
+    )
+    .await;
+    agree(&answers);
+    assert_eq!(answers[1].1, Ok(json!([{ "count_id": 1 }])));
+    assert_eq!(answers[2].1.as_ref().expect("rows").as_array().map(Vec::len), Some(1));
+    assert_eq!(answers[3].1, Ok(json!([{ "count_id": 3 }])));
+    assert_eq!(answers[4].1.as_ref().expect("rows").as_array().map(Vec::len), Some(2));
+    let shown = answers[0].1.as_ref().expect("rows").to_string();
+    assert!(shown.contains("\"a\":[2.0]"), "{shown}");
 }
 
 /// trap 9, contract Q14.3, contract Q13.2: sums of floats that leave the doubles, NaN and the infinities are null, not an error.

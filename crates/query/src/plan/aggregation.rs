@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Code;
+use crate::error::{Code, shorten};
 use crate::json;
 use crate::pointer::{At, Layer};
 use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Order};
@@ -85,7 +85,7 @@ impl<'c> Planner<'c, '_> {
         for (name, at) in &aggregation.group_by {
             if !keys.add(name) {
                 // What it names was looked at the first time.
-                self.fault(Code::EqualKeys, *at, format!("`{name}` stands twice in the result"));
+                self.fault(Code::EqualKeys, *at, format!("`{}` stands twice in the result", shorten(name)));
                 continue;
             }
             let Some(column) = self.path(&table, name, *at, &mut joins) else { continue };
@@ -176,7 +176,7 @@ impl<'c> Planner<'c, '_> {
                 }
                 let message = format!(
                     "beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column",
-                    crate::error::shorten(&entry.field)
+                    shorten(&entry.field)
                 );
                 self.fault(Code::OrderGroup, entry.at, message);
                 continue;

@@ -118,7 +118,8 @@ pub(crate) fn whole(text: &str) -> Option<i128> {
 /// Whether the number is whole, positive and too large to be read by [`whole`].
 pub(crate) fn is_huge_whole(text: &str) -> bool {
     parts(text).is_some_and(|parts| {
-        !parts.negative && parts.whole.len() as i64 + parts.exponent > 19 && parts.fraction.len() as i64 <= parts.exponent.max(0)
+        let fraction = parts.fraction.trim_end_matches('0').len() as i64;
+        !parts.negative && parts.whole.len() as i64 + parts.exponent > 19 && fraction <= parts.exponent.max(0)
     })
 }
 

@@ -1,6 +1,7 @@
 //! SQLite's values → JSON bytes. What does not fit its type reads as null.
 
 use query::catalog::Stored;
+use query::describe::document::compact;
 use query::json::{self, Json};
 use query::plan::Show;
 use query::sql::{Decode, Form, Output, SCALE};
@@ -155,7 +156,7 @@ pub(super) fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> 
         }
         (Form::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
         (Form::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
-        (Form::Json, json) => out.extend_from_slice(cell::canonical(json).as_bytes()),
+        (Form::Json, json) => out.extend_from_slice(compact(json).as_bytes()),
         _ => return None,
     }
     Some(())

@@ -98,6 +98,7 @@ fn json_canonical(json: &Json) -> Option<String> {
 fn array_canonical(form: Form, json: &Json) -> Option<String> {
     match (form, json) {
         (_, Json::Null | Json::Array(_) | Json::Object(_)) => None,
+        (Form::Json, scalar) => Some(canonical(scalar)),
         (Form::Decimal, Json::Text(text)) => value::normal_decimal(text),
         (Form::Decimal, Json::Number(text)) => value::normal_decimal(text),
         _ => {

@@ -14,19 +14,7 @@ const OWN_COLLATION: &str = "::text COLLATE \"default\"";
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
-        // `json` keeps texts that `jsonb` refuses; they compare with nothing, rather than fail the statement.
-        Native::JsonText => {
-            writer.raw("CASE WHEN ");
-            writer.column(column);
-            // Most have nothing that looks like one.
-            writer.raw("::text !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' OR (");
-            sound_json(writer, column);
-            writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])' AND regexp_replace(");
-            sound_json(writer, column);
-            writer.raw(", '\"[^\"]*\"', '', 'g') !~ '[eE][+-]?[0-9]{4,}|\\[{200,}') THEN ");
-            writer.column(column);
-            writer.raw("::jsonb END");
-        }
+        Native::JsonText => sound_jsonb(writer, &|writer| writer.column(column)),
         Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
@@ -35,12 +23,35 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// The text of a `json` column without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote
-/// ends a text.
-fn sound_json(writer: &mut Writer, column: Column<'_>) {
+/// A `json` as `jsonb`. The former keeps texts that the latter refuses; they compare with nothing, rather than fail the statement.
+fn sound_jsonb(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
+    let text = |writer: &mut Writer| {
+        json(writer);
+        writer.raw("::text");
+    };
+    writer.raw("CASE WHEN (octet_length(");
+    text(writer);
+    // Digits in a row, more than a number may have behind its point.
+    writer.raw(") < 15000 OR strpos(translate(");
+    text(writer);
+    writer.raw(", '123456789', '000000000'), repeat('0', 15000)) = 0) AND (");
+    text(writer);
+    // Most have nothing that looks like one of the others.
+    writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' OR (");
+    without_escapes(writer, &text);
+    writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])' AND regexp_replace(");
+    without_escapes(writer, &text);
+    writer.raw(", '\"[^\"]*\"', '', 'g') !~ '[eE][+-]?[0-9]{4,}|\\[{200,}')) THEN ");
+    json(writer);
+    writer.raw("::jsonb END");
+}
+
+/// The text of a `json` without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote ends a
+/// text.
+fn without_escapes(writer: &mut Writer, text: &dyn Fn(&mut Writer)) {
     writer.raw("regexp_replace(");
-    writer.column(column);
-    writer.raw("::text, '\\\\[^u]|\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')");
+    text(writer);
+    writer.raw(", '\\\\[^u]|\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')");
 }
 
 /// What `write` says of a column, or NULL where the column holds none of an enum's values.
@@ -180,6 +191,16 @@ fn element_kind(field: &Field) -> Kind {
 }
 
 fn array_operand(writer: &mut Writer, column: Column<'_>) {
+    if *column.field.kind.scalar() == Scalar::Json && column.field.native == Native::ArrayByCast {
+        writer.raw("CASE WHEN ");
+        writer.column(column);
+        writer.raw(" IS NOT NULL THEN ARRAY(SELECT ");
+        sound_jsonb(writer, &|writer| writer.raw("e"));
+        writer.raw(" FROM unnest(");
+        writer.column(column);
+        writer.raw(") AS e) END");
+        return;
+    }
     writer.column(column);
     if column.field.native == Native::ArrayByCast {
         writer.raw("::");
@@ -225,6 +246,8 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
         (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(..)) => {
             writer.raw("::text");
         }
+        // `jsonb` would refuse some, and write the others anew.
+        (Type::Array(Scalar::Json), Native::ArrayByCast) => writer.raw("::json[]"),
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
             writer.raw(element_kind(column.field).as_str());
@@ -348,7 +371,7 @@ pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
 /// A column where rows are sorted by it, in the order in which its values compare. Blanks at the end change no order.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
-    if let Native::Caseless(_) = column.field.native {
+    if matches!(column.field.native, Native::Caseless(_) | Native::TextByCast) {
         writer.raw("::text");
     }
 }
