@@ -260,6 +260,11 @@ impl Resource {
         self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
     }
 
+    /// The fields of the primary key.
+    pub fn key_fields(&self) -> impl Iterator<Item = &Field> {
+        self.key.iter().map(|id| &self.fields[*id])
+    }
+
     /// Whether the program itself declares it: a record of the identity half.
     pub fn is_own(&self) -> bool {
         resolve::OWN_CONTEXTS.contains(&self.context.as_str())

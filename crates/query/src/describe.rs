@@ -4,7 +4,6 @@
 //! Hidden fields are in none of them. A masked field stands in rows, and in statements where some permission lifts its
 //! mask; what nobody can use is left out.
 
-pub mod document;
 pub mod json_schema;
 mod names;
 pub mod typescript;
@@ -22,6 +21,11 @@ pub fn shown(resource: &Resource) -> impl Iterator<Item = &Field> {
 /// The fields a statement can name: all that are shown, but for masks that no permission lifts.
 pub fn usable(resource: &Resource) -> impl Iterator<Item = &Field> {
     shown(resource).filter(|field| field.mask.as_ref().is_none_or(|(_, unmask)| unmask.is_some()))
+}
+
+/// Whether somebody can ask for one row by its key.
+pub fn is_findable(resource: &Resource) -> bool {
+    !resource.key.is_empty() && resource.key_fields().all(|key| usable(resource).any(|field| field.name == key.name))
 }
 
 /// What a field is in a statement, for a person.
@@ -44,7 +48,7 @@ fn sight_of(resource: &Resource, field: &Field) -> String {
 }
 
 fn kind_of(resource: &Resource, field: &Field) -> String {
-    let is_key = resource.key.iter().any(|id| std::ptr::eq(&raw const resource.fields[*id], field));
+    let is_key = resource.key_fields().any(|key| key.name == field.name);
     let mut text = field.kind.name();
     if is_key {
         text.push_str(if resource.key.len() == 1 { ", the key" } else { ", part of the key" });

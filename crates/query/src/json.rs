@@ -2,6 +2,8 @@
 //!
 //! A key that stands twice is a fault, because two readers would disagree on which one counts.
 
+pub mod build;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 

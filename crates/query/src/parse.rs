@@ -8,7 +8,7 @@ mod clause;
 mod order;
 mod relation;
 
-use crate::error::{Code, Error, Faults, about};
+use crate::error::{Code, Error, Faults, about, shorten};
 use crate::json::{self, Json};
 use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
@@ -24,6 +24,7 @@ pub const MOST_ENTRIES: usize = 100;
 /// Names no field or relation may bear, and no statement may use as one.
 pub const RESERVED: [&str; 4] = ["RAW", "AND", "OR", "NOT"];
 
+const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
 
 /// A request's body: the statement of the client and, perhaps, one more layer that narrows it.
@@ -53,7 +54,8 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
             _ => {
                 let mut path = Pointer::default();
                 path.key(&key);
-                faults.add(Code::UnknownKey, || path.finish(), "the body has only the keys `query` and `constraint`");
+                let message = unknown_key("the body", &BODY_KEYS, &key);
+                faults.add(Code::UnknownKey, || path.finish(), message);
             }
         }
     }
@@ -108,7 +110,7 @@ impl Parser {
         for (key, value) in entries {
             let Some(word) = TOP_KEYS.into_iter().find(|word| *word == key) else {
                 let at = self.places.key(root, &key);
-                self.fault(Code::UnknownKey, at, format!("a statement has only the keys {}{}", words(&TOP_KEYS), near(&key, &TOP_KEYS)));
+                self.fault(Code::UnknownKey, at, unknown_key("a statement", &TOP_KEYS, &key));
                 continue;
             };
             if value == Json::Null {
@@ -182,7 +184,8 @@ impl Parser {
     pub(super) fn allowed_name(&mut self, at: At, name: &str) -> bool {
         let reserved = name.split('.').any(|part| RESERVED.contains(&part));
         if reserved {
-            self.fault(Code::ReservedName, at, format!("{} are reserved and name no field or relation", words(&RESERVED)));
+            let message = format!("{} are reserved and cannot be used as names; found `{}`", words(&RESERVED), shorten(name));
+            self.fault(Code::ReservedName, at, message);
         }
         !reserved
     }
@@ -190,6 +193,11 @@ impl Parser {
 
 fn layer_refuses_aggregation(layer: Layer) -> bool {
     layer != Layer::Query
+}
+
+/// That something has no key of this name.
+fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
+    format!("{what} has only the keys {}{}; found `{}`", words(known), near(key, known), shorten(key))
 }
 
 /// `` `a`, `b`, `c` ``

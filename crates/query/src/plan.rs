@@ -11,7 +11,7 @@ pub(crate) mod predicate;
 mod table;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
-use crate::error::{Code, Error, Faults, about};
+use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
 use crate::parse::near;
 use crate::pointer::{At, Layer};
@@ -291,11 +291,7 @@ impl<'c, 's> Planner<'c, 's> {
             }
             _ => {
                 let hint = Self::field_hint(resource, name);
-                self.fault(
-                    Code::UnknownField,
-                    at,
-                    format!("`{}` has no field `{}`{hint}", resource.full_name, crate::error::shorten(name)),
-                );
+                self.fault(Code::UnknownField, at, format!("`{}` has no field `{}`{hint}", resource.full_name, shorten(name)));
                 None
             }
         }
@@ -319,7 +315,11 @@ impl<'c, 's> Planner<'c, 's> {
             .map(|relation| relation.name.as_str())
             .collect();
         let hint = near(name, &known);
-        self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, crate::error::shorten(name)));
+        self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, shorten(name)));
+    }
+
+    fn several_dots(&mut self, path: &str, at: At) {
+        self.fault(Code::DotPath, at, format!("a dot-path is `relation.column`, with exactly one dot; found `{}`", shorten(path)));
     }
 
     /// The predicate that picks one row by its key.
@@ -339,12 +339,5 @@ impl<'c, 's> Planner<'c, 's> {
             }
         }
         Some((Layer::Query, Predicate::all(all)))
-    }
-}
-
-impl Resource {
-    /// Whether this viewer can ask for one row by its key: there is one, and it is neither hidden nor masked.
-    pub fn can_find_by_id(&self, viewer: &Viewer) -> bool {
-        !self.key.is_empty() && self.key.iter().all(|id| !self.fields[*id].hidden && viewer.sees_plainly(&self.fields[*id]))
     }
 }

@@ -68,6 +68,11 @@ impl Viewer {
         }
     }
 
+    /// Whether the account can ask for one row by its key: there is one, and it is neither hidden nor masked.
+    pub fn can_find_by_id(&self, resource: &Resource) -> bool {
+        !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_plainly(field))
+    }
+
     /// The value of `$account.a.b`, if the account has one.
     pub(crate) fn variable(&self, name: &str) -> Option<Json> {
         let path = name.strip_prefix("$account.")?;

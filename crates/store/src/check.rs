@@ -159,6 +159,7 @@ impl<'c> Checker<'c> {
             && let Some(column) = table.column(field.column.plain(), self.dialect)
             && !column.nullable
             && !table.is_view
+            && field.kind != Type::One(Scalar::Bool)
         {
             let message =
                 format!("{what}: `soft-delete` names `{}`, whose column is NOT NULL, so that every row counts as deleted", field.name);

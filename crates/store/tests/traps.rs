@@ -160,6 +160,42 @@ async fn arrays_of_json_fail_no_statement() {
     assert!(shown.contains("\"a\":[2.0]"), "{shown}");
 }
 
+/// contract P2.1: a flag marks a row as deleted when it is true.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flag_deletes_when_it_is_true() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\nsoft-delete = \"gone\"\n[resource.t.row.fields]\n\
+                    id = { type = \"int\", key = true }\ngone = \"bool\"\n";
+    let answers = both(
+        manifest,
+        "CREATE TABLE facts (id int PRIMARY KEY, gone bool); INSERT INTO facts VALUES (1, true), (2, false), (3, NULL)",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY, gone INTEGER); INSERT INTO facts VALUES (1, 1), (2, 0), (3, NULL)",
+        &[json!({ "order": [{ "field": "id" }] })],
+    )
+    .await;
+    agree(&answers);
+    assert_eq!(answers[0].1, Ok(json!([{ "id": 2, "gone": false }, { "id": 3, "gone": null }])));
+}
+
+/// contract Q14.4: a native enum that is declared as a text sorts as it compares.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enum_that_is_read_as_text_sorts_as_text() {
+    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"text\"\n";
+    let rows = "INSERT INTO facts VALUES (1, 'sad'), (2, 'ok'), (3, 'happy')";
+    let answers = both(
+        manifest,
+        &format!("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE facts (id int PRIMARY KEY, v mood); {rows}"),
+        &format!("CREATE TABLE facts (id INTEGER PRIMARY KEY, v TEXT); {rows}"),
+        &[
+            json!({ "order": [{ "field": "v" }] }),
+            json!({ "where": { "v": { "gt": "ok" } } }),
+            json!({ "aggregation": { "fields": [{ "fn": "min", "field": "v" }, { "fn": "max", "field": "v" }] } }),
+        ],
+    )
+    .await;
+    agree(&answers);
+    assert_eq!(answers[2].1, Ok(json!([{ "min_v": "happy", "max_v": "sad" }])));
+}
+
 /// trap 9, contract Q14.3, contract Q13.2: sums of floats that leave the doubles, NaN and the infinities are null, not an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sum_of_floats_that_overflows_is_null() {

@@ -15,9 +15,9 @@ use crate::json::Json;
 use crate::object;
 use crate::types::Type;
 
-use super::document::{get, texts};
 use super::names::Names;
 use super::usable;
+use crate::json::build::{get, texts};
 
 /// The dialect of all documents.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";

@@ -7,6 +7,7 @@ mod statement;
 use std::fmt::Write;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource, ResourceId, kebab};
+use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
 use super::names::Names;
@@ -138,7 +139,7 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
 
 /// A text as TypeScript writes it.
 fn literal(text: &str) -> String {
-    super::document::compact(&text.into())
+    compact(&text.into())
 }
 
 /// A comment before what follows; a text of the manifest cannot end it.

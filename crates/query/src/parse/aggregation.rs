@@ -1,12 +1,12 @@
 //! `aggregation`: functions over fields, grouped by others.
 
-use crate::error::Code;
+use crate::error::{Code, shorten};
 use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{AggregateField, Aggregation, Alias, Function};
 
 use super::order::found;
-use super::{MOST_ENTRIES, Parser, near, words};
+use super::{MOST_ENTRIES, Parser, unknown_key, words};
 
 const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
@@ -36,11 +36,7 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(
-                        Code::UnknownKey,
-                        at,
-                        format!("`aggregation` has only the keys {}{}", words(&BLOCK_KEYS), near(&key, &BLOCK_KEYS)),
-                    );
+                    self.fault(Code::UnknownKey, at, unknown_key("`aggregation`", &BLOCK_KEYS, &key));
                 }
             }
         }
@@ -122,11 +118,7 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(
-                        Code::UnknownKey,
-                        at,
-                        format!("an entry of `fields` has only the keys {}{}", words(&FIELD_KEYS), near(&key, &FIELD_KEYS)),
-                    );
+                    self.fault(Code::UnknownKey, at, unknown_key("an entry of `fields`", &FIELD_KEYS, &key));
                 }
             }
         }
@@ -153,7 +145,8 @@ impl Parser {
             && characters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && alias.len() <= 63;
         if !good {
-            self.fault(Code::Alias, at, "an alias is a letter or `_`, then at most 62 letters, digits or `_`");
+            let message = format!("an alias is a letter or `_`, then at most 62 letters, digits or `_`; found {:?}", shorten(&alias));
+            self.fault(Code::Alias, at, message);
             return None;
         }
         Some(alias.into())

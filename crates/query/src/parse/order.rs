@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Direction, Order};
 
-use super::{MOST_ENTRIES, Parser, near, words};
+use super::{MOST_ENTRIES, Parser, unknown_key, words};
 
 const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 
@@ -60,11 +60,7 @@ impl Parser {
                 }
                 _ => {
                     let at = self.places.key(at, &key);
-                    self.fault(
-                        Code::UnknownKey,
-                        at,
-                        format!("an order entry has only the keys {}{}", words(&ORDER_KEYS), near(&key, &ORDER_KEYS)),
-                    );
+                    self.fault(Code::UnknownKey, at, unknown_key("an order entry", &ORDER_KEYS, &key));
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::Relation;
 
-use super::{DEEPEST, MOST_RELATIONS, Parser, near, words};
+use super::{DEEPEST, MOST_RELATIONS, Parser, unknown_key};
 
 const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
 
@@ -55,11 +55,7 @@ impl Parser {
         for (key, value) in entries {
             let Some(word) = NODE_KEYS.into_iter().find(|word| *word == key) else {
                 let at = self.places.key(at, &key);
-                self.fault(
-                    Code::UnknownKey,
-                    at,
-                    format!("a relation node has only the keys {}{}", words(&NODE_KEYS), near(&key, &NODE_KEYS)),
-                );
+                self.fault(Code::UnknownKey, at, unknown_key("a relation node", &NODE_KEYS, &key));
                 continue;
             };
             if value == Json::Null {

@@ -123,7 +123,7 @@ impl<'c> Planner<'c, '_> {
             return self.usable_field(table.resource, name, at, Rights::Viewer).map(|(id, _)| table.column(id));
         };
         if column.contains('.') {
-            self.fault(Code::DotPath, at, "a dot-path is `relation.column`, with exactly one dot");
+            self.several_dots(name, at);
             return None;
         }
         let Some(declared) = self.usable_relation(table.resource, relation, Rights::Viewer) else {

@@ -1,11 +1,13 @@
 //! `where` → predicates: connectors, relation filters as EXISTS, depth and budget.
 
-use crate::catalog::Resource;
-use crate::error::Code;
+use crate::catalog::{Field, Resource};
+use crate::error::{Code, shorten};
 use crate::json::Json;
+use crate::json::build::compact;
 use crate::parse::DEEPEST;
 use crate::pointer::{At, Layer};
 use crate::statement::{Clause, Entry, Inside};
+use crate::types::Type;
 
 use super::predicate::{Alias, Exists, Predicate};
 use super::{Planner, Rights, Table};
@@ -120,7 +122,7 @@ impl<'c> Planner<'c, '_> {
             Inside::Object(clause) => self.leaf(subject, id, clause),
             Inside::Plain(_) if !usable => Predicate::Never,
             Inside::Plain(json) => {
-                self.bare(&field.name, at, json);
+                self.bare(field, at, json);
                 Predicate::Never
             }
         };
@@ -142,16 +144,23 @@ impl<'c> Planner<'c, '_> {
             )
             .collect();
         let hint = crate::parse::near(name, &known);
-        let name = crate::error::shorten(name);
+        let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
 
-    fn bare(&mut self, name: &str, at: At, json: &Json) {
-        if json.is_scalar() {
-            self.fault(Code::BareValue, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"eq\": …}}}}"));
-        } else {
-            self.fault(Code::WrongShape, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {{\"in\": […]}}}}"));
-        }
+    /// A value without an operator: which one is meant can be guessed, and said.
+    fn bare(&mut self, field: &Field, at: At, json: &Json) {
+        let name = &field.name;
+        // What stands in a constraint is not repeated.
+        let value = if at.layer == Layer::Constraint { "…".to_owned() } else { shorten(&compact(json)) };
+        let (code, meant) = match (&field.kind, json) {
+            (_, Json::Null) => (Code::BareValue, "{\"isNull\": true}".to_owned()),
+            (Type::Array(_), Json::Array(_)) => (Code::WrongShape, format!("{{\"contains\": {value}}}")),
+            (Type::Array(_), _) => (Code::BareValue, format!("{{\"contains\": [{value}]}}")),
+            (Type::One(_), Json::Array(_)) => (Code::WrongShape, format!("{{\"in\": {value}}}")),
+            (Type::One(_), _) => (Code::BareValue, format!("{{\"eq\": {value}}}")),
+        };
+        self.fault(code, at, format!("`{name}` takes an object of operators; write {{\"{name}\": {meant}}}"));
     }
 
     fn exists(

@@ -59,7 +59,7 @@ impl<'c> Planner<'c, '_> {
         joins: &mut Vec<Join<'c>>,
     ) -> Option<Column<'c>> {
         if column.contains('.') {
-            self.fault(Code::DotPath, at, "a dot-path is `relation.column`, with exactly one dot");
+            self.several_dots(&format!("{relation}.{column}"), at);
             return None;
         }
         let Some(declared) = self.usable_relation(table.resource, relation, rights) else {

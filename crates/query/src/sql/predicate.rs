@@ -1,6 +1,7 @@
 //! Predicates as SQL conditions.
 
 use crate::plan::predicate::Predicate;
+use crate::types::{Scalar, Type};
 
 use super::Writer;
 use super::dialect::{self, Logic};
@@ -72,7 +73,8 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::IsNotNull(column) => dialect::is_null(writer, *column, " IS NOT NULL"),
         Predicate::Unset(column) => {
             writer.column(*column);
-            writer.raw(" IS NULL");
+            // A flag is set when it is true.
+            writer.raw(if column.field.kind == Type::One(Scalar::Bool) { " IS NOT TRUE" } else { " IS NULL" });
         }
         Predicate::Like { column, pattern } => dialect::like(writer, *column, pattern),
         Predicate::Contains { column, values } => dialect::contains(writer, *column, values),

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use insta::{assert_snapshot, with_settings};
 use query::catalog::Catalog;
-use query::describe::document::{compact, pretty};
 use query::describe::{json_schema, typescript};
+use query::json::build::{compact, pretty};
 use query::manifest::Manifest;
 use serde_json::Value;
 

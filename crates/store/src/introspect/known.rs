@@ -215,11 +215,6 @@ fn columns(table: &Table, model: &Model) -> Vec<String> {
 }
 
 impl Model<'_> {
-    /// Whether comments tell what was there before, and the foreign key is not among it.
-    pub(super) fn is_unseen(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        self.seen.is_some() && !self.is_seen(table, foreign_key)
-    }
-
     pub(super) fn is_seen(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.known_link(table, foreign_key).is_some_and(|link| !link.left_out)
     }

@@ -89,7 +89,8 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
         is_new: draft.is_new
             || target.is_new
             || fields.iter().any(|(own, other)| own.is_new || other.is_new)
-            || model.is_unseen(draft.table, foreign_key),
+            // A manifest whose comments do not tell what it was offered is taken as one that was offered nothing.
+            || !model.is_seen(draft.table, foreign_key),
         columns: foreign_key.columns.clone(),
         has_twin: false,
     }))

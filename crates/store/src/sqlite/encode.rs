@@ -1,7 +1,7 @@
 //! SQLite's values → JSON bytes. What does not fit its type reads as null.
 
 use query::catalog::Stored;
-use query::describe::document::compact;
+use query::json::build::compact;
 use query::json::{self, Json};
 use query::plan::Show;
 use query::sql::{Decode, Form, Output, SCALE};

@@ -112,3 +112,24 @@ fn a_comment_that_ends_a_table_stays_with_it() {
     assert!(before.ends_with("name = \"text\"\n") && after.starts_with("  # no phone"), "{}", result.text);
     assert!(after.contains(&format!("# the end of orders\n{one}")), "{}", result.text);
 }
+
+// contract P4.4
+#[test]
+fn a_manifest_that_was_offered_nothing_is_offered_the_relations_it_lacks() {
+    let schema = sqlite(
+        "CREATE TABLE posts (id INTEGER PRIMARY KEY); CREATE TABLE tags (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts); \
+         CREATE TABLE notes (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts);",
+    );
+    let existing = "[resource.app.post.fields]\nid = { type = \"bigint\", key = true }\n\n\
+                    [resource.app.tag.fields]\nid = { type = \"bigint\", key = true }\npostId = \"bigint\"\n\n\
+                    [resource.app.note.fields]\nid = { type = \"bigint\", key = true }\npostId = \"bigint\"\n\n\
+                    [resource.app.note.relations]\nabout = { one = \"app.post\", on = { postId = \"id\" } }\n";
+    let result = update(existing, &schema, Dialect::Sqlite).unwrap();
+    passes(&result.text, &schema, Dialect::Sqlite);
+    for added in ["tags = { many = \"app.tag\"", "post = { one = \"app.post\", on = { postId = \"id\" } }", "notes = { many = \"app.note\""]
+    {
+        assert_eq!(result.text.matches(added).count(), 1, "{added}: {}", result.text);
+    }
+    assert_eq!(result.text.matches("one = \"app.post\"").count(), 2, "what is there under another name is there: {}", result.text);
+    assert_eq!(update(&result.text, &schema, Dialect::Sqlite).unwrap().text, result.text);
+}

@@ -8,7 +8,7 @@ use crate::types::Type;
 
 use super::value::alias;
 use super::{Maker, closed, described, one_of};
-use crate::describe::document::texts;
+use crate::json::build::texts;
 
 impl Maker<'_> {
     pub(super) fn aggregation(&self) -> Json {

@@ -8,8 +8,8 @@ use crate::plan::MOST_VALUES;
 use crate::types::{Scalar, TYPE_NAMES, Type};
 
 use super::{Maker, closed, described, one_of, or_null, reference};
-use crate::describe::document::texts;
 use crate::describe::upper_first;
+use crate::json::build::texts;
 
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
 /// A real day of the years 0001 to 9999, without look-around, which not every engine has.

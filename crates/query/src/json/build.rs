@@ -1,7 +1,7 @@
 //! JSON that is built rather than read: keys stay in the order they were written, so that equal catalogs give equal bytes
 //! and a reader finds things where the manifest has them.
 
-use crate::json::{Json, write_text};
+use super::{Json, write_text};
 
 /// An object, its keys in the order given: `object! { "type" => "string" }`.
 #[macro_export]
