@@ -18,7 +18,7 @@ use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::reader::Reader;
-use crate::refusal::BootError;
+use crate::refusal::{BootError, unusable};
 use crate::satellite::Satellite;
 use crate::service::Service;
 
@@ -88,18 +88,17 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
-    let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
     if let Some(path) = config.database_url.strip_prefix("sqlite://").filter(|path| hub::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
-    let records = Records::of(database).map_err(failed)?;
-    for step in records.migrate().await.map_err(failed)? {
+    let records = Records::of(database).map_err(unusable)?;
+    for step in records.migrate().await.map_err(unusable)? {
         tracing::info!(step, "the tables of the hub were brought up to date");
     }
     let named = catalog.resources().iter().filter_map(|resource| resource.permission.as_deref());
     let permissions = named.filter_map(|name| Permission::parse(name).ok());
-    store::rights::declare(&records, permissions, chance::now()).await.map_err(failed)?;
-    if store::accounts::count(&records).await.map_err(failed)? == 0 {
+    store::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
+    if store::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
@@ -195,17 +194,16 @@ fn make_private(path: &str) -> std::io::Result<()> {
 
 /// The records of a hub, brought to their newest shape.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
-    let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
     let database = open(("DATABASE_URL", url), settings, &Catalog::default())?;
-    let records = Records::of(&database).map_err(failed)?;
-    records.migrate().await.map_err(failed)?;
-    store::rights::declare(&records, [], chance::now()).await.map_err(failed)?;
+    let records = Records::of(&database).map_err(unusable)?;
+    records.migrate().await.map_err(unusable)?;
+    store::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;
     Ok(records)
 }
 
 /// Holds the catalog against the live database and learns what its columns are.
 pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
-    let schema = database.schema().await.map_err(|error| BootError(format!("DATABASE_URL: {error}")))?;
+    let schema = database.schema().await.map_err(unusable)?;
     if database.dialect() == Dialect::Postgres {
         store::check::bind(catalog, &schema);
     }

@@ -61,6 +61,9 @@ enum Command {
         /// End when standard input does, for a program that must not leave a server behind
         #[arg(long, hide = true)]
         until_stdin_closes: bool,
+        /// Print one JSON object for programs, once it serves
+        #[arg(long)]
+        json: bool,
     },
     /// Compare the manifest with the live database and print what to fix
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/shop peristyle check")]
@@ -182,7 +185,7 @@ fn execute(typed: Typed) -> Result<ExitCode, Failure> {
     let config = Config::from_environment()?;
     runtime.block_on(async {
         match command {
-            Command::Serve { until_stdin_closes } => serve::run(&config, Until::of(until_stdin_closes)).await,
+            Command::Serve { until_stdin_closes, json } => serve::run(&config, Until::of(until_stdin_closes), Output::of(json)).await,
             Command::Check { json } => check::run(&config, Output::of(json)).await,
             Command::Introspect(arguments) => introspect::run(&config, arguments).await,
             Command::Explain(arguments) => explain::run(&config, arguments).await,

@@ -298,8 +298,9 @@ impl<'v> Variable<'v> {
         duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms or 2m"))
     }
 
+    /// The items of a comma list; an empty one is an item, which is never good.
     fn list(&self) -> impl Iterator<Item = &'v str> {
-        self.value.unwrap_or_default().split(',').map(str::trim).filter(|item| !item.is_empty())
+        self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
     }
 }
 

@@ -10,9 +10,9 @@ mod resources;
 
 use identity::strategy::Strategy;
 use query::catalog::Catalog;
-use query::describe::document::compact;
 use query::describe::json_schema;
 use query::json::Json;
+use query::json::build::compact;
 use query::object;
 
 use crate::operations::describe;

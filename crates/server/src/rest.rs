@@ -106,7 +106,7 @@ async fn rows(
     (operation, id): (Operation, Option<String>),
     request: Request,
 ) -> Result<Response<Body>, Problem> {
-    if id.is_some() && !entrance.resource().can_find_by_id(viewer) {
+    if id.is_some() && !viewer.can_find_by_id(entrance.resource()) {
         return Err(Problem::NotFound("this resource has no key to find a row by"));
     }
     let (head, body) = request.into_parts();

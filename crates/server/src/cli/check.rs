@@ -11,7 +11,7 @@ use store::records::Records;
 
 use crate::boot::{self, Unresolved};
 use crate::config::Config;
-use crate::refusal::BootError;
+use crate::refusal::unusable;
 
 use super::print::print;
 use super::{Failure, Output};
@@ -23,8 +23,7 @@ async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
     if config.strategy != Strategy::LocalProvider {
         return Ok(false);
     }
-    let failed = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
-    Records::of(database).map_err(failed)?.is_pending().await.map_err(failed)
+    Ok(Records::of(database).map_err(unusable)?.is_pending().await.map_err(unusable)?)
 }
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
@@ -40,8 +39,8 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
         Ok(catalog) => catalog,
     };
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
-    let mut report = boot::bind(&mut catalog, &database).await.map_err(|BootError(message)| Failure(message))?;
-    report.findings.extend(database.misfits(&catalog).await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?);
+    let mut report = boot::bind(&mut catalog, &database).await?;
+    report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
     report.findings.sort_by_key(|finding| finding.line);
     let unmade = unmade(config, &database).await?;
     let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(unmade));

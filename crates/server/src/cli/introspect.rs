@@ -8,6 +8,7 @@ use store::introspect::UpdateError;
 
 use crate::boot;
 use crate::config::Config;
+use crate::refusal::unusable;
 
 use super::Failure;
 use super::print::{print, report};
@@ -37,7 +38,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
-    let schema = database.sampled_schema().await.map_err(|error| Failure(format!("DATABASE_URL: {error}")))?;
+    let schema = database.sampled_schema().await.map_err(unusable)?;
     let (text, added, notes) = if arguments.update {
         let existing = std::fs::read_to_string(&path)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;

@@ -8,15 +8,13 @@ use store::records::Records;
 
 use crate::boot;
 use crate::config::Config;
-use crate::refusal::BootError;
+use crate::refusal::unusable;
 
 use super::print::report;
 use super::{Failure, Output};
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
-    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())
-        .map_err(|BootError(message)| Failure(message))?;
-    let unusable = |error: store::Error| Failure(format!("DATABASE_URL: {error}"));
+    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &Catalog::default())?;
     let taken = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
     report(&match output {
         Output::Json => json!({ "taken": taken }).to_string(),

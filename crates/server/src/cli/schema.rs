@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use query::catalog::Catalog;
-use query::describe::document::{compact, pretty};
 use query::describe::{json_schema, typescript};
 use query::json::Json;
+use query::json::build::{compact, pretty};
 use query::object;
 
 use crate::config::Config;

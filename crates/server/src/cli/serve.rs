@@ -3,11 +3,15 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde_json::json;
+use tokio::net::TcpListener;
+
 use crate::config::{Config, LogFormat};
 use crate::metrics::Metrics;
 use crate::{boot, listen, router, telemetry};
 
-use super::Failure;
+use super::print::print;
+use super::{Failure, Output};
 
 /// What ends a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +29,9 @@ impl Until {
     }
 }
 
-pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, until: Until, output: Output) -> Result<ExitCode, Failure> {
     telemetry::start(config);
-    match serve(config, until).await {
+    match serve(config, until, output).await {
         // Whoever reads logs by machine reads this one too.
         Err(Failure(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
             tracing::error!("{message}");
@@ -37,9 +41,21 @@ pub(super) async fn run(config: &Config, until: Until) -> Result<ExitCode, Failu
     }
 }
 
-async fn serve(config: &Config, until: Until) -> Result<ExitCode, Failure> {
+/// Opens the listener.
+async fn bound(config: &Config) -> Result<TcpListener, Failure> {
+    let opened = listen::bind(config.listen).await;
+    opened.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))
+}
+
+async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode, Failure> {
     // From the beginning: a satellite waits a while for its hub, and can be told to end meanwhile.
     let mut stop = Box::pin(stop(until));
+    // Which port is free is known once it is taken, and a hub signs its address. All others are taken when there is something to serve.
+    let early = if config.listen.port() == 0 { Some(bound(config).await?) } else { None };
+    let config = &match &early {
+        Some(listener) => config.listening_at(listener.local_addr()?),
+        None => config.clone(),
+    };
     let service = tokio::select! {
         service = boot::boot(config) => service?,
         () = &mut stop => {
@@ -48,8 +64,10 @@ async fn serve(config: &Config, until: Until) -> Result<ExitCode, Failure> {
         }
     };
     let resources = service.catalog.resources().len();
-    let listener =
-        listen::bind(config.listen).await.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))?;
+    let listener = match early {
+        Some(listener) => listener,
+        None => bound(config).await?,
+    };
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
@@ -61,6 +79,11 @@ async fn serve(config: &Config, until: Until) -> Result<ExitCode, Failure> {
     }
     // Whoever waits for this line may ask from now on, and nothing that can fail comes after it.
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
+    if output == Output::Json {
+        let told =
+            json!({ "address": address.to_string(), "url": config.app_url, "strategy": config.strategy.as_str(), "resources": resources });
+        print(&told.to_string())?;
+    }
     let gate = service.gate.clone();
     let stop = async move {
         stop.await;

@@ -1,10 +1,10 @@
 //! Addresses in the environment. Those that may hold a password are not repeated in a message.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 
-use super::{ConfigError, Variable, wrong};
+use super::{Config, ConfigError, Variable, wrong};
 
 /// The scheme decides; the database itself reads the rest.
 pub(super) fn database_url(variable: &Variable<'_>, default: &str) -> Result<String, ConfigError> {
@@ -73,4 +73,13 @@ fn scheme(url: &str) -> String {
 pub(super) fn network(text: &str) -> Option<IpNet> {
     let one = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
     one.ok().or_else(|| text.parse().ok())
+}
+
+impl Config {
+    /// The same process once it is known where it listens: an address that was taken from there is the real one.
+    pub(crate) fn listening_at(&self, listen: SocketAddr) -> Self {
+        let is_default = self.app_url == format!("http://{}", self.listen);
+        let app_url = if is_default { format!("http://{listen}") } else { self.app_url.clone() };
+        Config { listen, app_url, ..self.clone() }
+    }
 }

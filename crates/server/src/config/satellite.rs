@@ -93,6 +93,11 @@ impl Read<'_> {
         if let Some(text) = self.secret.value {
             one_line(self.secret.variable, bare(text))?;
         }
+        let audiences: Vec<String> = self.audiences.list().map(str::to_owned).collect();
+        if audiences.iter().any(String::is_empty) {
+            let found = self.audiences.value.unwrap_or_default();
+            return Err(wrong(self.audiences.variable, found, "a comma list of ids of clients, none of them empty"));
+        }
         let settings = || {
             let hub_url = hub_url.ok_or_else(|| self.hub_url.missing("the hub's origin, such as https://hub.example.com"))?;
             let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
@@ -105,7 +110,7 @@ impl Read<'_> {
                 client: client.ok_or_else(|| self.client.missing(CLIENT))?,
                 redirect: redirect.ok_or_else(|| self.redirect.missing(REDIRECT))?,
                 secret: self.secret()?,
-                audiences: self.audiences.list().map(str::to_owned).collect(),
+                audiences,
                 binding,
             })
         };

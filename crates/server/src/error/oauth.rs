@@ -195,13 +195,6 @@ pub(crate) fn json_no_store(text: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// Done, with nothing to say: no body, and no type of one, which a client might try to read.
-pub(crate) fn nothing_no_store() -> Response<Body> {
-    let mut response = json_no_store(Body::empty());
-    response.headers_mut().remove(CONTENT_TYPE);
-    response
-}
-
 /// What a redirect answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirection {

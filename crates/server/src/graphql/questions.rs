@@ -47,7 +47,7 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ve
     let viewer = caller.viewer();
     let key = match question {
         Question::FindById => {
-            if !entrance.resource().can_find_by_id(viewer) {
+            if !viewer.can_find_by_id(entrance.resource()) {
                 return Err(Problem::NotFound("this resource has no key to find a row by"));
             }
             Some(key(field, variables, entrance.resource().key.len())?)

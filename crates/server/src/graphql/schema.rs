@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use query::catalog::{Catalog, Resource, ResourceId};
-use query::describe::upper_first;
+use query::describe::{is_findable, upper_first};
 use query::manifest::{ManifestError, ManifestFault};
 
 use crate::operations::Operation;
@@ -176,7 +176,6 @@ impl Writer<'_> {
         let Resource { full_name, plural, name, .. } = resource;
         let (context, kind) = (lower_first(&resource.context), type_name(resource));
         let (name, plural) = (upper_first(name), upper_first(plural));
-        let by_id = !resource.key.is_empty() && resource.key.iter().all(|id| !resource.fields[*id].hidden);
         let mut fields = vec![
             (
                 format!("{context}Paginate{plural}"),
@@ -192,8 +191,8 @@ impl Writer<'_> {
                 format!("The first row of `{full_name}`, or null."),
             ),
         ];
-        if by_id {
-            let keys: Vec<&str> = resource.key.iter().map(|id| resource.fields[*id].name.as_str()).collect();
+        if is_findable(resource) {
+            let keys: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
             let end = if keys.len() == 1 { String::new() } else { format!(" The key is written `{}`.", keys.join(",")) };
             fields.push((
                 format!("{context}Find{name}ById"),

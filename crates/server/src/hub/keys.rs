@@ -12,7 +12,7 @@ use store::records::Records;
 use crate::chance;
 use crate::config::{Config, KeyMode};
 use crate::error::oauth::Fault;
-use crate::refusal::BootError;
+use crate::refusal::{BootError, unusable};
 use crate::tagged::Tagged;
 
 /// The private keys that this process has files of: the one that signs, and the next one beside it.
@@ -110,8 +110,7 @@ pub(super) struct Keyring {
 impl Keyring {
     /// Registers the key of the file where the hub is new, and reads the ring.
     pub(super) async fn open(files: KeyFiles, records: &Records) -> Result<Self, BootError> {
-        let failed = |error: store::Error| BootError(format!("DATABASE_URL: {error}"));
-        let ring = register(&files, records).await.map_err(failed)?;
+        let ring = register(&files, records).await.map_err(unusable)?;
         let keys = of_ring(&files, None, &ring).map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
         Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
     }

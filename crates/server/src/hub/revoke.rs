@@ -11,7 +11,7 @@ use identity::opaque::RefreshToken;
 use identity::session::Ending;
 use identity::token::AccessClaims;
 
-use crate::error::oauth::{Fault, nothing_no_store, told};
+use crate::error::oauth::{Fault, json_no_store, told};
 
 use super::clients::Presented;
 use super::{Hub, incoming};
@@ -35,7 +35,8 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         None => {}
     }
     // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
-    Ok(nothing_no_store())
+    // Some clients read whatever comes as JSON.
+    Ok(json_no_store("{}"))
 }
 
 /// The family of a token of either kind.

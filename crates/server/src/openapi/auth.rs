@@ -1,9 +1,9 @@
 //! `/auth/…` in the document: who is asking, under every strategy, and the way to the hub and back at a satellite. Each address stands
 //! under `/api` too.
 
-use query::describe::document::texts;
 use query::describe::{Claims, upper_first};
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use super::parts::{OWN_TAG, answer, by_account, error, fault, member, reference, text};

@@ -1,8 +1,8 @@
 //! The OAuth and OpenID endpoints of a hub in the document. Each of the first seven stands at the root and under `/api/o-auth`.
 
-use query::describe::document::texts;
 use query::describe::{Claims, upper_first};
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use super::parts::{WITH_TOKEN, answer, by_account, error, fault, member, perhaps_by_account, reference, text};
@@ -162,7 +162,7 @@ fn endpoints() -> Vec<Endpoint> {
                 "Ends the family of a token (RFC 7009)",
                 Vec::new(),
                 Some((token.clone(), Proof::Client)),
-                &[("200", answer("Done, whatever it was", None)), ("400", fault()), ("401", fault())],
+                &[("200", answer("Done, whatever it was", Some(object! { "type" => "object" }))), ("400", fault()), ("401", fault())],
             ),
         ),
         one("events", "get", events()),

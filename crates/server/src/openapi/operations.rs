@@ -2,8 +2,8 @@
 
 use query::catalog::Catalog;
 use query::describe::Claims;
-use query::describe::document::texts;
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use crate::operations::describe::offered;

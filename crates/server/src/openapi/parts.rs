@@ -1,7 +1,7 @@
 //! What the parts of the document have in common: schemas by reference, answers, refusals and the ways in.
 
-use query::describe::document::texts;
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use super::{BEARER, SCHEMAS};

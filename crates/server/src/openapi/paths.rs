@@ -2,9 +2,9 @@
 
 use query::catalog::Catalog;
 use query::describe::Claims;
-use query::describe::document::texts;
 use query::describe::json_schema::Defined;
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use super::parts::{OWN_TAG, WITH_TOKEN, json, member, perhaps_by_account, success};

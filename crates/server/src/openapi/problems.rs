@@ -1,8 +1,8 @@
 //! The errors of the document: their shape, and one answer for each status with the codes it may bear.
 
-use query::describe::document::texts;
 use query::error::Code;
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use crate::error::{self, Told};

@@ -1,10 +1,10 @@
 //! The operations of the declared resources in the document.
 
 use query::catalog::{Catalog, Resource, kebab};
-use query::describe::document::texts;
 use query::describe::json_schema::Defined;
-use query::describe::{Claims, upper_first, usable};
+use query::describe::{Claims, is_findable, upper_first};
 use query::json::Json;
+use query::json::build::texts;
 use query::object;
 
 use crate::explain;
@@ -50,8 +50,7 @@ fn operations(resource: &Resource) -> Vec<Operation> {
         operation("get", "Get", "All rows that match; another name of list", Answer::Rows),
         operation("find", "Find", "The first row that matches", Answer::Row),
     ];
-    let has_key = !resource.key.is_empty();
-    if has_key && resource.key.iter().all(|id| usable(resource).any(|field| std::ptr::eq(field, &raw const resource.fields[*id]))) {
+    if is_findable(resource) {
         all.push(operation("find/{id}", "Find", "The row with this key", Answer::RowById));
     }
     all.push(operation("explain", "Explain", "What a statement becomes: its SQL, level by level", Answer::Explained));
@@ -112,7 +111,7 @@ impl Operation {
     }
 
     fn parameter(&self, resource: &Resource) -> Option<Json> {
-        let names: Vec<&str> = resource.key.iter().map(|id| resource.fields[*id].name.as_str()).collect();
+        let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
         let schema = object! { "type" => "string" };
         match self.answer {
             Answer::RowById => Some(object! {

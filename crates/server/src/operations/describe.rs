@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use query::catalog::{Catalog, kebab};
-use query::describe::document::{compact, entries, texts};
 use query::describe::{json_schema, upper_first};
 use query::json::Json;
+use query::json::build::{compact, entries, texts};
 use query::object;
 
 use super::{Answer, Field, Kind, Need, OPERATIONS, Operation, Target, Text};

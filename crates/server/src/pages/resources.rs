@@ -71,14 +71,14 @@ pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> Visible<'c> 
 }
 
 fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -> Described<'c> {
-    let found = resource.can_find_by_id(viewer);
+    let found = viewer.can_find_by_id(resource);
     let fields = resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
     Described {
         name: &resource.full_name,
         context: &resource.context,
         resource: &resource.name,
         operations: operations(resource, viewer),
-        key: if found { resource.key.iter().map(|id| resource.fields[*id].name.as_str()).collect() } else { Vec::new() },
+        key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
         fields: fields.map(|(id, field)| describe_field(field, resource.key.contains(&id), viewer)).collect(),
         relations: resource.relations.iter().filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
     }
@@ -88,7 +88,7 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
     let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
     let mut named = vec![("paginate", "paginate"), ("list", "list"), ("get", "get"), ("find", "find")];
-    if resource.can_find_by_id(viewer) {
+    if viewer.can_find_by_id(resource) {
         named.push(("findById", "find/{id}"));
     }
     if viewer.holds(explain::PERMISSION) {

@@ -20,6 +20,7 @@ use super::upstream::{Answer, Ask, Lane};
 const LONGEST: usize = 4_096;
 const GRANT: Error =
     Error::new(ErrorCode::InvalidGrant, "the hub refuses it: it is expired, was used before or was revoked; sign in again");
+const REQUEST: Error = Error::new(ErrorCode::InvalidRequest, "the hub does not take what was sent; begin again at /auth/login");
 const CLIENT: Error = Error::new(ErrorCode::UnauthorizedClient, "the hub does not grant this to the client of this satellite");
 const DENIED: Error = Error::new(ErrorCode::AccessDenied, "the hub does not let the account use this app");
 
@@ -95,6 +96,7 @@ fn refusal(answer: &Answer) -> Option<Fault> {
     let told = object(answer).ok()?;
     Some(match told.get("error")?.as_str()? {
         "invalid_grant" => GRANT.into(),
+        "invalid_request" => REQUEST.into(),
         "invalid_client" => Fault::HubRefuses,
         "unauthorized_client" => CLIENT.into(),
         "access_denied" => DENIED.into(),

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::house::{House, PASSWORD, VERIFIER, authorize, code, me, object, posted, sign_in};
+use crate::house::{House, PASSWORD, REDIRECT, VERIFIER, authorize, code, me, object, posted, sign_in};
 use crate::program::{Folder, Serving};
 use crate::support::{PLACES, Place, get, post, until};
 
@@ -212,5 +212,25 @@ async fn the_three_lines_of_the_guide_make_a_hub() {
     let serving = Serving::start(&mut shell(&serve.replacen(' ', " exec ", 1)));
     let signed = posted("/sign-in", &[("username", "ana"), ("password", "correct horse battery")]).send(serving.address).await;
     assert_eq!(signed.status(), 303, "{}", signed.text());
+    serving.stop();
+}
+
+// contract B1.4
+#[tokio::test]
+async fn a_hub_on_a_free_port_signs_the_port_that_it_got() {
+    let folder = Folder::new();
+    let variables = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
+    folder.furnish_hub(PASSWORD, REDIRECT, &variables);
+    let mut serving = Serving::start(folder.command(&["serve", "--json"]).envs(variables));
+    let address = format!("http://{}", serving.address);
+    let discovery = get("/.well-known/openid-configuration").send(serving.address).await.good();
+    assert_eq!(discovery["issuer"], address.as_str());
+    let page = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("origin", &address).send(serving.address).await;
+    assert_eq!(page.status(), 303, "{}", page.text());
+    let mut told = String::new();
+    BufReader::new(serving.child.stdout.take().expect("a pipe")).read_line(&mut told).expect("a line");
+    let told = object(told.trim_end());
+    assert_eq!((&told["address"], &told["url"]), (&serving.address.to_string().into(), &address.into()));
+    assert_eq!((&told["strategy"], told["resources"].as_u64().is_some_and(|count| count > 5)), (&"local-provider".into(), true));
     serving.stop();
 }

@@ -20,7 +20,7 @@ pub(super) fn object_field(sdl: &mut String, resource: &Resource, field: &Field)
 
 fn field_description(resource: &Resource, field: &Field) -> String {
     let mut text = format!("`{}`", field.kind.name());
-    if resource.key.iter().any(|id| resource.fields[*id].name == field.name) {
+    if resource.key_fields().any(|key| key.name == field.name) {
         text.push_str(", of the key");
     }
     if !field.nullable {
