@@ -133,14 +133,7 @@ impl Function {
     pub(crate) const ALL: [Function; 5] = [Function::Count, Function::Sum, Function::Max, Function::Min, Function::Avg];
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "count" => Function::Count,
-            "sum" => Function::Sum,
-            "avg" => Function::Avg,
-            "min" => Function::Min,
-            "max" => Function::Max,
-            _ => return None,
-        })
+        Function::ALL.into_iter().find(|function| function.as_str() == word)
     }
 
     /// The word in a statement.

@@ -73,11 +73,6 @@ impl Report {
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Warning)
     }
-
-    /// Whether the server must not start.
-    pub fn has_errors(&self) -> bool {
-        self.errors().next().is_some()
-    }
 }
 
 /// Compares what the manifest declares with what the database has.

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn masks_show_no_more_than_they_say() {
-        // contract P2.3
+        // contract P2.5, contract P2.6
         assert_eq!(shown("ana@example.com", Mask::Email), "\"a***@example.com\"");
         assert_eq!(shown("é@b@example.com", Mask::Email), "\"é***@example.com\"");
         assert_eq!(shown("nobody", Mask::Email), "\"***\"");

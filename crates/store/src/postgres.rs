@@ -5,10 +5,12 @@ mod bind;
 mod cursor;
 mod encode;
 mod lease;
+mod load;
 mod numeric;
 mod page;
 mod pour;
 mod read;
+mod rows;
 mod tls;
 mod told_plan;
 
@@ -37,6 +39,11 @@ pub(crate) use read::{Begun, analyze, proceed, start};
 /// Microseconds and days from 1970 to PostgreSQL's own beginning, 2000.
 pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
 const EPOCH_DAYS: i32 = 10_957;
+
+/// What PostgreSQL says of a prepared statement whose tables have changed since, or that is gone.
+pub(crate) const STALE: [&str; 2] = ["0A000", "26000"];
+/// What it says of all that follows in a transaction once something of it failed.
+pub(crate) const FAILED: &str = "25P02";
 
 /// How many prepared statements a connection keeps, none of them long; the least recently used goes first, here and on the server.
 const STATEMENTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();

@@ -26,8 +26,6 @@ pub struct Schema {
 pub struct Locale {
     /// `UTF8`, as a rule.
     pub encoding: String,
-    /// `datcollate`
-    pub collate: String,
     /// `datctype`
     pub ctype: String,
     /// `c` for the C library, `i` for ICU, `b` for PostgreSQL's own.
@@ -76,7 +74,7 @@ pub struct Table {
 
 /// A column.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // five facts of the database that do not depend on each other
+#[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Column {
     /// Its name.
     pub name: String,

@@ -10,7 +10,6 @@ use super::{MOST_ENTRIES, Parser, unknown_key, words};
 
 const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
-const FUNCTIONS: [&str; 5] = ["count", "sum", "max", "min", "avg"];
 
 impl Parser {
     pub(super) fn aggregation(&mut self, at: At, value: Json) -> Option<Aggregation> {
@@ -104,7 +103,11 @@ impl Parser {
                         _ => None,
                     };
                     if function.is_none() {
-                        self.fault(Code::UnknownWord, at, format!("`fn` is one of {}; found {}", words(&FUNCTIONS), found(&value)));
+                        self.fault(
+                            Code::UnknownWord,
+                            at,
+                            format!("`fn` is one of {}; found {}", words(&Function::ALL.map(Function::as_str)), found(&value)),
+                        );
                     }
                 }
                 "field" => {
@@ -123,7 +126,11 @@ impl Parser {
             }
         }
         if !has_function {
-            self.fault(Code::MissingKey, at, format!("an entry of `fields` needs `fn`, one of {}", words(&FUNCTIONS)));
+            self.fault(
+                Code::MissingKey,
+                at,
+                format!("an entry of `fields` needs `fn`, one of {}", words(&Function::ALL.map(Function::as_str))),
+            );
         }
         if !has_field {
             self.fault(Code::MissingKey, at, "an entry of `fields` needs `field`, a field's name or `*`");

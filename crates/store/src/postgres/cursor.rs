@@ -1,18 +1,16 @@
 //! Cursors of a snapshot. They give so many rows at a time; where these are more bytes than are held at once, the rest of them is let go,
 //! and the cursor is opened again behind the last row that was kept.
 
-use std::pin::pin;
-
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use query::sql::{Level, Sql};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Row, RowStream};
 
-use crate::assemble::{After, Batch, Keys, Portion};
+use crate::assemble::{After, Keys, Portion};
 use crate::run::BatchSize;
 
-use super::read::{collect_keys, key_sets};
-use super::{Connection, bind, encode};
+use super::rows::collected;
+use super::{Connection, bind};
 
 /// A snapshot that only reads. To be opened again a cursor has to meet the same rows in the same order, where nothing sorts them too, so that
 /// it must not begin where another reader of the table happens to be. How long it may be idle while a batch is read by the client is our own
@@ -77,24 +75,4 @@ impl Cursor {
     pub(super) async fn close(&self, connection: &mut Connection) -> Result<(), tokio_postgres::Error> {
         connection.client.batch_execute(&format!("CLOSE batch_{}", self.depth)).await
     }
-}
-
-/// The rows of a running statement, with the keys that the levels below are looked up by, as long as they fit.
-pub(super) async fn collected(level: &Level, stream: RowStream, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
-    let mut stream = pin!(stream);
-    let mut batch = Batch::roomy(0);
-    let mut keys = key_sets(level);
-    let mut after = After::Nothing;
-    while let Some(row) = stream.next().await {
-        let row = row?;
-        if size.is_heavy(&batch) {
-            after = After::LetGo;
-            break;
-        }
-        encode::row(batch.buffer(), &level.outputs, &row);
-        batch.end_row();
-        collect_keys(&mut keys, level, &row);
-    }
-    batch.pending = keys;
-    Ok(Portion { batch, after })
 }

@@ -10,8 +10,8 @@ use crate::Error;
 use crate::assemble::{After, Batch, Portion};
 use crate::run::{BatchSize, Need, is_kept, need_total};
 
-use super::cursor::collected;
-use super::read::{counted, is_stale, load, open, total};
+use super::load::load;
+use super::rows::{collected, counted, is_stale, open, total};
 use super::{Connection, Lease, Postgres, State, bind};
 
 /// The rows of a page with everything loaded for them, and the total where it is wanted; nothing where that is more than is held at once.

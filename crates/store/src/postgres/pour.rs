@@ -10,7 +10,7 @@ use crate::assemble::{After, Batch, Keys, Portion};
 use crate::run::{BatchSize, Sink};
 
 use super::cursor::Cursor;
-use super::read::load;
+use super::load::load;
 use super::{Lease, Postgres};
 
 /// How deep the rows of a root are.

@@ -1,30 +1,20 @@
 //! Runs statements on PostgreSQL level by level, and answers of any length in batches.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 
-use futures_util::{StreamExt, TryStreamExt};
-use query::sql::{ChildLevel, Level, Query, Sql};
+use futures_util::TryStreamExt;
+use query::sql::{Level, Query, Sql};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
-use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
-use crate::run::{BatchSize, Need, Sink, below, is_kept, need_total};
-use crate::settings::Prepare;
+use crate::assemble::{After, Batch, Keys, Portion};
+use crate::run::{BatchSize, Need, Sink, below, need_total};
 
-use super::cursor::{Cursor, SNAPSHOT, collected};
+use super::cursor::{Cursor, SNAPSHOT};
+use super::load::load;
 use super::pour::Pump;
-use super::{Connection, Lease, Postgres, State, bind, encode, told_plan};
-
-/// How many rows there are without limit and offset.
-pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
-    lease.step(postgres.timeout, async |connection| counted(open(connection, sql, None).await?).await).await
-}
-
-/// The one number that a statement for a total gives.
-pub(super) async fn counted(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
-    let row = pin!(stream).try_next().await?;
-    Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
-}
+use super::rows::{collected, open, taken, total};
+use super::{Connection, FAILED, Lease, Postgres, STALE, State, bind, told_plan};
 
 /// How many parents' keys a level is explained with.
 const EXPLAINED_ROWS: usize = 256;
@@ -87,7 +77,7 @@ pub(crate) enum Rest {
 pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<(Batch, Begun), Error> {
     match first(postgres, query, Statements::Kept).await {
         // A table changed under a prepared statement, and a failed transaction cannot prepare it anew: begin again.
-        Err(Error::Refused(refusal)) if matches!(refusal.code(), "0A000" | "26000" | "25P02") => {
+        Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) || refusal.code() == FAILED => {
             Box::pin(first(postgres, query, Statements::Forgotten)).await
         }
         other => other,
@@ -173,17 +163,6 @@ async fn total_of(postgres: &Postgres, lease: &mut Lease, query: &Query, count: 
     }
 }
 
-/// The next rows of a running statement.
-async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
-    let mut batch = Batch::roomy(0);
-    while !size.is_full(&batch) {
-        let Some(row) = rows.next().await else { return Ok(Portion { batch, after: After::Nothing }) };
-        encode::row(batch.buffer(), &level.outputs, &row?);
-        batch.end_row();
-    }
-    Ok(Portion { batch, after: After::Perhaps })
-}
-
 /// A connection with a statement running on it.
 async fn opened(postgres: &Postgres, sql: &Sql) -> Result<(Lease, Pin<Box<RowStream>>), Error> {
     let mut retried = false;
@@ -221,97 +200,4 @@ async fn declared(postgres: &Postgres, sql: &Sql, statements: Statements) -> Res
             Err(error) => return Err(error),
         }
     }
-}
-
-pub(super) fn key_sets(level: &Level) -> Vec<Keys> {
-    level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
-}
-
-pub(super) fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
-    for (keys, child) in keys.iter_mut().zip(&level.children) {
-        keys.add(child.parent_columns.iter().map(|column| encode::column(row, *column)));
-    }
-}
-
-/// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
-/// nothing is loaded, and the batch is heavy.
-pub(super) fn load<'a>(
-    lease: &'a mut Lease,
-    postgres: &'a Postgres,
-    (level, batch): (&'a Level, &'a mut Batch),
-    left: &'a mut usize,
-) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
-    Box::pin(async move {
-        let pending = std::mem::take(&mut batch.pending);
-        let mut loaded = Vec::with_capacity(pending.len());
-        for (keys, child) in pending.iter().zip(&level.children) {
-            if keys.len() == 0 {
-                loaded.push((Vec::new(), Batch::default()));
-                continue;
-            }
-            let heavy = match lease.step(postgres.timeout, async |connection| related(connection, child, keys, left).await).await? {
-                Gathered::TooMuch(weights) => weights,
-                Gathered::Whole(owners, mut rows) => {
-                    load(lease, postgres, (&child.level, &mut rows), left).await?;
-                    if !rows.is_heavy() {
-                        loaded.push((owners, rows));
-                        continue;
-                    }
-                    rows.weights_by_key(&owners, keys.len())
-                }
-            };
-            batch.weigh(keys, &heavy);
-            batch.pending = pending;
-            return Ok(());
-        }
-        for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
-            batch.attach((child.key.clone(), child.many), keys, &owners, rows);
-        }
-        Ok(())
-    })
-}
-
-async fn related(
-    connection: &mut Connection,
-    child: &ChildLevel,
-    keys: &Keys,
-    left: &mut usize,
-) -> Result<Gathered, tokio_postgres::Error> {
-    let stream = open(connection, &child.level.sql, Some(keys)).await?;
-    let mut stream = pin!(stream);
-    let mut gathering = Gathering::new(keys.len(), left);
-    let mut key_sets = key_sets(&child.level);
-    while let Some(row) = stream.next().await {
-        let row = row?;
-        // Ordinals count from one.
-        let owner = row.try_get::<_, i64>(0)? - 1;
-        encode::row(gathering.buffer(), &child.level.outputs, &row);
-        if gathering.end_row(owner as u32) == Held::Yes {
-            collect_keys(&mut key_sets, &child.level, &row);
-        }
-    }
-    Ok(gathering.end(key_sets))
-}
-
-/// Starts a statement, prepared or not.
-pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
-    if connection.prepare == Prepare::Off || !is_kept(sql.text()) {
-        let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-        return Box::pin(connection.client.query_typed_raw(sql.text(), params)).await;
-    }
-    let statement = connection.statement(sql).await?;
-    let bound = || sql.params().iter().map(|param| bind::Bound { param, keys });
-    match connection.client.query_raw(&statement, bound()).await {
-        // A table changed under a prepared statement: prepare it anew.
-        Err(error) if is_stale(&error) => {
-            connection.forget(sql.text());
-            let statement = connection.statement(sql).await?;
-            Box::pin(connection.client.query_raw(&statement, bound())).await
-        }
-        other => other,
-    }
-}
-
-pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
-    error.code().is_some_and(|code| matches!(code.code(), "0A000" | "26000"))
 }

@@ -12,15 +12,13 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, EPOCH_MICROS, Lease, Manager, Postgres, State, array, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, Manager, Postgres, STALE, State, array, lease};
 
 use super::Bound;
 use super::cell::{Bind, Cell, Row};
 
 const COMMIT: &str = "COMMIT";
 
-/// What PostgreSQL says of a prepared statement whose tables have changed since, or that is gone, and of the transaction that met it.
-const STALE: [&str; 3] = ["0A000", "26000", "25P02"];
 /// How many connections may still have such a statement.
 const STALE_TRIES: usize = 32;
 
@@ -141,7 +139,7 @@ impl Patience {
 impl Open {
     async fn step<T>(&mut self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
         match self.lease.step(self.timeout, step).await {
-            Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) => {
+            Err(Error::Refused(refusal)) if is_stale(refusal.code()) => {
                 // Another connection prepares it anew. This transaction is over.
                 self.stale = true;
                 self.lease.discard();
@@ -180,6 +178,11 @@ impl Open {
     }
 }
 
+/// Whether a statement has to be prepared anew, or the transaction met one that has.
+fn is_stale(code: &str) -> bool {
+    STALE.contains(&code) || code == FAILED
+}
+
 async fn first(connection: &mut Connection, words: &'static str, (sql, binds): Bound<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
     let ready = Ready::of(connection, sql, binds).await?;
     let client = &connection.client;
@@ -206,7 +209,7 @@ async fn whole(connection: &mut Connection, words: &'static str, statements: &[B
 
 async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
     match Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await {
-        Err(error) if error.code().is_some_and(|code| STALE.contains(&code.code())) => {
+        Err(error) if error.code().is_some_and(|code| is_stale(code.code())) => {
             connection.forget(sql);
             Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
         }

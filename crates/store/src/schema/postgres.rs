@@ -70,7 +70,7 @@ const FOREIGN_KEYS: &str = r"
 
 /// The provider's columns came with PostgreSQL 15 and 17; JSON does not mind their absence.
 const LOCALE: &str = r"
-    SELECT pg_catalog.pg_encoding_to_char(d.encoding)::text, d.datcollate::text, d.datctype::text,
+    SELECT pg_catalog.pg_encoding_to_char(d.encoding)::text, d.datctype::text,
            coalesce(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
            coalesce(pg_catalog.to_jsonb(d) ->> 'datlocale', pg_catalog.to_jsonb(d) ->> 'daticulocale'),
            pg_catalog.current_schemas(false)::text[]
@@ -115,14 +115,9 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
         }
     }
     for row in rows(client, LOCALE).await? {
-        schema.locale = Some(Locale {
-            encoding: row.try_get(0)?,
-            collate: row.try_get(1)?,
-            ctype: row.try_get(2)?,
-            provider: row.try_get(3)?,
-            provider_locale: row.try_get(4)?,
-        });
-        schema.search_path = row.try_get(5)?;
+        schema.locale =
+            Some(Locale { encoding: row.try_get(0)?, ctype: row.try_get(1)?, provider: row.try_get(2)?, provider_locale: row.try_get(3)? });
+        schema.search_path = row.try_get(4)?;
     }
     Ok(schema)
 }

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn patterns_match_as_in_postgresql() {
-        // trap 11, contract Q3.8
+        // trap 11, contract Q3.6
         for (pattern, text, expected) in [
             ("ali%", "Alice", true),
             ("%É%", "café", true),

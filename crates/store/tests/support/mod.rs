@@ -81,7 +81,7 @@ pub async fn catalog(manifest: &str, database: &Database) -> Catalog {
     let schema = database.schema().await.expect("the schema");
     store::check::bind(&mut catalog, &schema);
     let report = store::check::check(&catalog, &schema, database.dialect());
-    assert!(!report.has_errors(), "{report:?}");
+    assert_eq!(report.errors().count(), 0, "{report:?}");
     catalog
 }
 

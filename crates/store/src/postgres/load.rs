@@ -1,0 +1,72 @@
+//! The levels below a batch of rows.
+
+use std::pin::{Pin, pin};
+
+use futures_util::StreamExt;
+use query::sql::{ChildLevel, Level};
+
+use crate::Error;
+use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
+
+use super::rows::{collect_keys, key_sets, open};
+use super::{Connection, Lease, Postgres, encode};
+
+/// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
+/// nothing is loaded, and the batch is heavy.
+pub(super) fn load<'a>(
+    lease: &'a mut Lease,
+    postgres: &'a Postgres,
+    (level, batch): (&'a Level, &'a mut Batch),
+    left: &'a mut usize,
+) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+    Box::pin(async move {
+        let pending = std::mem::take(&mut batch.pending);
+        let mut loaded = Vec::with_capacity(pending.len());
+        for (keys, child) in pending.iter().zip(&level.children) {
+            if keys.len() == 0 {
+                loaded.push((Vec::new(), Batch::default()));
+                continue;
+            }
+            let heavy = match lease.step(postgres.timeout, async |connection| related(connection, child, keys, left).await).await? {
+                Gathered::TooMuch(weights) => weights,
+                Gathered::Whole(owners, mut rows) => {
+                    load(lease, postgres, (&child.level, &mut rows), left).await?;
+                    if !rows.is_heavy() {
+                        loaded.push((owners, rows));
+                        continue;
+                    }
+                    rows.weights_by_key(&owners, keys.len())
+                }
+            };
+            batch.weigh(keys, &heavy);
+            batch.pending = pending;
+            return Ok(());
+        }
+        for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
+            batch.attach((child.key.clone(), child.many), keys, &owners, rows);
+        }
+        Ok(())
+    })
+}
+
+async fn related(
+    connection: &mut Connection,
+    child: &ChildLevel,
+    keys: &Keys,
+    left: &mut usize,
+) -> Result<Gathered, tokio_postgres::Error> {
+    let stream = open(connection, &child.level.sql, Some(keys)).await?;
+    let mut stream = pin!(stream);
+    let mut gathering = Gathering::new(keys.len(), left);
+    let mut key_sets = key_sets(&child.level);
+    while let Some(row) = stream.next().await {
+        let row = row?;
+        // Ordinals count from one.
+        let owner = row.try_get::<_, i64>(0)? - 1;
+        encode::row(gathering.buffer(), &child.level.outputs, &row);
+        if gathering.end_row(owner as u32) == Held::Yes {
+            collect_keys(&mut key_sets, &child.level, &row);
+        }
+    }
+    Ok(gathering.end(key_sets))
+}
