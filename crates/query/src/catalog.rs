@@ -11,6 +11,7 @@ use crate::statement::Statement;
 use crate::types::{EnumValue, Scalar, Type};
 
 pub use naming::{kebab, snake};
+pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
 /// A resource's place in the catalog.
 pub type ResourceId = usize;
@@ -267,7 +268,7 @@ impl Resource {
 
     /// Whether the program itself declares it: a record of the identity half.
     pub fn is_own(&self) -> bool {
-        resolve::OWN_CONTEXTS.contains(&self.context.as_str())
+        OWN_CONTEXTS.contains(&self.context.as_str())
     }
 
     /// The relation of this name.

@@ -19,6 +19,7 @@
 //! file, or knows of HTTP.
 
 pub mod catalog;
+mod constraints;
 pub mod describe;
 pub mod error;
 pub mod explain;
@@ -29,8 +30,8 @@ pub mod parse;
 pub mod plan;
 pub mod pointer;
 pub mod policy;
-mod resolve;
 pub mod sql;
 pub mod statement;
 pub mod types;
 pub mod value;
+pub mod wording;

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Faults, about, shorten};
 use crate::json::{self, Json};
 use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
+use crate::wording::{near, words};
 
 /// The largest `limit`, at top level and in every relation node.
 pub const MOST_ROWS: u64 = 10_000;
@@ -198,31 +199,4 @@ fn layer_refuses_aggregation(layer: Layer) -> bool {
 /// That something has no key of this name.
 fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
     format!("{what} has only the keys {}{}; found `{}`", words(known), near(key, known), shorten(key))
-}
-
-/// `` `a`, `b`, `c` ``
-pub fn words(words: &[&str]) -> String {
-    let mut text = String::new();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push('`');
-        text.push_str(word);
-        text.push('`');
-    }
-    text
-}
-
-/// A hint for a near word, or nothing.
-pub fn near<'a>(found: &str, known: impl IntoIterator<Item = &'a &'a str>) -> String {
-    // A name far longer than any of ours is near none, and comparing it would take its time.
-    if found.len() > 64 {
-        return String::new();
-    }
-    let best = known.into_iter().map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), &word.to_lowercase()), *word)).min();
-    match best {
-        Some((distance, word)) if distance <= 2 && distance * 2 <= word.len().max(2) => format!(" (did you mean `{word}`?)"),
-        _ => String::new(),
-    }
 }

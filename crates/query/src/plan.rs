@@ -13,11 +13,11 @@ mod table;
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
-use crate::parse::near;
 use crate::pointer::{At, Layer};
 use crate::policy::{Entrance, Viewer};
 use crate::statement::{Direction, Statement};
 use crate::value;
+use crate::wording::near;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
@@ -189,6 +189,13 @@ enum Stage {
     Request,
 }
 
+/// How many nodes of where each layer has so far; the manifest's own are not counted.
+#[derive(Debug, Default)]
+struct Spent {
+    query: usize,
+    constraint: usize,
+}
+
 /// What a plan is made with: the catalog, the caller, and the statement whose faults are collected.
 pub(crate) struct Planner<'c, 's> {
     pub(crate) catalog: &'c Catalog,
@@ -198,7 +205,7 @@ pub(crate) struct Planner<'c, 's> {
     aliases: u32,
     /// How many tables it has reached.
     tables: usize,
-    nodes: [usize; 2],
+    spent: Spent,
     stage: Stage,
     /// A variable of a manifest's constraint was absent or of the wrong type: the constraint matches nothing.
     closed: bool,
@@ -213,7 +220,7 @@ impl<'c, 's> Planner<'c, 's> {
             faults: statement.faults.clone(),
             aliases: 0,
             tables: 0,
-            nodes: [0; 2],
+            spent: Spent::default(),
             stage: Stage::Request,
             closed: false,
         }
@@ -252,8 +259,8 @@ impl<'c, 's> Planner<'c, 's> {
     /// Counts one node of where against the layer's budget.
     fn spend(&mut self, at: At) -> bool {
         let spent = match at.layer {
-            Layer::Query => &mut self.nodes[0],
-            Layer::Constraint => &mut self.nodes[1],
+            Layer::Query => &mut self.spent.query,
+            Layer::Constraint => &mut self.spent.constraint,
             Layer::Policy => return true,
         };
         *spent += 1;

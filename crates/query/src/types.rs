@@ -126,6 +126,16 @@ impl Type {
         }
     }
 
+    /// Types of one family can equal one another in a relation; those of none connect no rows.
+    pub fn family(&self) -> Option<&'static str> {
+        match self {
+            Type::Array(_) | Type::One(Scalar::Json) => None,
+            Type::One(Scalar::Int | Scalar::BigInt) => Some("integer"),
+            Type::One(Scalar::Text | Scalar::Enum(_)) => Some("text"),
+            Type::One(other) => Some(other.name()),
+        }
+    }
+
     /// The scalar itself or of the elements.
     pub fn scalar(&self) -> &Scalar {
         match self {

@@ -4,7 +4,6 @@ mod affinity;
 mod collation;
 mod field;
 mod native;
-mod near;
 mod relation;
 pub(crate) mod values;
 
@@ -13,9 +12,9 @@ use std::fmt;
 use query::catalog::{Catalog, Field, Identifier, Native, Resource, TableName};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
+use query::wording::near_as;
 
 use crate::schema::{Schema, Table};
-use near::near_as;
 
 /// PostgreSQL cuts names off after this many bytes.
 const LONGEST_NAME: usize = 63;

@@ -11,7 +11,6 @@ use identity::scope::Scope;
 use query::sql::Dialect;
 
 use crate::accounts::{self, account_columns};
-use crate::apps::Admission;
 use crate::clients::{self, client_columns};
 use crate::events::{self, Occasion};
 use crate::families::{self, Begun, at_once};
@@ -139,13 +138,4 @@ async fn is_unused(records: &Records, redemption: &Redemption) -> Result<bool, E
     const SQL: &str = "SELECT account_id FROM peristyle.code WHERE hash = $1 AND used_by IS NULL AND session_id = $2";
     let binds = [Bind::digest(&redemption.code), Bind::maybe(redemption.begin.family.session, Bind::Id)];
     Ok(!records.run(SQL, &binds).await?.is_empty())
-}
-
-impl From<Admission> for Begun {
-    fn from(admission: Admission) -> Self {
-        match admission {
-            Admission::Admitted => Begun::Done,
-            Admission::Refused => Begun::Refused,
-        }
-    }
 }

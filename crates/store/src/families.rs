@@ -79,6 +79,15 @@ pub enum Rotated {
     Late,
 }
 
+impl From<Admission> for Begun {
+    fn from(admission: Admission) -> Self {
+        match admission {
+            Admission::Admitted => Begun::Done,
+            Admission::Refused => Begun::Refused,
+        }
+    }
+}
+
 fn read(row: &Row, from: usize) -> Result<Family, Error> {
     Ok(Family {
         id: row.id(from)?,

@@ -4,14 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use crate::json;
 use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
-use crate::parse::{RESERVED, near, words};
+use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
+use crate::wording::{near, words};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
 
 /// The contexts of the identity half, which only the program itself declares.
-pub(super) const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
-const CONNECTORS: [&str; 3] = ["and", "or", "not"];
+pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
+/// Names that connect clauses of a where.
+pub const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 const MASKS: [&str; 3] = ["email", "last4", "redact"];
 
@@ -254,7 +256,7 @@ impl Resolver {
         for (left, right) in &declaration.on {
             let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
             let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
-            if family(&left.kind) != family(&right.kind) {
+            if left.kind.family() != right.kind.family() {
                 let (one, another) = (left.kind.name(), right.kind.name());
                 self.fault(*line, format!("relation `{name}`: `{}` ({one}) cannot equal `{}` ({another})", left.name, right.name));
             }
@@ -277,14 +279,5 @@ impl Resolver {
             return None;
         }
         Some(id)
-    }
-}
-
-/// Types that can equal one another in a link.
-fn family(kind: &Type) -> &'static str {
-    match kind.scalar() {
-        Scalar::Int | Scalar::BigInt => "integer",
-        Scalar::Text | Scalar::Enum(_) => "text",
-        other => other.name(),
     }
 }

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::json::Json;
-use crate::parse::{near, words};
+use crate::wording::{near, words};
 
 use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
 

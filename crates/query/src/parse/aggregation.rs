@@ -4,9 +4,10 @@ use crate::error::{Code, shorten};
 use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{AggregateField, Aggregation, Alias, Function};
+use crate::wording::words;
 
 use super::order::found;
-use super::{MOST_ENTRIES, Parser, unknown_key, words};
+use super::{MOST_ENTRIES, Parser, unknown_key};
 
 const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];

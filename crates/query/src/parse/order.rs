@@ -4,8 +4,9 @@ use crate::error::Code;
 use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Direction, Order};
+use crate::wording::words;
 
-use super::{MOST_ENTRIES, Parser, unknown_key, words};
+use super::{MOST_ENTRIES, Parser, unknown_key};
 
 const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 

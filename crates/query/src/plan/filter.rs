@@ -8,6 +8,7 @@ use crate::parse::DEEPEST;
 use crate::pointer::{At, Layer};
 use crate::statement::{Clause, Entry, Inside};
 use crate::types::Type;
+use crate::wording::near;
 
 use super::predicate::{Alias, Exists, Predicate};
 use super::{Planner, Rights, Table};
@@ -143,7 +144,7 @@ impl<'c> Planner<'c, '_> {
                     .map(|relation| relation.name.as_str()),
             )
             .collect();
-        let hint = crate::parse::near(name, &known);
+        let hint = near(name, &known);
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }

@@ -3,11 +3,11 @@
 use crate::catalog::{Field, FieldId};
 use crate::error::{Code, about};
 use crate::json::Json;
-use crate::parse::{near, words};
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
 use crate::types::Scalar;
 use crate::value::{self, Value};
+use crate::wording::{near, words};
 
 use super::filter::Subject;
 use super::predicate::{Column, Comparison, Membership, Predicate};

@@ -10,7 +10,7 @@ use super::predicate::Conjunction;
 
 /// The ways to write a relation filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Writing {
     /// From each row to its related rows.
     Followed,
     /// The same, kept apart from the planner of the query around.
@@ -20,8 +20,8 @@ pub(super) enum Way {
 }
 
 /// At least one related row, its policy and the filter.
-pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, way: Way) {
-    if way == Way::Set {
+pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, way: Writing) {
+    if way == Writing::Set {
         return set(writer, exists);
     }
     writer.raw("EXISTS (SELECT 1 FROM ");
@@ -39,7 +39,7 @@ pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, way: Way) {
         }
     }
     wanted(writer, exists);
-    if way == Way::Fenced {
+    if way == Writing::Fenced {
         dialect::fence(writer);
     }
     writer.raw(")");

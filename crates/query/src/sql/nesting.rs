@@ -14,7 +14,7 @@ use crate::plan::predicate::{Exists, Predicate};
 
 use super::Writer;
 use super::dialect::{self, Dialect, Sets};
-use super::link::{self, Way};
+use super::link::{self, Writing};
 
 /// What stands around the relation filters that are written next.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl Surroundings {
     }
 
     /// How a relation filter is written here, and what stands around those inside it.
-    fn place(self, exists: &Exists<'_>, dialect: Dialect) -> (Way, Surroundings) {
+    fn place(self, exists: &Exists<'_>, dialect: Dialect) -> (Writing, Surroundings) {
         let (mut join, mut ways) = (self.join, self.ways);
         if ways == Ways::Few {
             let depth = Depth::of(exists, self.rows);
@@ -93,9 +93,9 @@ impl Surroundings {
             Join::TooWide | Join::None => Surroundings { rows, spread, ..query() },
         };
         let way = match join {
-            _ if is_set => Way::Set,
-            Join::TooWide | Join::TooDeep => Way::Fenced,
-            Join::Shared | Join::None => Way::Followed,
+            _ if is_set => Writing::Set,
+            Join::TooWide | Join::TooDeep => Writing::Fenced,
+            Join::Shared | Join::None => Writing::Followed,
         };
         (way, inside)
     }

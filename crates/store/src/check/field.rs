@@ -3,11 +3,11 @@
 use query::catalog::{Field, Resource, Stored};
 use query::sql::Dialect;
 use query::types::{EnumValue, Scalar};
+use query::wording::near_as;
 
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
 
-use super::near::near;
 use super::{Checker, affinity, native};
 
 impl<'c> Checker<'c> {
@@ -34,7 +34,7 @@ impl<'c> Checker<'c> {
         let column = table.column(name, self.dialect);
         match column {
             None => {
-                let hint = near(name, table.columns.iter().map(|column| column.name.as_str()));
+                let hint = near_as(name, table.columns.iter().map(|column| (column.name.as_str(), column.name.as_str())));
                 self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", self.schema.shown(table, self.dialect)));
             }
             Some(column) if column.forbidden => {
@@ -83,7 +83,7 @@ impl<'c> Checker<'c> {
         let labels = &enumeration.labels;
         let foreign: Vec<&str> = values.iter().map(|value| &**value).filter(|value| !labels.iter().any(|label| label == value)).collect();
         for value in foreign {
-            let hint = near(value, labels.iter().map(String::as_str));
+            let hint = near_as(value, labels.iter().map(|label| (label.as_str(), label.as_str())));
             self.error(
                 field.line,
                 format!("{what}: {value:?} is no label of the enum `{}`{hint}; take it out of `values`", enumeration.name),

@@ -82,13 +82,3 @@ pub(super) fn is_other_time(column: &Column) -> bool {
     let of_time = matches!(sqlite(&column.native), Some(Scalar::Date | Scalar::Time | Scalar::Timestamp));
     of_time && matches!(column.seen, Some((Scalar::BigInt | Scalar::Float, _)))
 }
-
-/// Types that can equal one another in a relation; nothing for those by which rows cannot be connected.
-pub(super) fn family(kind: &Type) -> Option<&'static str> {
-    match kind {
-        Type::Array(_) | Type::One(Scalar::Json) => None,
-        Type::One(Scalar::Int | Scalar::BigInt) => Some("integer"),
-        Type::One(Scalar::Text | Scalar::Enum(_)) => Some("text"),
-        Type::One(other) => Some(other.name()),
-    }
-}

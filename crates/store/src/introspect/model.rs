@@ -8,7 +8,7 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Column, ForeignKey, Schema, Table, same};
 
-use super::kind::{self, family, kind_of, stored};
+use super::kind::{self, kind_of, stored};
 use super::known::Known;
 use super::names::Names;
 use super::naming::{camel, context, free};
@@ -286,7 +286,7 @@ fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
     // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
     let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
-    let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| family(kind).is_some());
+    let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
     for (column, kind) in kinds {
         let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));

@@ -1,9 +1,8 @@
 //! Names of the database become names of a manifest: camelCase, singular, identifiers, none twice.
 
-/// Contexts of the server's own resources.
-const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
-/// Names no field or relation may bear.
-const TAKEN: [&str; 7] = ["and", "or", "not", "RAW", "AND", "OR", "NOT"];
+use query::catalog::{CONNECTORS, OWN_CONTEXTS};
+use query::parse::RESERVED;
+
 /// Words whose singular no rule gives.
 const IRREGULAR: [(&str, &str); 15] = [
     ("people", "person"),
@@ -98,7 +97,7 @@ pub(super) fn without_id(name: &str) -> Option<&str> {
 
 /// A name for a field or relation: never one of the language's own.
 pub(super) fn allowed(name: &str) -> String {
-    if TAKEN.contains(&name) { format!("{name}Value") } else { name.to_owned() }
+    if CONNECTORS.contains(&name) || RESERVED.contains(&name) { format!("{name}Value") } else { name.to_owned() }
 }
 
 /// The first of the candidates that is free, or the first of them with the first free number.

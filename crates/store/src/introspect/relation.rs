@@ -2,7 +2,6 @@
 
 use crate::schema::ForeignKey;
 
-use super::kind::family;
 use super::model::{DraftField, DraftRelation, Model};
 use super::naming::{camel, capital, free, without_id};
 use super::through::{Crossing, crossings, foreign_keys, place};
@@ -70,7 +69,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
     let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
     let ends = columns.iter().zip(&target_columns).map(|(own, other)| draft.field(own).zip(target.field(other)));
     let fields: Vec<(&DraftField, &DraftField)> = ends.collect::<Option<_>>()?;
-    let differ = fields.iter().find(|(own, other)| family(&own.kind).is_none() || family(&own.kind) != family(&other.kind));
+    let differ = fields.iter().find(|(own, other)| own.kind.family().is_none() || own.kind.family() != other.kind.family());
     if let Some((own, other)) = differ {
         return Some(Err(format!("rows are not connected by {} and {}", own.kind.name(), other.kind.name())));
     }

@@ -4,7 +4,6 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{ForeignKey, Table};
 
-use super::kind::family;
 use super::model::{Draft, Model, offered};
 
 /// The foreign keys of a table, each once: a constraint may have been made twice.
@@ -98,7 +97,7 @@ fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -
         let kind = offered(pivot.column(column, model.dialect)?, model.dialect)?;
         // A native enum of the pivot has no operator with the texts its rows are looked up by.
         let is_enum = matches!(kind, Type::One(Scalar::Enum(_)));
-        if is_enum || family(&kind).is_none() || family(&kind) != family(&field.kind) {
+        if is_enum || kind.family().is_none() || kind.family() != field.kind.family() {
             return None;
         }
         pairs.push((column.clone(), field.name.clone()));
