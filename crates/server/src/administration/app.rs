@@ -1,9 +1,7 @@
 //! Apps: made, changed, removed, and who may sign in to a closed one.
 
 use identity::account::Account;
-use identity::client::ClientId;
 use identity::event::{Change, Record};
-use identity::moment::Moment;
 use store::accounts;
 use store::apps::{self, Access, App};
 use uuid::Uuid;
@@ -115,32 +113,13 @@ impl Work {
         found.ok_or_else(|| Fault::Unknown(format!("there is no app {which}")))
     }
 
-    /// The id of an app that a client names, which has to exist.
-    pub(super) async fn known_app(&mut self, id: Uuid) -> Result<Uuid, Fault> {
-        let app = self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
-        Ok(app.id)
-    }
-
-    /// Makes the app of a client that names none.
-    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, now: Moment) -> Result<Uuid, Fault> {
-        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access: Access::Open };
-        let inserted = apps::insert(&mut self.transaction, &app, now).await;
-        inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        Ok(app.id)
-    }
-
-    /// Removes the app that was made for a client, if there is one.
-    pub(super) async fn remove_own_app(&mut self, client: &ClientId) -> Result<(), Fault> {
-        if let Some(app) = apps::by_code(&mut self.transaction, &own_code(client)).await? {
-            apps::remove(&mut self.transaction, app.id).await?;
+    /// Refuses an app that a client names and that does not exist.
+    pub(super) async fn know_app(&mut self, app: Option<Uuid>) -> Result<(), Fault> {
+        if let Some(id) = app {
+            self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
         }
         Ok(())
     }
-}
-
-/// The code of the app that is made for a client; whoever names apps is not likely to choose it.
-fn own_code(client: &ClientId) -> String {
-    format!("client:{}", client.as_str())
 }
 
 /// What is unknown was named by the input, not by the address.

@@ -26,7 +26,7 @@ pub struct NewClient {
     pub grants: Option<BTreeSet<GrantType>>,
     /// How long its tokens live.
     pub lifetimes: Lifetimes,
-    /// The app it belongs to; one of its own where it is not said.
+    /// The app it belongs to.
     pub app: Option<Uuid>,
 }
 
@@ -54,22 +54,17 @@ impl Administration<'_> {
     pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Fault> {
         let mut work = self.begin("oAuth.client.create").await?;
         let secret = ClientSecret::from_random(chance::random()?);
-        let id = ClientId::parse(&new.id).map_err(Fault::invalid)?;
-        let name = readable("a client's name", &new.name)?;
-        let app = match new.app {
-            Some(app) => work.known_app(app).await?,
-            None => work.make_own_app(&id, &name, self.occasion.now).await?,
-        };
         let client = Client {
-            id,
-            name,
+            id: ClientId::parse(&new.id).map_err(Fault::invalid)?,
+            name: readable("a client's name", &new.name)?,
             secret: SecretRecord::new(&secret),
             redirect: Redirect::register(&new.redirect).map_err(Fault::invalid)?,
             grants: new.grants.unwrap_or_else(|| GrantType::DEFAULT.into_iter().collect()),
             lifetimes: new.lifetimes,
             is_active: true,
-            app: Some(app),
+            app: new.app,
         };
+        work.know_app(client.app).await?;
         let inserted = clients::insert(&mut work.transaction, &client, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, "a client with this id"))?;
         self.finish(work, Record::Client(client.id.clone()), Change::Created).await?;
@@ -90,9 +85,7 @@ impl Administration<'_> {
         let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
         let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
         client.lifetimes = Lifetimes::new(access, refresh).map_err(Fault::invalid)?;
-        if let Some(app) = change.app {
-            work.known_app(app).await?;
-        }
+        work.know_app(change.app).await?;
         clients::update(&mut work.transaction, &client, self.occasion.now).await?;
         if !client.is_active {
             self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
@@ -118,7 +111,6 @@ impl Administration<'_> {
         let client = work.client(id).await?;
         self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
         clients::remove(&mut work.transaction, &client.id).await?;
-        work.remove_own_app(&client.id).await?;
         self.finish(work, Record::Client(client.id), Change::Removed).await
     }
 }
