@@ -55,6 +55,8 @@ class Hub:
             INSERT INTO peristyle.credential SELECT made.id, c.hash, now() FROM made, peristyle.credential c JOIN first ON first.id = c.account_id;
             INSERT INTO peristyle.session (id, account_id, authenticated_at, last_used_at, expires_at)
             SELECT gen_random_uuid(), id, now(), now(), now() + interval '8 hours' FROM peristyle.account;
+            INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at)
+            SELECT gen_random_uuid(), c.app_id, a.id, now(), now(), now() FROM peristyle.account a, peristyle.client c WHERE c.id = '{CLIENT}';
             ANALYZE;
         """)
 

@@ -293,6 +293,14 @@ impl Catalog {
         &self.resources
     }
 
+    /// The permissions that resources and masks ask for, each with the line that names it.
+    pub fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.resources.iter().flat_map(|resource| {
+            let of_fields = resource.fields.iter().filter_map(|field| Some((field.mask.as_ref()?.1.as_deref()?, field.line)));
+            resource.permission.as_deref().map(|name| (name, resource.line)).into_iter().chain(of_fields)
+        })
+    }
+
     /// The resource of this number.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.resources[id]

@@ -139,9 +139,20 @@ impl Faults {
     /// Adds one. Where it stands is asked only while there is room: a path may be as long as a body, and a body may have as many faults
     /// as bytes.
     pub(crate) fn add(&mut self, code: Code, path: impl FnOnce() -> String, message: impl Into<String>) {
-        if self.0.len() < MOST_FAULTS {
+        if !self.is_full() {
             self.0.push(Fault { code, path: path(), message: message.into() });
         }
+    }
+
+    /// Whether no more are told, so that looking for more is in vain.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MOST_FAULTS
+    }
+
+    /// Whether a fault of this code stands somewhere in the layer.
+    pub(crate) fn has(&self, code: Code, layer: Layer) -> bool {
+        let is_in = |path: &str| path.strip_prefix('/').is_some_and(|path| path.starts_with(layer.as_str()));
+        self.0.iter().any(|fault| fault.code == code && is_in(&fault.path))
     }
 
     pub(crate) fn absorb(&mut self, others: Faults) {

@@ -20,10 +20,16 @@ pub const MOST_ROWS: u64 = 10_000;
 pub const DEEPEST: usize = 10;
 /// How many relation nodes one statement may have.
 pub const MOST_RELATIONS: usize = 100;
+/// How many connectors, relation names and operators a layer's wheres may have, in all its nodes.
+pub(crate) const MOST_NODES: usize = 1_000;
 /// How many entries `order`, `groupBy` and `fields` may have.
 pub const MOST_ENTRIES: usize = 100;
 /// Names no field or relation may bear, and no statement may use as one.
 pub const RESERVED: [&str; 4] = ["RAW", "AND", "OR", "NOT"];
+
+/// How many entries the wheres of a statement are read of. Whatever has more is over its budget of nodes, which the plan counts, since it
+/// knows what is one; here it is only kept from taking memory.
+const MOST_READ: usize = 50 * MOST_NODES;
 
 const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
@@ -49,6 +55,9 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     };
     let (mut query, mut constraint) = (None, None);
     for (key, value) in entries {
+        if faults.is_full() {
+            break;
+        }
         match key.as_str() {
             "query" => query = Some(value),
             "constraint" => constraint = Some(value),
@@ -83,7 +92,7 @@ pub fn layers(query: Option<Json>, constraint: Option<Json>) -> Body {
 
 /// Parses one statement. It never fails: faults travel with it.
 pub fn statement(json: Json, layer: Layer) -> Statement {
-    let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0 };
+    let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0, entries: 0 };
     let mut statement = Statement::empty(layer);
     let root = parser.places.root();
     match json {
@@ -104,11 +113,16 @@ struct Parser {
     places: Places,
     faults: Faults,
     relations: usize,
+    /// Entries of wheres.
+    entries: usize,
 }
 
 impl Parser {
     fn top(&mut self, statement: &mut Statement, root: At, entries: Vec<(String, Json)>) {
         for (key, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             let Some(word) = TOP_KEYS.into_iter().find(|word| *word == key) else {
                 let at = self.places.key(root, &key);
                 self.fault(Code::UnknownKey, at, unknown_key("a statement", &TOP_KEYS, &key));
@@ -127,7 +141,7 @@ impl Parser {
                 _ => statement.offset = self.offset(at, &value),
             }
         }
-        if layer_refuses_aggregation(root.layer)
+        if root.layer != Layer::Query
             && let Some(aggregation) = &statement.aggregation
         {
             self.fault(Code::Combination, aggregation.at, "a constraint cannot aggregate; `aggregation` belongs in `query`");
@@ -192,8 +206,9 @@ impl Parser {
     }
 }
 
-fn layer_refuses_aggregation(layer: Layer) -> bool {
-    layer != Layer::Query
+/// That the wheres have more than [`MOST_NODES`].
+pub(crate) fn too_many_nodes() -> String {
+    format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres")
 }
 
 /// That something has no key of this name.

@@ -7,12 +7,14 @@ mod filter;
 mod leaf;
 mod load;
 mod order;
+mod path;
 pub(crate) mod predicate;
 mod table;
 
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
+use crate::parse::{MOST_NODES, too_many_nodes};
 use crate::pointer::{At, Layer};
 use crate::policy::{Entrance, Viewer};
 use crate::statement::{Direction, Statement};
@@ -27,8 +29,6 @@ pub(crate) use table::Table;
 
 /// How many tables a plan may have, those of constraints that it follows included.
 const MOST_TABLES: usize = 2_000;
-/// How many connectors, relation names and operators a layer's wheres may have, in all its nodes.
-pub const MOST_NODES: usize = 1_000;
 /// How many values a list may have.
 pub const MOST_VALUES: usize = 10_000;
 
@@ -265,12 +265,9 @@ impl<'c, 's> Planner<'c, 's> {
         };
         *spent += 1;
         let spent = *spent;
-        if spent == MOST_NODES + 1 {
-            self.fault(
-                Code::FilterNodes,
-                at,
-                format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres"),
-            );
+        // One that was not even read to its end has been told so.
+        if spent == MOST_NODES + 1 && !self.faults.has(Code::FilterNodes, at.layer) {
+            self.fault(Code::FilterNodes, at, too_many_nodes());
         }
         spent <= MOST_NODES
     }
@@ -323,10 +320,6 @@ impl<'c, 's> Planner<'c, 's> {
             .collect();
         let hint = near(name, &known);
         self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, shorten(name)));
-    }
-
-    fn several_dots(&mut self, path: &str, at: At) {
-        self.fault(Code::DotPath, at, format!("a dot-path is `relation.column`, with exactly one dot; found `{}`", shorten(path)));
     }
 
     /// The predicate that picks one row by its key.

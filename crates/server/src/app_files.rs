@@ -106,14 +106,12 @@ fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
                 continue;
             }
             let kind = entry.file_type()?;
-            // A link to a file counts where its file is in the folder too, as those that Kubernetes mounts are.
-            let path = if kind.is_symlink() { entry.path().canonicalize()? } else { entry.path() };
-            if kind.is_dir() {
-                open.push((path, address));
-            } else if path.is_file() && path.starts_with(root) {
-                found.push((address, path));
-            } else {
-                tracing::warn!("APP_FILES: {address} is left out, since it is no file of this folder");
+            // A link to a file counts where its file is in the folder too, as those that Kubernetes mounts are; one that leads nowhere does not.
+            let path = if kind.is_symlink() { entry.path().canonicalize().ok() } else { Some(entry.path()) };
+            match path {
+                Some(path) if kind.is_dir() => open.push((path, address)),
+                Some(path) if path.is_file() && path.starts_with(root) => found.push((address, path)),
+                _ => tracing::warn!("APP_FILES: {address} is left out, since it is no file of this folder"),
             }
         }
     }

@@ -1,15 +1,22 @@
 //! A statement's way from its parsed layers to SQL: the same for every protocol that carries one.
 
+use axum::body::Bytes;
+use futures_util::StreamExt;
 use query::catalog::ResourceId;
 use query::merge::merge;
 use query::parse::Body;
 use query::plan::{self, Operation};
 use query::policy::{self, Entrance, Viewer};
 use query::sql::{self, Query};
+use store::Answer;
+use store::run::Format;
 
 use crate::auth::Caller;
 use crate::error::Problem;
 use crate::service::Service;
+
+/// No record of a hub is longer: an account of tens of thousands of tenants is not.
+pub(crate) const LONGEST_RECORD: usize = 16 * 1024 * 1024;
 
 /// Permission is decided before the statement is looked at.
 pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, caller: &Caller) -> Result<Entrance<'s>, Problem> {
@@ -31,4 +38,21 @@ pub(crate) fn render(
     let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
     let plan = plan::plan(entrance, statement, viewer, operation, parts.as_deref())?;
     Ok(sql::render(&plan, service.reader.primary.dialect()))
+}
+
+/// The one row that is asked for, from the database itself and never from a replica, gathered where it comes in pieces.
+pub(crate) async fn row(service: &Service, query: Query) -> Result<Option<Bytes>, Problem> {
+    let mut chunks = match Box::pin(service.reader.primary.run(query, Format::Json)).await? {
+        Answer::Whole(bytes) => return Ok(Some(bytes)),
+        Answer::Nothing => return Ok(None),
+        Answer::Chunks(chunks) => chunks,
+    };
+    let mut whole = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        whole.extend_from_slice(&chunk?);
+        if whole.len() > LONGEST_RECORD {
+            return Err(Problem::Internal("a record is longer than a hub tells"));
+        }
+    }
+    Ok(Some(whole.into()))
 }

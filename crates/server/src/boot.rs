@@ -95,8 +95,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     for step in records.migrate().await.map_err(unusable)? {
         tracing::info!(step, "the tables of the hub were brought up to date");
     }
-    let named = catalog.resources().iter().filter_map(|resource| resource.permission.as_deref());
-    let permissions = named.filter_map(|name| Permission::parse(name).ok());
+    let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
     store::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
     if store::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
@@ -162,6 +161,10 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
             tracing::warn!("no manifest at {name}: no resource of yours is declared; `peristyle introspect` writes one");
             return Ok(Manifest::default());
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let message = format!("PERISTYLE_MANIFEST: {name} does not exist; `peristyle introspect` writes one from the database");
+            return Err(BootError(message).into());
         }
         Err(error) => return Err(BootError(format!("PERISTYLE_MANIFEST: {name} cannot be read: {error}")).into()),
     };

@@ -12,6 +12,7 @@ mod introspect;
 mod keys;
 mod migrate;
 mod print;
+mod replace;
 mod role;
 mod schema;
 mod serve;

@@ -24,14 +24,13 @@ impl Proxies {
     /// was written by proxies that are trusted.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer;
-        let forwarded: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok()).collect();
-        for item in forwarded.iter().flat_map(|value| value.split(',')).rev() {
-            if !self.trusts(client) {
-                break;
-            }
-            match item.trim().parse() {
-                Ok(address) => client = address,
-                Err(_) => break,
+        // Items are parted as bytes: a client can begin the list with what is no text, and must not hide behind the proxy by that.
+        let forwarded = headers.get_all("x-forwarded-for").iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+        for item in forwarded.rev() {
+            let address = std::str::from_utf8(item).ok().and_then(|item| item.trim().parse().ok());
+            match address {
+                Some(address) if self.trusts(client) => client = address,
+                _ => break,
             }
         }
         client
@@ -40,9 +39,9 @@ impl Proxies {
     /// Whether the client speaks https, by the word of the proxy that connected. A proxy that appends to what it was told appends its own
     /// word at the end; anything before it anybody could have written.
     pub fn is_secure(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
-        let told = headers.get_all("x-forwarded-proto").iter().next_back().and_then(|value| value.to_str().ok());
-        let nearest = told.and_then(|value| value.rsplit(',').next());
-        self.trusts(peer) && nearest.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
+        let told = headers.get_all("x-forwarded-proto").iter().next_back();
+        let nearest = told.and_then(|value| value.as_bytes().rsplit(|byte| *byte == b',').next());
+        self.trusts(peer) && nearest.is_some_and(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
     /// An address of IPv4 is the same one when it comes by way of IPv6.
@@ -53,6 +52,8 @@ impl Proxies {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -69,9 +70,11 @@ mod tests {
             ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
             ("10.0.0.1", "nonsense", "10.0.0.1"),
             ("10.0.0.1", "", "10.0.0.1"),
+            // What the client sent itself, before the proxy's own word, is no text.
+            ("10.0.0.1", "caf\u{e9}, 203.0.113.9", "203.0.113.9"),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert("x-forwarded-for", forwarded.parse().expect("a header"));
+            headers.insert("x-forwarded-for", HeaderValue::from_bytes(forwarded.as_bytes()).expect("a header"));
             assert_eq!(proxies.client(address(peer), &headers), address(expected), "{peer} for {forwarded}");
         }
     }
@@ -86,6 +89,7 @@ mod tests {
             ("::ffff:10.0.0.1", &["HTTPS"], true),
             ("10.0.0.1", &["http, https"], true),
             ("10.0.0.1", &["http", "https"], true),
+            ("10.0.0.1", &["\u{e9}, https"], true),
             ("10.0.0.1", &["https, http"], false),
             ("10.0.0.1", &["https", "http"], false),
             ("10.0.0.1", &["https,"], false),
@@ -95,7 +99,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             for value in forwarded {
-                headers.append("x-forwarded-proto", value.parse().expect("a header"));
+                headers.append("x-forwarded-proto", HeaderValue::from_bytes(value.as_bytes()).expect("a header"));
             }
             assert_eq!(proxies.is_secure(address(peer), &headers), expected, "{peer} for {forwarded:?}");
         }

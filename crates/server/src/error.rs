@@ -51,8 +51,8 @@ pub enum Problem {
     Identity,
     /// The database's side.
     Store(store::Error),
-    /// A fault of ours.
-    Internal,
+    /// A fault of ours; what it is, only the log tells.
+    Internal(&'static str),
 }
 
 /// One fault of an input.
@@ -134,7 +134,7 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::SlowBody,
         Problem::TooLarge,
         Problem::MediaType,
-        Problem::Internal,
+        Problem::Internal(""),
         Problem::Identity,
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
@@ -283,7 +283,7 @@ impl Problem {
                 "Statement timed out",
                 "the statement ran longer than allowed; narrow it with `where` or `limit`",
             ),
-            Problem::Store(_) | Problem::Internal => face(
+            Problem::Store(_) | Problem::Internal(_) => face(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "INTERNAL",
                 "Internal error",
@@ -330,7 +330,7 @@ impl Problem {
         let Face { status, code, title, detail } = self.face();
         match self {
             Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "a request failed"),
-            Problem::Internal => tracing::error!(status = status.as_u16(), "a request failed"),
+            Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "a request failed"),
             _ => {}
         }
         let wire = Wire {

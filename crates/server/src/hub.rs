@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
-use identity::event::Event;
+use identity::event::{Event, SignInRefusal};
 use identity::grant::{Family, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
@@ -47,6 +47,7 @@ use crate::chance;
 use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
+use crate::error::oauth::Fault;
 use crate::sender;
 use crate::tagged::Tagged;
 
@@ -121,6 +122,17 @@ impl Hub {
     /// Notes that somebody who has proven nothing was refused.
     async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
         self.0.refusals.note(self.records(), event, sender).await
+    }
+
+    /// Refuses what a page of somebody else made a browser send, and notes that.
+    async fn refuse_foreign(&self, sender: &Sender) -> Result<(), Fault> {
+        let Err(fault) = sender.refuse_foreign(self.issuer()) else { return Ok(()) };
+        self.note_foreign(sender).await?;
+        Err(fault)
+    }
+
+    async fn note_foreign(&self, sender: &Sender) -> Result<(), store::Error> {
+        self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
     }
 
     fn proxies(&self) -> &Proxies {

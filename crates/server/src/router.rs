@@ -57,7 +57,7 @@ pub fn router(
         .with_state(service);
     // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
     let served = ServiceBuilder::new()
-        .layer(CatchPanicLayer::custom(|_| Problem::Internal.response()))
+        .layer(CatchPanicLayer::custom(|_| Problem::Internal("it panicked").response()))
         .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
         .layer(compression)
         .service(routes);

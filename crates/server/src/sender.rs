@@ -83,8 +83,10 @@ impl Sender {
 
     /// Every cookie of this name: a sibling domain can set one beside ours.
     pub(crate) fn cookies<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
-        let pairs = self.values(&COOKIE).into_iter().flat_map(|value| value.split(';'));
-        pairs.filter_map(move |pair| pair.trim().split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value))
+        let pieces = self.headers.get_all(COOKIE).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b';'));
+        // What is no text is a cookie of somebody else's, and hides none of ours.
+        let pairs = pieces.filter_map(|piece| std::str::from_utf8(piece).ok()?.trim().split_once('='));
+        pairs.filter(move |(key, _)| *key == name).map(|(_, value)| value)
     }
 
     /// What an event notes of it.

@@ -90,6 +90,13 @@ pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }
 
+/// Removes the app of this code, if there is one and no client belongs to it.
+pub async fn remove_unused(on: impl Run, code: &str) -> Result<(), Error> {
+    const SQL: &str =
+        "DELETE FROM peristyle.app AS p WHERE p.code = $1 AND NOT EXISTS (SELECT 1 FROM peristyle.client c WHERE c.app_id = p.id)";
+    on.rows(SQL, &[Bind::Text(code)]).await.map(drop)
+}
+
 /// Lists an account for an app. The id is for the row, should there be none yet; whether it was needed is the answer.
 pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<bool, Error> {
     const SQL: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, created_at) VALUES ($1, $2, $3, $4) \

@@ -145,6 +145,10 @@ impl<'c> Checker<'c> {
     fn resource(&mut self, resource: &'c Resource) {
         let what = format!("resource `{}`", resource.full_name);
         let Some(table) = self.table(&resource.table, resource.line, &what) else { return };
+        if table.is_unfilled {
+            let message = format!("{what}: `{}` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW", resource.table);
+            self.warning(resource.line, message);
+        }
         for field in &resource.fields {
             self.field(resource, table, field);
         }

@@ -4,8 +4,11 @@
 //! manifest what the database has beyond it and beyond that list, so that what was deleted on purpose stays away.
 
 mod comments;
+mod draft;
+mod fields;
 mod kind;
 mod known;
+mod listing;
 mod model;
 mod names;
 mod naming;
@@ -20,6 +23,7 @@ use query::sql::Dialect;
 use crate::schema::Schema;
 
 pub(crate) use kind::kind_of;
+pub use names::OWN_TYPES;
 pub use sample::sample;
 pub use update::{Update, UpdateError, update};
 
@@ -31,7 +35,7 @@ const HEADER: &str = "\
 
 /// A manifest of all tables and views. It passes `check` unedited.
 pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
-    let mut model = model::draft(schema, dialect, None);
+    let mut model = draft::draft(schema, dialect, None);
     relation::connect(&mut model);
     let mut text = String::from(HEADER);
     for note in &model.notes {
@@ -40,6 +44,6 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
     for resource in model.resources.iter().filter(|resource| !resource.left_out) {
         write::resource(&mut text, resource);
     }
-    known::Known::of(&model).write(&mut text);
+    listing::listing(&model).write(&mut text);
     text
 }

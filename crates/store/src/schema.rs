@@ -58,6 +58,8 @@ pub struct Table {
     pub incidental: bool,
     /// PostgreSQL: whether other tables inherit from it. Their rows are rows of it too, so that none of its keys is unique.
     pub has_heirs: bool,
+    /// PostgreSQL: a materialized view that was never filled, which cannot be read.
+    pub is_unfilled: bool,
     /// SQLite: why its rows could not be looked at for what the columns hold.
     pub unseen: Option<String>,
     /// The columns, in order.

@@ -100,14 +100,21 @@ impl managed::Manager for Connector {
             redeem: client
                 .prepare(
                     "WITH holder AS (SELECT a.id FROM peristyle.account a WHERE a.id = $2 AND a.is_active AND a.deleted_at IS NULL FOR SHARE), \
+                     admitted AS (SELECT h.id FROM holder h WHERE EXISTS (SELECT 1 FROM peristyle.app p \
+                     LEFT JOIN peristyle.app_account m ON m.app_id = p.id AND m.account_id = $2 \
+                     WHERE p.id = $8 AND (NOT p.is_closed OR m.id IS NOT NULL))), \
                      used AS (UPDATE peristyle.code SET used_by = $3 WHERE hash = $1 AND used_by IS NULL \
-                     AND EXISTS (SELECT 1 FROM holder) RETURNING account_id AS id), \
+                     AND EXISTS (SELECT 1 FROM admitted) RETURNING account_id AS id), \
                      family AS (INSERT INTO peristyle.family (id, client_id, account_id, session_id, authenticated_at, created_at) \
                      SELECT $3, $4, b.id, $5, now(), now() FROM used b RETURNING account_id), \
                      token AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
                      SELECT $6, $3, now(), now() + interval '30 days' FROM family), \
                      noted AS (INSERT INTO peristyle.event (at, kind, account_id, client_id, address, detail) \
-                     SELECT now(), 'granted', account_id, $4, '127.0.0.1', $7::text::jsonb FROM family) SELECT account_id FROM family",
+                     SELECT now(), 'granted', account_id, $4, '127.0.0.1', $7::text::jsonb FROM family), \
+                     entered AS (INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) \
+                     SELECT $3, $8, account_id, now(), now(), now() FROM family WHERE NOT EXISTS (SELECT 1 FROM peristyle.app_account m \
+                     WHERE m.app_id = $8 AND m.account_id = $2 AND m.last_used_at > now() - interval '1 minute') \
+                     ON CONFLICT (app_id, account_id) DO UPDATE SET last_used_at = excluded.last_used_at) SELECT account_id FROM family",
                 )
                 .await?,
             client,
@@ -177,12 +184,13 @@ impl Desk {
         let connection = self.pool.get().await?;
         let found = connection.client.query_one(&connection.by_code, &[&&*self.client, &presented]).await?;
         let (account, session): (Uuid, Uuid) = (found.get(1), found.get(2));
+        let app: Uuid = found.get(found.len() - 1);
         touch(&found, 10);
         connection.client.query(&connection.rights, &[&account]).await?;
         let (successor, family) = (token()?, Uuid::new_v4());
         let note = format!(r#"{{"account":"{account}","client":"{}","grant":"authorization_code","family":"{family}"}}"#, self.client);
         let (next, client) = (hash(&successor), &*self.client);
-        connection.client.query_one(&connection.redeem, &[&presented, &account, &family, &client, &session, &next, &note]).await?;
+        connection.client.query_one(&connection.redeem, &[&presented, &account, &family, &client, &session, &next, &note, &app]).await?;
         drop(connection);
         self.written(account, family, &successor)
     }

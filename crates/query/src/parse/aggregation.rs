@@ -25,6 +25,9 @@ impl Parser {
         let mut fields = None;
         let mut group_by = Vec::new();
         for (key, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             match key.as_str() {
                 "fields" => {
                     let at = self.places.word(at, "fields");
@@ -92,29 +95,20 @@ impl Parser {
             );
             return None;
         };
+        // Whether a key was said, and what it was found to mean.
         let (mut function, mut field, mut alias) = (None, None, Alias::Default);
-        let (mut has_function, mut has_field) = (false, false);
         for (key, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             match key.as_str() {
                 "fn" => {
-                    has_function = true;
                     let at = self.places.word(at, "fn");
-                    function = match &value {
-                        Json::Text(word) => Function::from_word(word),
-                        _ => None,
-                    };
-                    if function.is_none() {
-                        self.fault(
-                            Code::UnknownWord,
-                            at,
-                            format!("`fn` is one of {}; found {}", words(&Function::ALL.map(Function::as_str)), found(&value)),
-                        );
-                    }
+                    function = Some(self.function(at, &value));
                 }
                 "field" => {
-                    has_field = true;
                     let at = self.places.word(at, "field");
-                    field = self.name_text(at, value).map(|name| (name, at));
+                    field = Some(self.name_text(at, value).map(|name| (name, at)));
                 }
                 "as" => {
                     let at = self.places.word(at, "as");
@@ -126,18 +120,25 @@ impl Parser {
                 }
             }
         }
-        if !has_function {
-            self.fault(
-                Code::MissingKey,
-                at,
-                format!("an entry of `fields` needs `fn`, one of {}", words(&Function::ALL.map(Function::as_str))),
-            );
+        if function.is_none() {
+            self.fault(Code::MissingKey, at, format!("an entry of `fields` needs `fn`, one of {}", functions()));
         }
-        if !has_field {
+        if field.is_none() {
             self.fault(Code::MissingKey, at, "an entry of `fields` needs `field`, a field's name or `*`");
         }
-        let (field, field_at) = field?;
-        Some(AggregateField { at, function, field, field_at, alias })
+        let (field, field_at) = field??;
+        Some(AggregateField { at, function: function.flatten(), field, field_at, alias })
+    }
+
+    fn function(&mut self, at: At, value: &Json) -> Option<Function> {
+        let function = match value {
+            Json::Text(word) => Function::from_word(word),
+            _ => None,
+        };
+        if function.is_none() {
+            self.fault(Code::UnknownWord, at, format!("`fn` is one of {}; found {}", functions(), found(value)));
+        }
+        function
     }
 
     fn alias(&mut self, at: At, value: Json) -> Option<Box<str>> {
@@ -159,4 +160,8 @@ impl Parser {
         }
         Some(alias.into())
     }
+}
+
+fn functions() -> String {
+    words(&Function::ALL.map(Function::as_str))
 }

@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside};
 
-use super::Parser;
+use super::{MOST_READ, Parser, too_many_nodes};
 
 impl Parser {
     /// A where object, or a fault.
@@ -20,8 +20,11 @@ impl Parser {
     }
 
     fn clause(&mut self, at: At, entries: Vec<(String, Json)>) -> Clause {
-        let mut parsed = Vec::with_capacity(entries.len());
+        let mut parsed = Vec::new();
         for (key, value) in entries {
+            if !self.reads_on(at) {
+                break;
+            }
             let entry = match key.as_str() {
                 "and" => {
                     let at = self.places.word(at, "and");
@@ -58,12 +61,24 @@ impl Parser {
         if items.is_empty() {
             return malformed(Code::Empty, format!("`{word}` needs at least one clause"));
         }
-        let mut clauses = Vec::with_capacity(items.len());
+        let mut clauses = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
+            if !self.reads_on(at) {
+                break;
+            }
             let at = self.places.index(at, index);
             clauses.push(self.inner(at, item, word).unwrap_or_else(|malformed| Clause { at, entries: vec![malformed] }));
         }
         Ok(clauses)
+    }
+
+    /// Counts one more entry; says whether it is looked at.
+    fn reads_on(&mut self, at: At) -> bool {
+        self.entries += 1;
+        if self.entries == MOST_READ + 1 {
+            self.fault(Code::FilterNodes, at, too_many_nodes());
+        }
+        self.entries <= MOST_READ && !self.faults.is_full()
     }
 
     fn named(&mut self, parent: At, key: String, value: Json) -> Option<Entry> {

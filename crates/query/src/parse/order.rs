@@ -22,6 +22,9 @@ impl Parser {
         }
         let mut order = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
+            if self.faults.is_full() {
+                break;
+            }
             let at = self.places.index(at, index);
             order.extend(self.order_entry(at, item));
         }
@@ -41,6 +44,9 @@ impl Parser {
         let mut named = false;
         let mut direction = Direction::Ascending;
         for (key, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             match key.as_str() {
                 "field" => {
                     named = true;

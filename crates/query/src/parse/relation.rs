@@ -21,12 +21,15 @@ impl Parser {
         };
         let mut relations = Vec::with_capacity(entries.len());
         for (name, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             let at = self.places.key(at, &name);
             if !self.allowed_name(at, &name) {
                 continue;
             }
             if depth > DEEPEST {
-                self.fault(Code::Depth, at, format!("relations are nested at most {DEEPEST} deep"));
+                self.fault(Code::Depth, at, format!("relations are nested at most {DEEPEST} deep; found {depth}"));
                 continue;
             }
             self.relations += 1;
@@ -53,6 +56,9 @@ impl Parser {
             }
         };
         for (key, value) in entries {
+            if self.faults.is_full() {
+                break;
+            }
             let Some(word) = NODE_KEYS.into_iter().find(|word| *word == key) else {
                 let at = self.places.key(at, &key);
                 self.fault(Code::UnknownKey, at, unknown_key("a relation node", &NODE_KEYS, &key));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::error::{Code, shorten};
 use crate::json;
 use crate::pointer::{At, Layer};
-use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Order};
+use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Relation};
 
+use super::path::{Following, Path};
 use super::predicate::{Column, Predicate};
 use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
 
@@ -60,48 +61,59 @@ impl<'c> Planner<'c, '_> {
         aggregation: &Aggregation,
         bounds: Bounds,
     ) -> Grouped<'c> {
-        let statement = self.statement;
-        let among = |layer: Layer| {
-            statement
-                .relations
-                .iter()
-                .any(|relation| relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer))
-        };
-        for layer in [Layer::Query, Layer::Constraint].into_iter().filter(|layer| among(*layer)) {
-            self.faults.add(
-                Code::Combination,
-                || format!("/{}/relations", layer.as_str()),
-                "`relations` cannot stand beside `aggregation`: groups have no relations to load",
-            );
-        }
-        // What else is wrong with them is told all the same.
-        for relation in &statement.relations {
-            self.child(&table, relation);
-        }
+        self.refuse_relations(&table);
         let mut keys = Keys::default();
         let mut joins = Vec::new();
-        let mut groups: Vec<Group<'c>> = Vec::new();
-        let mut names: Vec<(&str, usize)> = Vec::new();
-        for (name, at) in &aggregation.group_by {
+        let groups = self.groups(&table, &aggregation.group_by, &mut keys, &mut joins);
+        let measures = self.measures(&table, &aggregation.fields, &mut keys, &mut joins);
+        let order = self.group_order(&table, &groups, &aggregation.group_by);
+        let groups = groups.into_iter().map(|(_, group)| group).collect();
+        Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
+    }
+
+    /// Groups have no relations to load. What else is wrong with them is told all the same.
+    fn refuse_relations(&mut self, table: &Table<'c>) {
+        let statement = self.statement;
+        let is_of =
+            |relation: &Relation, layer: Layer| relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer);
+        for layer in [Layer::Query, Layer::Constraint] {
+            if statement.relations.iter().any(|relation| is_of(relation, layer)) {
+                self.faults.add(
+                    Code::Combination,
+                    || format!("/{}/relations", layer.as_str()),
+                    "`relations` cannot stand beside `aggregation`: groups have no relations to load",
+                );
+            }
+        }
+        for relation in &statement.relations {
+            self.child(table, relation);
+        }
+    }
+
+    /// What `groupBy` names, each with the name.
+    fn groups<'n>(
+        &mut self,
+        table: &Table<'c>,
+        names: &'n [(Box<str>, At)],
+        keys: &mut Keys,
+        joins: &mut Vec<Join<'c>>,
+    ) -> Vec<(&'n str, Group<'c>)> {
+        let mut groups = Vec::new();
+        for (name, at) in names {
             if !keys.add(name) {
                 // What it names was looked at the first time.
                 self.fault(Code::EqualKeys, *at, format!("`{}` stands twice in the result", shorten(name)));
                 continue;
             }
-            let Some(column) = self.path(&table, name, *at, &mut joins) else { continue };
-            if !column.field.kind.is_sortable() {
-                self.fault(
-                    Code::FunctionType,
-                    *at,
-                    format!("`{name}` of type {} cannot be sorted or grouped by", column.field.kind.name()),
-                );
-                continue;
-            }
-            names.push((name, groups.len()));
-            groups.push(Group { key: json::key(name), column });
+            let column = self.sortable(table, anywhere(name, *at), joins);
+            groups.extend(column.map(|column| (&**name, Group { key: json::key(name), column })));
         }
+        groups
+    }
+
+    fn measures(&mut self, table: &Table<'c>, fields: &[AggregateField], keys: &mut Keys, joins: &mut Vec<Join<'c>>) -> Vec<Measure<'c>> {
         let mut measures = Vec::new();
-        for field in &aggregation.fields {
+        for field in fields {
             let key = match (&field.alias, field.function) {
                 (Alias::Named(alias), _) => Some(alias.to_string()),
                 (Alias::Default, Some(function)) => Some(default_key(function, &field.field)),
@@ -110,29 +122,10 @@ impl<'c> Planner<'c, '_> {
             if let Some(key) = key.as_deref().filter(|key| !keys.add(key)) {
                 self.fault(Code::EqualKeys, field.at, format!("`{key}` stands twice in the result; name one with `as`"));
             }
-            let measured = self.measured(&table, field, &mut joins);
+            let measured = self.measured(table, field, joins);
             measures.extend(key.zip(measured).map(|(key, measured)| Measure { key: json::key(&key), measured }));
         }
-        let order = self.group_order(&table, &statement.order, (&names, &groups), &aggregation.group_by);
-        Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
-    }
-
-    /// A column by name or by `relation.column`, to-one or to-many.
-    fn path(&mut self, table: &Table<'c>, name: &str, at: At, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
-        let Some((relation, column)) = name.split_once('.') else {
-            return self.usable_field(table.resource, name, at, Rights::Viewer).map(|(id, _)| table.column(id));
-        };
-        if column.contains('.') {
-            self.several_dots(name, at);
-            return None;
-        }
-        let Some(declared) = self.usable_relation(table.resource, relation, Rights::Viewer) else {
-            self.unknown_relation(table.resource, relation, at);
-            return None;
-        };
-        let index = self.join(table, declared, (at, Rights::Viewer), joins)?;
-        let (id, _) = self.usable_field(joins[index].table.resource, column, at, Rights::Viewer)?;
-        Some(joins[index].table.column(id))
+        measures
     }
 
     fn measured(&mut self, table: &Table<'c>, field: &AggregateField, joins: &mut Vec<Join<'c>>) -> Option<Measured<'c>> {
@@ -144,7 +137,7 @@ impl<'c> Planner<'c, '_> {
             self.fault(Code::FunctionType, field.field_at, format!("`*` goes with `count` only; `{}` needs a field", function.as_str()));
             return None;
         }
-        let column = self.path(table, &field.field, field.field_at, joins)?;
+        let column = self.path(table, anywhere(&field.field, field.field_at), joins)?;
         let kind = &column.field.kind;
         let function = field.function?;
         if !kind.measures(function) {
@@ -159,17 +152,12 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// `order` beside an aggregation names groupBy entries; the entries it does not name break ties.
-    fn group_order(
-        &mut self,
-        table: &Table<'c>,
-        order: &[Order],
-        (names, groups): (&[(&str, usize)], &[Group<'c>]),
-        asked: &[(Box<str>, At)],
-    ) -> Vec<Sort<'c>> {
+    fn group_order(&mut self, table: &Table<'c>, groups: &[(&str, Group<'c>)], asked: &[(Box<str>, At)]) -> Vec<Sort<'c>> {
+        let order = &self.statement.order;
         let mut sorts = Vec::new();
         let mut used = vec![false; groups.len()];
         for entry in order {
-            let Some((_, index)) = names.iter().find(|(name, _)| **name == *entry.field) else {
+            let Some(index) = groups.iter().position(|(name, _)| **name == *entry.field) else {
                 // An entry that was refused already needs no second fault.
                 if asked.iter().any(|(name, _)| *name == entry.field) {
                     continue;
@@ -181,7 +169,6 @@ impl<'c> Planner<'c, '_> {
                 self.fault(Code::OrderGroup, entry.at, message);
                 continue;
             };
-            let column = groups[*index].column;
             let many = entry
                 .field
                 .split_once('.')
@@ -191,18 +178,20 @@ impl<'c> Planner<'c, '_> {
                 self.fault(Code::DotPath, entry.at, "order follows to-one relations only");
                 continue;
             }
-            used[*index] = true;
-            sorts.push(Sort { column, direction: entry.direction });
+            used[index] = true;
+            sorts.push(Sort { column: groups[index].1.column, direction: entry.direction });
         }
         if !order.is_empty() {
-            for (group, used) in groups.iter().zip(used) {
-                if !used {
-                    sorts.push(Sort { column: group.column, direction: Direction::Ascending });
-                }
-            }
+            let unnamed = groups.iter().zip(used).filter(|(_, used)| !used);
+            sorts.extend(unnamed.map(|((_, group), _)| Sort { column: group.column, direction: Direction::Ascending }));
         }
         sorts
     }
+}
+
+/// A path of an aggregation, which is asked for by the viewer and never by a policy.
+fn anywhere(name: &str, at: At) -> Path<'_> {
+    Path { name, at, rights: Rights::Viewer, following: Following::Any }
 }
 
 fn default_key(function: Function, field: &str) -> String {

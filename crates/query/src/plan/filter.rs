@@ -44,6 +44,9 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn entry(&mut self, subject: Subject<'c>, entry: &Entry, depth: usize) -> Predicate<'c> {
+        if self.faults.is_full() {
+            return Predicate::Never;
+        }
         match entry {
             Entry::And(at, clauses) => {
                 if !self.descend(*at, depth) {
@@ -83,7 +86,7 @@ impl<'c> Planner<'c, '_> {
     /// One connector or relation name deeper; says whether that is allowed.
     fn descend(&mut self, at: At, depth: usize) -> bool {
         if depth >= DEEPEST {
-            self.fault(Code::Depth, at, format!("a where passes at most {DEEPEST} connectors and relation names"));
+            self.fault(Code::Depth, at, format!("a where passes at most {DEEPEST} connectors and relation names; found {}", depth + 1));
             return false;
         }
         self.spend(at)

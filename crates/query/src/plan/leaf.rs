@@ -24,6 +24,9 @@ impl<'c> Planner<'c, '_> {
         let column = Column { alias: subject.alias, field };
         let mut all = Vec::with_capacity(clause.entries.len());
         for entry in &clause.entries {
+            if self.faults.is_full() {
+                break;
+            }
             match entry {
                 Entry::And(at, _) => self.unknown_operator(field, "and", *at),
                 Entry::Or(at, _) => self.unknown_operator(field, "or", *at),
@@ -201,6 +204,9 @@ impl<'c> Planner<'c, '_> {
         let mut values = Vec::with_capacity(items.len());
         let mut good = true;
         for (index, item) in items.iter().enumerate() {
+            if self.faults.is_full() {
+                return None;
+            }
             if !item.is_scalar() {
                 let message = format!("`{}` takes scalars in its array; found {}", operator.as_str(), item.noun());
                 self.refuse(Code::OperatorShape, place, Some(index), &message);

@@ -21,6 +21,9 @@ impl<'c> Planner<'c, '_> {
 
     /// One relation of a level.
     pub(super) fn child(&mut self, parent: &Table<'c>, relation: &Relation) -> Option<Child<'c>> {
+        if self.faults.is_full() {
+            return None;
+        }
         let rights = Rights::of(relation.at.layer);
         // What the manifest loads is still only for those who may read it.
         let Some(declared) = self.usable_relation(parent.resource, &relation.name, Rights::Viewer) else {

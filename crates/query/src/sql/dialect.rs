@@ -8,6 +8,7 @@ use crate::catalog::{Field, Native};
 use crate::plan::Sort;
 use crate::plan::predicate::{Alias, Column, Comparison, Membership};
 use crate::statement::{Direction, Function};
+use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::{Kind, Many, Writer};
@@ -65,6 +66,28 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, ends: (&Value, &V
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
     either!(writer, is_null(column, test));
+}
+
+/// That a column of soft deletion is not set: a flag is set when it is true, anything else when it is there.
+pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
+    match (writer.dialect, &column.field.kind) {
+        (Dialect::Postgres, Type::One(Scalar::Bool)) => {
+            writer.column(column);
+            writer.raw(" IS NOT TRUE");
+        }
+        // Whatever else is stored there was meant to set it.
+        (Dialect::Sqlite, Type::One(Scalar::Bool)) => {
+            writer.raw("(");
+            writer.column(column);
+            writer.raw(" IS NULL OR ");
+            writer.column(column);
+            writer.raw(" IS 0)");
+        }
+        _ => {
+            writer.column(column);
+            writer.raw(" IS NULL");
+        }
+    }
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {

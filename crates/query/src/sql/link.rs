@@ -130,7 +130,10 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             writer.raw("((SELECT DISTINCT ");
             let own_fields = own.iter().map(|(id, column)| (column, &join.parent_resource.fields[*id]));
             let other_fields = other.iter().map(|(column, id)| (column, &target.fields[*id]));
-            writer.separated(", ", own_fields.chain(other_fields), |writer, (column, field)| {
+            let mut columns: Vec<(&Identifier, &Field)> = own_fields.collect();
+            // One that both sides share, as tenants do, is one column.
+            columns.extend(other_fields.filter(|(column, _)| own.iter().all(|(_, shared)| shared != *column)));
+            writer.separated(", ", columns, |writer, (column, field)| {
                 dialect::pivot(writer, field, |writer| writer.identifier(column));
                 dialect::pivot_collation(writer, field);
                 writer.raw(" AS ");

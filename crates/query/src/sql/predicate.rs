@@ -1,7 +1,6 @@
 //! Predicates as SQL conditions.
 
 use crate::plan::predicate::Predicate;
-use crate::types::{Scalar, Type};
 
 use super::Writer;
 use super::dialect::{self, Logic};
@@ -71,11 +70,7 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::Between { column, low, high } => dialect::between(writer, *column, (low, high), logic),
         Predicate::IsNull(column) => dialect::is_null(writer, *column, " IS NULL"),
         Predicate::IsNotNull(column) => dialect::is_null(writer, *column, " IS NOT NULL"),
-        Predicate::Unset(column) => {
-            writer.column(*column);
-            // A flag is set when it is true.
-            writer.raw(if column.field.kind == Type::One(Scalar::Bool) { " IS NOT TRUE" } else { " IS NULL" });
-        }
+        Predicate::Unset(column) => dialect::unset(writer, *column),
         Predicate::Like { column, pattern } => dialect::like(writer, *column, pattern),
         Predicate::Contains { column, values } => dialect::contains(writer, *column, values),
         Predicate::Overlap { column, values } => dialect::overlap(writer, *column, values),

@@ -1,7 +1,9 @@
 //! Apps: made, changed, removed, and who may sign in to a closed one.
 
 use identity::account::Account;
+use identity::client::ClientId;
 use identity::event::{Change, Record};
+use identity::moment::Moment;
 use store::accounts;
 use store::apps::{self, Access, App};
 use uuid::Uuid;
@@ -34,7 +36,7 @@ impl Administration<'_> {
         let mut work = self.begin("hub.app.create").await?;
         let app = App {
             id: chance::id(),
-            code: readable("an app's code", code)?,
+            code: chosen_code(code)?,
             name: readable("an app's name", new.name.as_deref().unwrap_or(code))?,
             url: new.url.as_deref().map(address).transpose()?,
             access: new.access.unwrap_or(Access::Open),
@@ -49,7 +51,9 @@ impl Administration<'_> {
     pub async fn update_app(&self, which: Which<'_>, change: AppChange) -> Result<App, Fault> {
         let mut work = self.begin("hub.app.update").await?;
         let mut app = work.app(which).await?;
-        app.code = readable("an app's code", change.code.as_deref().unwrap_or(&app.code))?;
+        if let Some(code) = change.code.filter(|code| *code != app.code) {
+            app.code = chosen_code(&code)?;
+        }
         app.name = readable("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
         if let Some(url) = &change.url {
             app.url = Some(address(url)?);
@@ -113,13 +117,40 @@ impl Work {
         found.ok_or_else(|| Fault::Unknown(format!("there is no app {which}")))
     }
 
-    /// Refuses an app that a client names and that does not exist.
-    pub(super) async fn know_app(&mut self, app: Option<Uuid>) -> Result<(), Fault> {
-        if let Some(id) = app {
-            self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
-        }
-        Ok(())
+    /// The id of an app that a client names, which has to exist.
+    pub(super) async fn known_app(&mut self, id: Uuid) -> Result<Uuid, Fault> {
+        let app = self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
+        Ok(app.id)
     }
+
+    /// Makes the app of a client that names none.
+    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, now: Moment) -> Result<Uuid, Fault> {
+        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access: Access::Open };
+        let inserted = apps::insert(&mut self.transaction, &app, now).await;
+        inserted.map_err(|error| Fault::named(error, TAKEN))?;
+        Ok(app.id)
+    }
+
+    /// Removes the app that was made for a client that is gone, unless others belong to it by now, which it may be closed for.
+    pub(super) async fn remove_own_app(&mut self, client: &ClientId) -> Result<(), Fault> {
+        Ok(apps::remove_unused(&mut self.transaction, &own_code(client)).await?)
+    }
+}
+
+/// Begins the codes of apps that are made for clients.
+const OWN: &str = "client:";
+
+/// The code of the app that is made for a client.
+fn own_code(client: &ClientId) -> String {
+    format!("{OWN}{}", client.as_str())
+}
+
+/// A code that somebody chooses for an app.
+fn chosen_code(code: &str) -> Result<String, Fault> {
+    if code.starts_with(OWN) {
+        return Err(Fault::Invalid(format!("codes that begin with `{OWN}` are those of the apps that clients get for themselves")));
+    }
+    readable("an app's code", code)
 }
 
 /// What is unknown was named by the input, not by the address.

@@ -13,6 +13,8 @@ use crate::chance;
 
 use super::{Administration, Fault, Work, readable};
 
+const TAKEN: &str = "a client with this id";
+
 /// A client to make.
 #[derive(Clone, Debug)]
 pub struct NewClient {
@@ -26,7 +28,7 @@ pub struct NewClient {
     pub grants: Option<BTreeSet<GrantType>>,
     /// How long its tokens live.
     pub lifetimes: Lifetimes,
-    /// The app it belongs to.
+    /// The app it belongs to; one of its own where it is not said.
     pub app: Option<Uuid>,
 }
 
@@ -54,19 +56,28 @@ impl Administration<'_> {
     pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Fault> {
         let mut work = self.begin("oAuth.client.create").await?;
         let secret = ClientSecret::from_random(chance::random()?);
+        let id = ClientId::parse(&new.id).map_err(Fault::invalid)?;
+        let name = readable("a client's name", &new.name)?;
+        // Looked up first: its app exists too, and is not what somebody wanted to make.
+        if clients::by_id(&mut work.transaction, id.as_str()).await?.is_some() {
+            return Err(Fault::named(store::Error::Exists, TAKEN));
+        }
+        let app = match new.app {
+            Some(app) => work.known_app(app).await?,
+            None => work.make_own_app(&id, &name, self.occasion.now).await?,
+        };
         let client = Client {
-            id: ClientId::parse(&new.id).map_err(Fault::invalid)?,
-            name: readable("a client's name", &new.name)?,
+            id,
+            name,
             secret: SecretRecord::new(&secret),
             redirect: Redirect::register(&new.redirect).map_err(Fault::invalid)?,
             grants: new.grants.unwrap_or_else(|| GrantType::DEFAULT.into_iter().collect()),
             lifetimes: new.lifetimes,
             is_active: true,
-            app: new.app,
+            app: Some(app),
         };
-        work.know_app(client.app).await?;
         let inserted = clients::insert(&mut work.transaction, &client, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, "a client with this id"))?;
+        inserted.map_err(|error| Fault::named(error, TAKEN))?;
         self.finish(work, Record::Client(client.id.clone()), Change::Created).await?;
         Ok((client, secret))
     }
@@ -85,7 +96,9 @@ impl Administration<'_> {
         let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
         let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
         client.lifetimes = Lifetimes::new(access, refresh).map_err(Fault::invalid)?;
-        work.know_app(change.app).await?;
+        if let Some(app) = change.app {
+            work.known_app(app).await?;
+        }
         clients::update(&mut work.transaction, &client, self.occasion.now).await?;
         if !client.is_active {
             self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
@@ -111,6 +124,7 @@ impl Administration<'_> {
         let client = work.client(id).await?;
         self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
         clients::remove(&mut work.transaction, &client.id).await?;
+        work.remove_own_app(&client.id).await?;
         self.finish(work, Record::Client(client.id), Change::Removed).await
     }
 }

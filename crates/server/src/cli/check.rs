@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use identity::account::Permission;
 use identity::strategy::Strategy;
+use query::catalog::Catalog;
 use query::manifest::{ManifestError, ManifestFault};
 use serde_json::{Value, json};
 use store::Database;
@@ -26,6 +28,15 @@ async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
     Ok(Records::of(database).map_err(unusable)?.is_pending().await.map_err(unusable)?)
 }
 
+/// Permissions of the manifest that a hub gives to no role, since they are not named as permissions are.
+fn ungrantable(catalog: &Catalog) -> impl Iterator<Item = Finding> {
+    catalog.permissions().filter_map(|(name, line)| {
+        let fault = Permission::parse(name).err()?;
+        let message = format!("{name:?} is a permission that no role but `administrator` can hold: {fault}");
+        Some(Finding { severity: Severity::Warning, line, message })
+    })
+}
+
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
     let file = config.manifest.path().display().to_string();
     let mut catalog = match boot::judged(config) {
@@ -41,6 +52,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
     let mut report = boot::bind(&mut catalog, &database).await?;
     report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
+    report.findings.extend(ungrantable(&catalog));
     report.findings.sort_by_key(|finding| finding.line);
     let unmade = unmade(config, &database).await?;
     let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(unmade));

@@ -12,11 +12,12 @@ use crate::refusal::unusable;
 
 use super::Failure;
 use super::print::{print, report};
+use super::replace::replace;
 
 /// What is typed after `introspect`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Write to this file instead of the one PERISTYLE_MANIFEST names; `-` prints
+    /// Write to this file instead of the one PERISTYLE_MANIFEST names; `-` prints, and writes no file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Add what is new in the database to the manifest and keep every edit; what was deleted stays deleted
@@ -40,10 +41,13 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
     let (text, added, notes) = if arguments.update {
-        let existing = std::fs::read_to_string(&path)
+        // What is printed is the manifest that is in use, with what is new.
+        let source = if printed { config.manifest.path() } else { &path };
+        let name = source.display();
+        let existing = std::fs::read_to_string(source)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
         let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| match error {
-            UpdateError::Manifest(error) => Failure(error.in_file(&name)),
+            UpdateError::Manifest(error) => Failure(error.in_file(&name.to_string())),
             error => Failure(format!("{name}: {error}")),
         })?;
         (update.text, update.added, update.notes)
@@ -61,7 +65,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         print(text.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
-    std::fs::write(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
+    replace(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
         report(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string())?;
         return Ok(ExitCode::SUCCESS);

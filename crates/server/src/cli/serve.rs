@@ -52,10 +52,8 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
     let mut stop = Box::pin(stop(until));
     // Which port is free is known once it is taken, and a hub signs its address. All others are taken when there is something to serve.
     let early = if config.listen.port() == 0 { Some(bound(config).await?) } else { None };
-    let config = &match &early {
-        Some(listener) => config.listening_at(listener.local_addr()?),
-        None => config.clone(),
-    };
+    let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
+    let config = listening.as_ref().unwrap_or(config);
     let service = tokio::select! {
         service = boot::boot(config) => service?,
         () = &mut stop => {

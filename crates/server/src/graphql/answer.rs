@@ -12,6 +12,9 @@ use super::schema::Question;
 use super::selection::Picked;
 use super::shape::{self, Kind, Rows, Shape};
 
+/// It is our own writing that is read here.
+const UNREAD: Problem = Problem::Internal("rows cannot be read");
+
 /// Rows as objects of their type, each shaped as it comes.
 pub(super) async fn rows(
     answer: Answer,
@@ -27,9 +30,9 @@ pub(super) async fn rows(
     let mut count = 0;
     let mut share = budget.share();
     let mut add = |bytes: &[u8], out: &mut Vec<u8>| {
-        let text = std::str::from_utf8(bytes).map_err(|_| Problem::Internal)?;
+        let text = std::str::from_utf8(bytes).map_err(|_| Problem::Internal("rows are no UTF-8"))?;
         let mut rows = Rows { buffer: out, count };
-        shape.rows(text, kind, &mut rows).ok_or(Problem::Internal)?;
+        shape.rows(text, kind, &mut rows).ok_or(UNREAD)?;
         count = rows.count;
         share.grow_to(rows.buffer.len())
     };
@@ -85,7 +88,7 @@ pub(super) async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) 
             }
         }
     };
-    let Page { total, count, rows } = page.ok_or(Problem::Internal)?;
+    let Page { total, count, rows } = page.ok_or(UNREAD)?;
     // What came in pieces is counted once already.
     share.grow_to(wanted.saturating_mul(rows.len()))?;
     share.keep();

@@ -157,7 +157,7 @@ async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap
 }
 
 fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Vec<u8>, Problem> {
-    let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal)?;
+    let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal("an answer cannot be written as JSON"))?;
     context.budget.take(bytes.len())?;
     Ok(bytes)
 }

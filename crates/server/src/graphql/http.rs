@@ -6,7 +6,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
-use percent_encoding::percent_decode_str;
+use identity::form;
 use query::json::{self, Json};
 
 use crate::accept;
@@ -166,9 +166,7 @@ fn of_json(json: Json) -> Result<Request, Problem> {
 /// A request in an address: `?query=…&operationName=…&variables={…}&extensions={…}`.
 fn of_address(query: &str) -> Result<Request, Problem> {
     let mut entries: Vec<(String, Json)> = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (name, value) = (decoded(name)?, decoded(value)?);
+    for (name, value) in form::pairs(query).map_err(|error| wrong(error.description()))? {
         if entries.iter().any(|(known, _)| *known == name) {
             return Err(wrong(format!("`{name:.40}` stands twice in the address")));
         }
@@ -180,12 +178,6 @@ fn of_address(query: &str) -> Result<Request, Problem> {
         entries.push((name, value));
     }
     of_json(Json::Object(entries))
-}
-
-fn decoded(text: &str) -> Result<String, Problem> {
-    let spaced = text.replace('+', " ");
-    let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| wrong("the address holds what is no UTF-8"))?;
-    Ok(decoded.into_owned())
 }
 
 #[cfg(test)]

@@ -16,7 +16,12 @@ use super::shape::{Kind, Shape};
 /// Carries out one field of a mutation's root.
 pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
     let field = root.field();
-    let operation = *context.service.graphql.mutations.get(field.name.as_str()).ok_or(Problem::Internal)?;
+    let operation = *context
+        .service
+        .graphql
+        .mutations
+        .get(field.name.as_str())
+        .ok_or(Problem::Internal("a field of the schema stands for no operation"))?;
     // Permission is decided before the arguments are looked at.
     let errand = Errand::enter(context.service, context.caller, operation)?;
     let id = match argument(field, "id", context.variables)? {

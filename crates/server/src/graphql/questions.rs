@@ -37,7 +37,8 @@ pub(super) struct Context<'a> {
 pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
     let Context { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
-    let (resource, question) = *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal)?;
+    let (resource, question) =
+        *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
     if question == Question::Me {
         let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
         return rows(Answer::Whole(row), (&Shape::of(document, root, variables), Kind::Row), question, budget).await;

@@ -70,7 +70,7 @@ fn line(seen: Seen, live: LiveSession) -> SessionLine {
 
 async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub.issuer())?;
+    hub.refuse_foreign(&sender).await?;
     let Some((live, account)) = session::live(hub, &sender).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };

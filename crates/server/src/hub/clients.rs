@@ -1,6 +1,7 @@
 //! Lets a client prove itself, the same way at every endpoint that asks it to.
 
 use identity::client::{Authenticated, Client, authenticate};
+use identity::error::ErrorCode;
 use identity::event::Event;
 use identity::parameters::Parameters;
 use identity::throttle::Verdict;
@@ -22,7 +23,7 @@ pub(super) struct Presented {
 
 impl Presented {
     pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Self, Fault> {
-        let credentials = Credentials::read(&sender.authorization(), sender.query.as_deref(), body)?;
+        let credentials = read(hub, sender, body).await?;
         let found = store::clients::by_id(hub.records(), credentials.id()).await?;
         Ok(Presented { found, credentials })
     }
@@ -30,6 +31,19 @@ impl Presented {
     /// Believes it, or refuses.
     pub(super) async fn prove(&self, hub: &Hub, sender: &Sender) -> Result<Authenticated<'_>, Fault> {
         prove(hub, sender, self.found.as_ref(), &self.credentials).await
+    }
+}
+
+/// The credentials that a request shows; one that shows none, or what cannot be read, is noted.
+pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Credentials, Fault> {
+    match Credentials::read(&sender.authorization(), sender.query.as_deref(), body) {
+        Ok(credentials) => Ok(credentials),
+        Err(error) => {
+            if error.code() == ErrorCode::InvalidClient {
+                hub.note_refusal(&Event::ClientRefused { client: None }, sender).await?;
+            }
+            Err(error.into())
+        }
     }
 }
 

@@ -167,6 +167,8 @@ impl Stream {
                 return Ok(());
             };
             self.pending.push_back(text);
+            // Each may have cost a signature, and a satellite that was away asks for hundreds at once.
+            tokio::task::yield_now().await;
             if told.event.subject == Subject::Client(self.listeners[0].clone()) {
                 // It shows its secret again, if it still can.
                 self.state = State::Closing;

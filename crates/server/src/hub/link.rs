@@ -43,7 +43,7 @@ async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 
 async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    sender.refuse_foreign(hub.issuer())?;
+    hub.refuse_foreign(&sender).await?;
     let (token, account) = opened(hub, &body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
         return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&SHORT.into())));

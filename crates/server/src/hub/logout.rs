@@ -62,7 +62,10 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
             store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
             Ok(farewell.gone(&sender, Redirection::SeeOther))
         }
-        (Err(fault), None) => Err(fault),
+        (Err(fault), None) => {
+            hub.note_foreign(&sender).await?;
+            Err(fault)
+        }
     }
 }
 

@@ -7,8 +7,6 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use query::parse;
 use query::plan::Operation;
 use query::policy::{self, Viewer};
-use store::Answer;
-use store::run::Format;
 use uuid::Uuid;
 
 use crate::ask;
@@ -23,18 +21,14 @@ const STATEMENT: &[u8] = br#"{"query":{"relations":{"roles":true,"tenants":true}
 /// The row of an account, by the same engine as every other row. It is asked of the database itself, never of a replica, since what a
 /// satellite is told here is what it goes by; and without a permission, since it is the caller's own.
 pub(crate) async fn row(service: &Service, account: Uuid) -> Result<Bytes, Problem> {
-    let resource = service.catalog.by_name(ACCOUNT).ok_or(Problem::Internal)?;
+    let resource = service.catalog.by_name(ACCOUNT).ok_or(Problem::Internal("accounts are no resource here"))?;
     let viewer = Viewer::operator();
     let query = {
         let entrance = policy::enter(&service.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
         let key = [account.to_string()];
         ask::render(service, (entrance, &viewer), (Operation::Find, Some(&key)), parse::body(STATEMENT)?)?
     };
-    match Box::pin(service.reader.primary.run(query, Format::Json)).await? {
-        Answer::Whole(bytes) => Ok(bytes),
-        Answer::Nothing => Err(Problem::InvalidToken("the account is gone")),
-        Answer::Chunks(_) => Err(Problem::Internal),
-    }
+    ask::row(service, query).await?.ok_or(Problem::InvalidToken("the account is gone"))
 }
 
 /// `GET /api/iam/me`

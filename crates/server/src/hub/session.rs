@@ -91,10 +91,7 @@ async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInR
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.
 async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    if let Err(fault) = sender.refuse_foreign(hub.issuer()) {
-        note(hub, &sender, None, SignInRefusal::CrossOrigin).await?;
-        return Err(fault);
-    }
+    hub.refuse_foreign(&sender).await?;
     match admitted(hub, &sender, &body).await? {
         Ok(cookie) => {
             let mut response = no_content();

@@ -41,11 +41,7 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    if let Err(fault) = sender.refuse_foreign(hub.issuer()) {
-        let event = Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin };
-        hub.note_refusal(&event, &sender).await?;
-        return Err(fault);
-    }
+    hub.refuse_foreign(&sender).await?;
     let continuation = Continuation::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
@@ -64,10 +60,11 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<axum::http::HeaderValue, Fault> {
-    let password = Password::presented(password).map_err(|_| WRONG)?;
-    if name.is_empty() {
+    let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
+        // Nobody has such a name or such a password, so that nothing is compared or counted.
+        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
         return Err(WRONG.into());
-    }
+    };
     let judged = credentials::judge(hub, name, password, sender).await?;
     let (account, proof) = judged.admitted().ok_or(WRONG)?;
     if let Some(cookie) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {

@@ -5,14 +5,13 @@ use axum::extract::Request;
 use axum::http::Response;
 use identity::grant::Issue;
 use identity::scope::Scope;
-use identity::token_request::Credentials;
 use serde_json::{Map, Value};
 
 use crate::chance;
 use crate::error::oauth::{Fault, json_no_store, told};
 
 use super::grants::Desk;
-use super::{Hub, incoming};
+use super::{Hub, clients, incoming};
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     told(granted(hub, request).await)
@@ -20,7 +19,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
-    let credentials = Credentials::read(&sender.authorization(), sender.query.as_deref(), &body)?;
+    let credentials = clients::read(hub, &sender, &body).await?;
     let issue = Desk { hub, sender: &sender, credentials: &credentials, body: &body }.serve().await?;
     Ok(json_no_store(written(hub, &issue)?))
 }

@@ -3,9 +3,7 @@
 use query::json::{self, Json, write_text};
 use query::parse;
 use query::plan::Operation as Reading;
-use store::Answer as Rows;
 use store::events::Occasion;
-use store::run::Format;
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
@@ -96,7 +94,8 @@ impl<'a> Errand<'a> {
 
     /// The record by the same engine as every other row, from the database itself; nothing where the caller may not read it.
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
-        let (id, resource) = self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal)?;
+        let (id, resource) =
+            self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
         let viewer = self.caller.viewer();
         let Ok(entrance) = ask::enter(self.service, id, self.caller) else { return Ok(None) };
         let told = TOLD_WITH.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, told)| told);
@@ -108,11 +107,7 @@ impl<'a> Errand<'a> {
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let query =
             ask::render(self.service, (entrance, viewer), (Reading::Find, Some(&[key.to_owned()])), parse::layers(Some(statement), None))?;
-        match Box::pin(self.service.reader.primary.run(query, Format::Json)).await? {
-            Rows::Whole(bytes) => Ok(Some(bytes.to_vec())),
-            Rows::Nothing => Ok(None),
-            Rows::Chunks(_) => Err(Problem::Internal),
-        }
+        Ok(ask::row(self.service, query).await?.map(Vec::from))
     }
 }
 

@@ -51,9 +51,14 @@ pub(super) struct Faults(Vec<InputFault>);
 
 impl Faults {
     pub(super) fn add(&mut self, code: InputCode, path: String, message: impl Into<String>) {
-        if self.0.len() < MOST_FAULTS {
+        if !self.is_full() {
             self.0.push(InputFault { code: code.as_str(), path, message: message.into() });
         }
+    }
+
+    /// Whether no more are told.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MOST_FAULTS
     }
 
     /// Whether something at this place is wrong.
@@ -93,7 +98,7 @@ pub(super) fn refused(fault: Fault, base: &str) -> Problem {
         Fault::Absent { path, message } => one(InputCode::NoRecord, format!("{base}{path}"), message),
         Fault::Unknown(_) => Problem::NotFound("there is no such record"),
         Fault::Exists(message) => Problem::Exists(message),
-        Fault::Chance(_) => Problem::Internal,
+        Fault::Chance(_) => Problem::Internal("the system gives no random bytes"),
         Fault::Store(error) => Problem::of_records(error),
     }
 }
@@ -102,7 +107,7 @@ pub(super) fn refused(fault: Fault, base: &str) -> Problem {
 pub(super) fn unhashed(fault: &oauth::Fault) -> Problem {
     match fault {
         oauth::Fault::Busy => Problem::Busy,
-        _ => Problem::Internal,
+        _ => Problem::Internal("a password cannot be hashed"),
     }
 }
 

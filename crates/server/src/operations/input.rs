@@ -43,6 +43,9 @@ impl Input {
         let mut faults = Faults::default();
         let mut read = Vec::new();
         for (name, value) in entries {
+            if faults.is_full() {
+                break;
+            }
             let mut path = Pointer::at(base);
             path.key(&name);
             let path = path.finish();

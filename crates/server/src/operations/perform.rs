@@ -149,11 +149,11 @@ impl Performer<'_> {
                 Err(one(InputCode::Value, format!("{}/passwordHash", self.base), message))
             }
             (Some(text), None) => {
-                let password = Password::chosen(text).map_err(|_| Problem::Internal)?;
+                let password = Password::chosen(text).map_err(|_| Problem::Internal("a password that was checked is none"))?;
                 let ticket = self.hub.hasher().admit().map_err(|fault| unhashed(&fault))?;
                 ticket.make(password).await.map(Some).map_err(|fault| unhashed(&fault))
             }
-            (None, Some(text)) => PasswordHash::parse(text).map(Some).map_err(|_| Problem::Internal),
+            (None, Some(text)) => PasswordHash::parse(text).map(Some).map_err(|_| Problem::Internal("a hash that was checked is none")),
             (None, None) => Ok(None),
         }
     }

@@ -79,7 +79,7 @@ async fn described(State(service): State<Service>, headers: HeaderMap) -> Respon
         Err(problem) => return guarded(problem.response()),
     };
     let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, caller.viewer())) else {
-        return Problem::Internal.response();
+        return Problem::Internal("the page of the docs cannot be written").response();
     };
     let mut response = Response::new(Body::from(text));
     set(&mut response, CONTENT_TYPE, "application/json");

@@ -8,14 +8,15 @@ use query::policy::Viewer;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::ask::LONGEST_RECORD;
 use crate::auth::shown;
 
 use super::upstream::{Answer, Ask, Lane, Upstream};
 
 const PATH: &str = "/graphql";
 const QUERY: &str = r#"{"query":"{ iamMeAccount { id type code email username isActive tags scopes dPermissions dTenants meta createdAt updatedAt deletedAt roles { id name } tenants { id code name } } }"}"#;
-/// An account with thousands of permissions fits.
-const MOST_BYTES: usize = 1024 * 1024;
+/// Whatever a hub tells fits.
+const MOST_BYTES: usize = LONGEST_RECORD;
 /// What a GraphQL server calls a token that is not good.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 

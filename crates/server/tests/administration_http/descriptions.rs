@@ -160,3 +160,17 @@ async fn the_page_shows_the_hub_s_resources_to_who_may_read_them() {
     assert!(seen.contains(&"iam.event".to_owned()) && !seen.contains(&"iam.account".to_owned()), "{seen:?}");
     assert!(names(Some(&desk.token)).await.len() >= 10);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn introspect_knows_every_type_that_no_table_may_take_the_name_of() {
+    // contract G1.8
+    let desk = Desk::start(Place::Sqlite).await;
+    let schema = desk.data("{ __schema { types { name } } }", Value::Null).await;
+    let names: Vec<&str> = schema["__schema"]["types"].as_array().expect("types").iter().map(|kind| text(&kind["name"])).collect();
+    let of_the_hub = names.iter().filter(|name| !name.starts_with("__") && !name.starts_with("Shop"));
+    let unknown: Vec<&&str> = of_the_hub.filter(|name| !store::introspect::OWN_TYPES.contains(*name)).collect();
+    assert_eq!(unknown, [] as [&&str; 0]);
+    // No record of a hub has one, which every schema knows all the same.
+    let gone: Vec<&&str> = store::introspect::OWN_TYPES.iter().filter(|name| !names.contains(name) && **name != "Float").collect();
+    assert_eq!(gone, [] as [&&str; 0]);
+}

@@ -344,3 +344,39 @@ async fn mutations_are_made_in_order_each_by_itself() {
         assert_eq!(answer["errors"][0]["extensions"]["code"], "GRAPHQL_LIMIT_EXCEEDED", "{answer}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_names_no_app_has_one_of_its_own() {
+    // contract I24.4
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let new = json!({"id": "web", "name": "Web", "redirect": "https://web.test/callback", "grants": ["password", "refresh_token"]});
+        let client = desk.made("o-auth/clients/create", new).await;
+        let (account, _) = desk.somebody("bo", &[]).await;
+        let listed = async || desk.rest("hub/apps-accounts/list", json!({"query": {"relations": {"app": true}}})).await.good();
+        assert_eq!(listed().await, json!([]));
+        let pairs = [("grant_type", "password"), ("username", "bo"), ("password", PASSWORD)];
+        for _ in 0..2 {
+            desk.stage.send(&posted("/token", &pairs).header("authorization", &basic("web", text(&client["secret"])))).await.good();
+        }
+        let rows = listed().await;
+        assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
+        assert_eq!((&rows[0]["accountId"], &rows[0]["app"]["name"]), (&json!(account.to_string()), &json!("Web")));
+        // Whoever names an app is not in its way, and it goes with its client.
+        desk.made("hub/apps/create", json!({"code": "web"})).await;
+        desk.rest("hub/apps/create", json!({"code": "client:other"})).await.problem(400);
+        let again = json!({"id": "web", "name": "Web", "redirect": "https://web.test/callback"});
+        assert_eq!(desk.rest("o-auth/clients/create", again).await.problem(409)["detail"], "a client with this id exists already");
+        desk.rest("o-auth/clients/delete/web", json!({})).await.good();
+        assert_eq!(listed().await, json!([]));
+        let apps = desk.rest("hub/apps/list", json!({})).await.good();
+        assert_eq!(apps.as_array().map(Vec::len), Some(1), "{apps}");
+        // One that another client belongs to by now stays, and stays closed.
+        let client = desk.made("o-auth/clients/create", json!({"id": "a", "name": "A", "redirect": "https://a.test/callback"})).await;
+        let shared = json!({"id": "b", "name": "B", "redirect": "https://b.test/callback", "appId": client["appId"]});
+        desk.made("o-auth/clients/create", shared).await;
+        desk.rest("o-auth/clients/delete/a", json!({})).await.good();
+        let other = desk.rest("o-auth/clients/find/b", json!({})).await.good();
+        assert_eq!((&other["appId"], other["appId"].is_string()), (&client["appId"], true), "{other}");
+    }
+}

@@ -128,6 +128,23 @@ async fn a_client_that_goes_away_takes_its_statement_with_it_on_postgres() {
 
 // contract E4.4, trap 20
 #[tokio::test]
+async fn a_client_that_goes_away_takes_the_total_of_its_page_with_it() {
+    // More rows than are answered in one piece, the first ones at once.
+    let script = "CREATE VIEW dozes AS SELECT n AS id FROM generate_series(1, 3000::bigint) n WHERE n < 2000 OR pg_sleep(60) IS NOT NULL";
+    let database = Database::with(Place::Postgres, script).await;
+    let mut setup = Setup::new("[resource.shop.doze.fields]\nid = { type = \"bigint\", key = true }\n").pool(1);
+    setup.database.timeout = Duration::from_secs(60);
+    let server = setup.serve(&database).await;
+    let wire = post("/api/shop/dozes/paginate", r#"{"query":{"limit":1500}}"#).start(server.address).await;
+    until("the total is counted", async || database.sessions("state = 'active' AND query LIKE '%count(*) FROM \"dozes\"%'").await == 1)
+        .await;
+    drop(wire);
+    let waited = until("it is cancelled", async || database.sessions("state <> 'idle'").await == 0).await;
+    assert!(waited < Duration::from_secs(10), "{waited:?}");
+}
+
+// contract E4.4, trap 20
+#[tokio::test]
 async fn a_client_that_goes_away_takes_its_statement_with_it_on_sqlite() {
     // The only connection is taken when nobody else gets one.
     hang_up(Place::Sqlite, async |_, server| {

@@ -65,7 +65,15 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
             file.execute_batch("CREATE TABLE tags (id INTEGER PRIMARY KEY, word TEXT); ALTER TABLE orders ADD COLUMN placed_on TEXT")
         })
         .expect("a new table");
+    // A dash prints what would be written, and leaves the manifest as it is.
+    let printed = folder.run(&["introspect", "--update", "--out", "-"], &[]).good();
+    assert_eq!(folder.read("peristyle.toml"), again);
+    // A manifest behind a link is replaced where it is.
+    std::fs::rename(folder.path("peristyle.toml"), folder.path("real.toml")).expect("a moved file");
+    std::os::unix::fs::symlink("real.toml", folder.path("peristyle.toml")).expect("a link");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!(folder.read("real.toml").trim_end(), printed.trim_end());
+    assert!(folder.path("peristyle.toml").is_symlink() && !folder.path("real.toml.new").exists());
     assert!(object["added"].as_array().is_some_and(|added| added.len() >= 2), "{object}");
     let updated = folder.read("peristyle.toml");
     assert!(updated.contains("# who it is") && updated.contains("tag.fields]") && updated.contains("placedOn"), "{updated}");

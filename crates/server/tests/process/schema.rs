@@ -77,7 +77,7 @@ fn schema_says_what_to_fix() {
     let folder = Folder::new();
     let finished = folder.run(&["schema", "openapi"], &[]);
     finished.refused();
-    assert!(finished.err().contains("peristyle.toml cannot be read"), "{}", finished.err());
+    assert!(finished.err().contains("peristyle.toml does not exist; `peristyle introspect` writes one"), "{}", finished.err());
     folder.write("peristyle.toml", MANIFEST);
     let finished = folder.run(&["schema", "json-schema", "shop.custmer"], &[]);
     finished.refused();

@@ -67,14 +67,16 @@ macro_rules! begun {
              SELECT $7, $10, account_id, $2, $11::text, $12 FROM family) "
         )
     };
-    // And its use of the app.
+    // And its use of the app, if the last one that was noted is a minute ago: who signs in over and over makes no new version of the row.
     ($of:literal, $app:literal) => {
         concat!(
             begun!($of),
             ", entered AS (INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) SELECT $1, ",
             $app,
-            ", account_id, $7, $7, $7 FROM family ON CONFLICT (app_id, account_id) DO UPDATE SET last_used_at = excluded.last_used_at, \
-             first_used_at = coalesce(app_account.first_used_at, excluded.first_used_at)) "
+            ", account_id, $7, $7, $7 FROM family WHERE NOT EXISTS (SELECT 1 FROM peristyle.app_account m WHERE m.app_id = ",
+            $app,
+            " AND m.account_id = $3 AND m.last_used_at > $7 - interval '1 minute') ON CONFLICT (app_id, account_id) DO UPDATE \
+             SET last_used_at = excluded.last_used_at, first_used_at = coalesce(app_account.first_used_at, excluded.first_used_at)) "
         )
     };
 }

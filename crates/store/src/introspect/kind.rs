@@ -82,3 +82,9 @@ pub(super) fn is_other_time(column: &Column) -> bool {
     let of_time = matches!(sqlite(&column.native), Some(Scalar::Date | Scalar::Time | Scalar::Timestamp));
     of_time && matches!(column.seen, Some((Scalar::BigInt | Scalar::Float, _)))
 }
+
+/// The type a manifest is offered for the column, or nothing when it cannot be read.
+pub(super) fn offered(column: &Column, dialect: Dialect) -> Option<Type> {
+    let readable = !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
+    kind_of(column, dialect).filter(|_| readable)
+}

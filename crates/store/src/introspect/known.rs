@@ -8,9 +8,7 @@ use query::sql::Dialect;
 
 use crate::schema::{ForeignKey, Table, same};
 
-use super::model::{Model, offered, usual_schema};
-use super::through::foreign_keys;
-use super::write::quoted;
+use super::naming::{quoted, usual_schema};
 
 /// Opens the comments.
 const HEADING: [&str; 2] = [
@@ -38,6 +36,13 @@ struct KnownLink {
     target_columns: Vec<String>,
     /// Whether it could be no relation, and that was told.
     left_out: bool,
+}
+
+/// Whether the manifest has been offered something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offered {
+    Yes,
+    No,
 }
 
 /// Marks what was left out.
@@ -105,6 +110,15 @@ impl Known {
         columns_of(&self.left_out, table, dialect).any(|known| same(known, column, dialect))
     }
 
+    pub(super) fn has_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
+        self.link(table, foreign_key, dialect).is_some_and(|link| !link.left_out)
+    }
+
+    /// Whether it was told that the foreign key is left out.
+    pub(super) fn has_left_out_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
+        self.link(table, foreign_key, dialect).is_some_and(|link| link.left_out)
+    }
+
     fn link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> Option<&KnownLink> {
         let (table, target) = (listed(&table.schema, &table.name, dialect), listed(&foreign_key.schema, &foreign_key.table, dialect));
         let equal = |left: &[String], right: &[String]| {
@@ -118,37 +132,25 @@ impl Known {
         })
     }
 
-    /// What the manifest has been offered now, and what it was offered before, as far as the database still has it.
-    pub(super) fn of(model: &Model) -> Known {
-        let mut known = Known::default();
-        for table in &model.schema.tables {
-            let text = listed(&table.schema, &table.name, model.dialect);
-            let columns = columns(table, model);
-            let was_known = model.seen.as_ref().is_some_and(|seen| seen.has_table(table, model.dialect));
-            if let Some(left_out) = left_out(table, model) {
-                known.left_out.insert(text.clone(), left_out);
-            }
-            if was_known || !columns.is_empty() {
-                known.tables.insert(text, columns);
-            }
-        }
-        for table in &model.schema.tables {
-            known.links(table, model);
-        }
-        known
+    /// Lists a table with the columns that were offered.
+    pub(super) fn offer(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
+        self.tables.insert(listed(&table.schema, &table.name, dialect), columns);
     }
 
-    fn links(&mut self, table: &Table, model: &Model) {
-        let text = listed(&table.schema, &table.name, model.dialect);
-        let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
-        for foreign_key in foreign_keys(table) {
-            let target = listed(&foreign_key.schema, &foreign_key.table, model.dialect);
-            let is_offered = only_joins || model.is_linked(table, foreign_key) || model.is_seen(table, foreign_key);
-            if is_offered || model.is_unlinked(table, foreign_key) {
-                let (columns, target_columns) = (foreign_key.columns.clone(), foreign_key.target_columns.clone());
-                self.links.push(KnownLink { table: text.clone(), columns, target, target_columns, left_out: !is_offered });
-            }
-        }
+    /// Lists columns of a table that could not be offered.
+    pub(super) fn leave_out(&mut self, table: &Table, columns: Vec<String>, dialect: Dialect) {
+        self.left_out.insert(listed(&table.schema, &table.name, dialect), columns);
+    }
+
+    /// Lists a foreign key, which was offered as a relation or could not be.
+    pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
+        self.links.push(KnownLink {
+            table: listed(&table.schema, &table.name, dialect),
+            columns: foreign_key.columns.clone(),
+            target: listed(&foreign_key.schema, &foreign_key.table, dialect),
+            target_columns: foreign_key.target_columns.clone(),
+            left_out: offered == Offered::No,
+        });
     }
 
     /// Whether the other tells the same, in whatever order.
@@ -194,39 +196,6 @@ fn listing(text: &mut String, start: &str, columns: &[String]) {
         let _ = write!(line, " {column}");
     }
     let _ = writeln!(text, "{line}");
-}
-
-/// The columns that the manifest has been told it cannot have; nothing when nothing was told.
-fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
-    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
-    let is_drafted = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
-    let was_told = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, model.dialect));
-    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
-    let columns: Vec<String> =
-        unreadable.filter(|column| is_told || is_drafted || was_told(&column.name)).map(|column| column.name.clone()).collect();
-    (is_told || !columns.is_empty()).then_some(columns)
-}
-
-fn columns(table: &Table, model: &Model) -> Vec<String> {
-    let is_offered = model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table));
-    let was_known = |column: &str| model.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, model.dialect));
-    let listed = table.columns.iter().filter(|column| is_offered && offered(column, model.dialect).is_some() || was_known(&column.name));
-    listed.map(|column| column.name.clone()).collect()
-}
-
-impl Model<'_> {
-    pub(super) fn is_seen(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        self.known_link(table, foreign_key).is_some_and(|link| !link.left_out)
-    }
-
-    /// Whether comments tell that the foreign key was left out.
-    pub(super) fn was_told(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
-        self.known_link(table, foreign_key).is_some_and(|link| link.left_out)
-    }
-
-    fn known_link(&self, table: &Table, foreign_key: &ForeignKey) -> Option<&KnownLink> {
-        self.seen.as_ref()?.link(table, foreign_key, self.dialect)
-    }
 }
 
 /// The name in the list. Unlike the manifest's own it does not depend on the search path, which may be another next time.

@@ -1,18 +1,14 @@
-//! The manifest to be, as data: a resource for each table, with names that are free and fields in the order of the columns.
+//! The manifest to be, as data: a resource for each table, and what was there before.
 
 use std::collections::HashSet;
 
-use query::catalog::{Catalog, Field, Link, Resource, Stored, snake};
+use query::catalog::{Stored, snake};
 use query::sql::Dialect;
-use query::types::{Scalar, Type};
+use query::types::Type;
 
-use crate::schema::{Column, ForeignKey, Schema, Table, same};
+use crate::schema::{ForeignKey, Schema, Table};
 
-use super::kind::{self, kind_of, stored};
 use super::known::Known;
-use super::names::Names;
-use super::naming::{camel, context, free};
-use super::through::{self, place};
 
 /// Everything that is to be written, and what was there before.
 pub(super) struct Model<'s> {
@@ -35,6 +31,51 @@ pub(super) struct Model<'s> {
 }
 
 impl<'s> Model<'s> {
+    /// One that nothing was drafted for yet.
+    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: Option<Known>) -> Self {
+        Model {
+            schema,
+            dialect,
+            seen,
+            resources: Vec::new(),
+            known_pivots: HashSet::new(),
+            linked: Vec::new(),
+            unlinked: Vec::new(),
+            unreadable: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether comments tell that the table was offered.
+    pub(super) fn has_seen_table(&self, table: &Table) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has_table(table, self.dialect))
+    }
+
+    /// Whether comments tell that the column was offered.
+    pub(super) fn has_seen_column(&self, table: &Table, column: &str) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, self.dialect))
+    }
+
+    /// Whether comments tell that the column was left out.
+    pub(super) fn has_told_column(&self, table: &Table, column: &str) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, self.dialect))
+    }
+
+    /// Whether comments tell that the foreign key was offered.
+    pub(super) fn has_seen_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has_link(table, foreign_key, self.dialect))
+    }
+
+    /// Whether comments tell that the foreign key was left out.
+    fn has_told_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
+    }
+
+    /// The resource a foreign key leads to.
+    pub(super) fn place(&self, foreign_key: &ForeignKey) -> Option<usize> {
+        self.resources.iter().position(|draft| draft.table.schema == foreign_key.schema && draft.table.name == foreign_key.table)
+    }
+
     pub(super) fn is_linked(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         is_among(&self.linked, table, foreign_key)
     }
@@ -44,7 +85,7 @@ impl<'s> Model<'s> {
     }
 
     /// Remembers a table without a column that can be read, and notes it, once.
-    fn leave_out_table(&mut self, draft: &Draft<'s>) {
+    pub(super) fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
         let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
@@ -60,10 +101,10 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
         let draft = &self.resources[from];
         self.unlinked.push((draft.table, foreign_key));
-        if self.was_told(draft.table, foreign_key) {
+        if self.has_told_link(draft.table, foreign_key) {
             return;
         }
-        let target = place(self, foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
+        let target = self.place(foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
         let (columns, target_columns) = (foreign_key.columns.join(", "), foreign_key.target_columns.join(", "));
         let note = format!("foreign key ({columns}) -> {target} ({target_columns}) is left out: {reason}");
         self.resources[from].notes.push(note);
@@ -116,12 +157,29 @@ pub(super) struct DraftRelation {
 /// A relation that was there before.
 pub(super) struct KnownRelation {
     pub(super) name: String,
-    target: String,
+    pub(super) target: String,
     /// Own field = field of the other; empty when it leads through a table.
-    on: Vec<(String, String)>,
+    pub(super) on: Vec<(String, String)>,
 }
 
-impl Draft<'_> {
+impl<'s> Draft<'s> {
+    /// One without fields.
+    pub(super) fn empty(table: &'s Table, (context, name, plural): (String, String, String), is_new: bool) -> Self {
+        Draft {
+            table,
+            table_text: String::new(),
+            context,
+            name,
+            plural,
+            is_new,
+            left_out: false,
+            fields: Vec::new(),
+            relations: Vec::new(),
+            known_relations: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     pub(super) fn full_name(&self) -> String {
         format!("{}.{}", self.context, self.name)
     }
@@ -145,203 +203,6 @@ impl Draft<'_> {
         self.fields.iter().any(|field| field.name == name)
             || self.known_relations.iter().any(|known| known.name == name)
             || self.relations.iter().any(|relation| relation.name == name)
-    }
-}
-
-/// The schema whose tables are named without it.
-pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Postgres => "public",
-        Dialect::Sqlite => "main",
-    }
-}
-
-/// The table as a manifest names it, or nothing when the name cannot be said.
-fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
-    if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
-        return None;
-    }
-    let usual = table.schema == usual_schema(dialect) && !table.name.contains('.');
-    let found = schema.find(None, &table.name, dialect).is_some_and(|found| found.schema == table.schema && found.name == table.name);
-    Some(if usual && found { table.name.clone() } else { format!("{}.{}", table.schema, table.name) })
-}
-
-/// A resource for each table that has none, fields for each column that has none. Relations come after.
-pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<(&Catalog, Option<Known>)>) -> Model<'s> {
-    let (existing, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
-    let mut model = Model {
-        schema,
-        dialect,
-        seen,
-        resources: Vec::new(),
-        known_pivots: HashSet::new(),
-        linked: Vec::new(),
-        unlinked: Vec::new(),
-        unreadable: Vec::new(),
-        notes: Vec::new(),
-    };
-    let mut names = Names::default();
-    for resource in existing.iter().flat_map(|catalog| catalog.resources()) {
-        names.take(&resource.context, &resource.name, &resource.plural);
-        for relation in &resource.relations {
-            if let Link::Through { pivot, .. } = &relation.link
-                && let Some(table) = schema.table(pivot, dialect)
-            {
-                model.known_pivots.insert((table.schema.clone(), table.name.clone()));
-            }
-        }
-    }
-    let homes: Vec<(&Table, &Resource)> = existing
-        .iter()
-        .flat_map(|catalog| catalog.resources())
-        .filter_map(|resource| schema.table(&resource.table, dialect).map(|table| (table, resource)))
-        .collect();
-    let mut drafts: Vec<(usize, Draft)> = Vec::new();
-    // Tables that may be left out come last, so that they take no name from another.
-    let mut places: Vec<usize> = (0..schema.tables.len()).collect();
-    places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
-    for place in places {
-        let table = &schema.tables[place];
-        let behind: Vec<&Resource> = homes.iter().filter(|(home, _)| std::ptr::eq(*home, table)).map(|(_, resource)| *resource).collect();
-        if behind.is_empty() && table.incidental {
-            continue;
-        }
-        let Some(table_text) = table_text(schema, table, dialect) else {
-            model.notes.push(format!("table {:?}.{:?} is left out: a manifest cannot name it", table.schema, table.name));
-            continue;
-        };
-        let mut draft = match (behind.first(), existing) {
-            (Some(resource), Some(catalog)) => known(table, resource, catalog),
-            // What was offered and is not there was deleted on purpose.
-            _ if model.seen.as_ref().is_some_and(|seen| seen.has_table(table, dialect)) => continue,
-            _ => fresh(table, &mut names),
-        };
-        draft.table_text = table_text;
-        fields(&mut draft, &behind, &model);
-        if draft.fields.is_empty() {
-            model.leave_out_table(&draft);
-        } else {
-            if let Some(reason) = table.unseen.as_ref().filter(|_| draft.fields.iter().any(|field| field.is_new)) {
-                draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
-            }
-            drafts.push((place, draft));
-        }
-    }
-    drafts.sort_by_key(|(place, _)| *place);
-    model.resources = drafts.into_iter().map(|(_, draft)| draft).collect();
-    model
-}
-
-fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
-    let context = context(&table.schema);
-    let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
-    let (name, plural) = names.make(&context, &wished);
-    empty(table, (context, name, plural), true)
-}
-
-fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<'s> {
-    let mut draft = empty(table, (resource.context.clone(), resource.name.clone(), resource.plural.clone()), false);
-    for relation in &resource.relations {
-        let target = catalog.resource(relation.target);
-        let on = match &relation.link {
-            Link::Direct(pairs) => {
-                pairs.iter().map(|(own, other)| (resource.fields[*own].name.clone(), target.fields[*other].name.clone())).collect()
-            }
-            Link::Through { .. } => Vec::new(),
-        };
-        draft.known_relations.push(KnownRelation { name: relation.name.clone(), target: target.full_name.clone(), on });
-    }
-    draft
-}
-
-fn empty(table: &Table, (context, name, plural): (String, String, String), is_new: bool) -> Draft<'_> {
-    Draft {
-        table,
-        table_text: String::new(),
-        context,
-        name,
-        plural,
-        is_new,
-        left_out: false,
-        fields: Vec::new(),
-        relations: Vec::new(),
-        known_relations: Vec::new(),
-        notes: Vec::new(),
-    }
-}
-
-/// The type a manifest is offered for the column, or nothing when it cannot be read.
-pub(super) fn offered(column: &Column, dialect: Dialect) -> Option<Type> {
-    let readable = !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
-    kind_of(column, dialect).filter(|_| readable)
-}
-
-/// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
-fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
-    let (table, dialect) = (draft.table, model.dialect);
-    if let Some(resource) = behind.first() {
-        draft.fields =
-            resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
-    }
-    let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
-    // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
-    let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
-    let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
-    let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
-    for (column, kind) in kinds {
-        let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
-        let is_seen = model.seen.as_ref().is_some_and(|seen| seen.has_column(table, &column.name, dialect));
-        if is_seen || behind.iter().any(is_mapped) {
-            continue;
-        }
-        let Some(kind) = kind else {
-            if model.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, &column.name, dialect)) {
-                continue;
-            }
-            let reason = match column {
-                Column { forbidden: true, .. } => "the database user may not read it",
-                Column { untold: true, .. } => "neither a declaration nor its values tell one type",
-                _ => "no type reads it",
-            };
-            let native = if column.untold { String::new() } else { format!(" ({})", column.native_name()) };
-            draft.notes.push(format!("column {:?}{native} is left out: {reason}", column.name));
-            continue;
-        };
-        if kind::is_other_time(column) {
-            let native = column.native_name();
-            draft.notes.push(format!(
-                "column {:?} ({native}) holds numbers that are no seconds since 1970, read as {}",
-                column.name,
-                kind.name()
-            ));
-        }
-        let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
-        let name = free(&[wished], |name| draft.is_taken(name));
-        let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
-        let stored = if is_timestamp { stored(column) } else { Stored::Standard };
-        let key = key_is_whole && is_key_column(column);
-        draft.fields.push(DraftField {
-            name,
-            column: column.name.clone(),
-            kind,
-            key,
-            not_null: !column.nullable && !key,
-            stored,
-            is_new: true,
-        });
-    }
-}
-
-fn declared(field: &Field, key: bool, table: &Table, dialect: Dialect) -> DraftField {
-    let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
-    DraftField {
-        name: field.name.clone(),
-        column: column.to_owned(),
-        kind: field.kind.clone(),
-        key,
-        not_null: !field.nullable,
-        stored: field.stored,
-        is_new: false,
     }
 }
 

@@ -7,8 +7,8 @@ use query::catalog::kebab;
 
 use super::naming::{capital, free, lower, singular};
 
-/// Types of GraphQL that are no resource's: those of every schema, and those of a hub's.
-const OWN_TYPES: [&str; 27] = [
+/// Types of GraphQL that are no resource's: those of every schema, and those of a hub's, which a test of the server compares with this list.
+pub const OWN_TYPES: [&str; 41] = [
     "JSON",
     "DateTime",
     "Date",
@@ -16,26 +16,40 @@ const OWN_TYPES: [&str; 27] = [
     "UUID",
     "Decimal",
     "BigInt",
-    "QueryStatementInput",
-    "Pagination",
-    "Query",
-    "Mutation",
     "ID",
     "Int",
     "Float",
     "String",
     "Boolean",
+    "QueryStatementInput",
+    "Pagination",
+    "Query",
+    "Mutation",
     "Deleted",
     "Ended",
     "IamAccount",
     "IamAccountLink",
+    "IamCreateAccountInput",
+    "IamUpdateAccountInput",
+    "IamSetAccountPasswordInput",
     "IamRole",
+    "IamCreateRoleInput",
+    "IamUpdateRoleInput",
     "IamPermission",
     "IamTenant",
+    "IamCreateTenantInput",
+    "IamUpdateTenantInput",
+    "IamSession",
+    "IamEvent",
     "OAuthClient",
     "OAuthClientSecret",
+    "OAuthCreateClientInput",
+    "OAuthUpdateClientInput",
     "HubApp",
+    "HubCreateAppInput",
+    "HubUpdateAppInput",
     "HubAppAccount",
+    "HubCreateAppAccountInput",
 ];
 
 #[derive(Default)]

@@ -1,7 +1,10 @@
 //! Names of the database become names of a manifest: camelCase, singular, identifiers, none twice.
 
+use std::fmt::Write;
+
 use query::catalog::{CONNECTORS, OWN_CONTEXTS};
 use query::parse::RESERVED;
+use query::sql::Dialect;
 
 /// Words whose singular no rule gives.
 const IRREGULAR: [(&str, &str); 15] = [
@@ -115,4 +118,30 @@ pub(super) fn free(candidates: &[String], is_taken: impl Fn(&str) -> bool) -> St
         }
         number += 1;
     }
+}
+
+/// The schema whose tables are named without it.
+pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "public",
+        Dialect::Sqlite => "main",
+    }
+}
+
+/// A basic string of TOML.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            character if character.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(character));
+            }
+            character => out.push(character),
+        }
+    }
+    out.push('"');
+    out
 }

@@ -4,7 +4,7 @@ use crate::schema::ForeignKey;
 
 use super::model::{DraftField, DraftRelation, Model};
 use super::naming::{camel, capital, free, without_id};
-use super::through::{Crossing, crossings, foreign_keys, place};
+use super::through::{Crossing, crossings, foreign_keys};
 
 /// A foreign key whose two ends are resources.
 struct Edge {
@@ -63,7 +63,7 @@ fn edges(model: &mut Model) -> Vec<Edge> {
 /// The edge, or why there can be none; nothing where one of its ends is not there.
 fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<Edge, String>> {
     let draft = Some(&model.resources[from]).filter(|draft| !draft.left_out)?;
-    let to = place(model, foreign_key).filter(|to| !model.resources[*to].left_out)?;
+    let to = model.place(foreign_key).filter(|to| !model.resources[*to].left_out)?;
     let target = &model.resources[to];
     let columns: Vec<&str> = foreign_key.columns.iter().map(String::as_str).collect();
     let target_columns: Vec<&str> = foreign_key.target_columns.iter().map(String::as_str).collect();
@@ -89,7 +89,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
             || target.is_new
             || fields.iter().any(|(own, other)| own.is_new || other.is_new)
             // A manifest whose comments do not tell what it was offered is taken as one that was offered nothing.
-            || !model.is_seen(draft.table, foreign_key),
+            || !model.has_seen_link(draft.table, foreign_key),
         columns: foreign_key.columns.clone(),
         has_twin: false,
     }))

@@ -1,10 +1,11 @@
-//! Tables that join two others: a key made of exactly the columns of two foreign keys, and nothing more to tell.
+//! Tables that join two others: the columns of two foreign keys and nothing else, or a key made of exactly them and nothing more to tell.
 
 use query::types::{Scalar, Type};
 
 use crate::schema::{ForeignKey, Table};
 
-use super::model::{Draft, Model, offered};
+use super::kind::offered;
+use super::model::{Draft, Model};
 
 /// The foreign keys of a table, each once: a constraint may have been made twice.
 pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
@@ -28,7 +29,10 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     }
     let of_sides = |column: &String| left.columns.contains(column) || right.columns.contains(column);
     let is_key = |key: &&Vec<String>| key.iter().all(of_sides) && within(&left.columns, key) && within(&right.columns, key);
-    table.keys().find(is_key)?;
+    // Where there is nothing else in it, a pair may stand there twice.
+    if !only_joins(table, (left, right)) {
+        table.keys().find(is_key)?;
+    }
     let tells_nothing = table.columns.iter().all(|column| {
         let of_time = ["timestamp", "timestamptz", "date", "datetime"].contains(&column.native.to_ascii_lowercase().as_str());
         of_sides(&column.name) || of_time || table.primary_key.contains(&column.name) || column.name.eq_ignore_ascii_case("id")
@@ -58,7 +62,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     for pivot in 0..model.resources.len() {
         let table = model.resources[pivot].table;
         let Some((left, right)) = sides(table) else { continue };
-        let was_offered = model.is_seen(table, left) && model.is_seen(table, right);
+        let was_offered = model.has_seen_link(table, left) && model.has_seen_link(table, right);
         let known = was_offered || model.known_pivots.contains(&(table.schema.clone(), table.name.clone()));
         let (there, back) = (crossing(model, pivot, left, right), crossing(model, pivot, right, left));
         let is_target = model.resources.iter().any(|other| {
@@ -79,7 +83,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
 
 /// The way from one side to the other, when fields and types allow it.
 fn crossing(model: &Model, pivot: usize, from: &ForeignKey, to: &ForeignKey) -> Option<Crossing> {
-    let (start, end) = (place(model, from)?, place(model, to)?);
+    let (start, end) = (model.place(from)?, model.place(to)?);
     if !model.resources[end].has_key() {
         return None;
     }
@@ -103,9 +107,4 @@ fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -
         pairs.push((column.clone(), field.name.clone()));
     }
     Some(pairs)
-}
-
-/// The resource a foreign key leads to.
-pub(super) fn place(model: &Model, foreign_key: &ForeignKey) -> Option<usize> {
-    model.resources.iter().position(|draft| draft.table.schema == foreign_key.schema && draft.table.name == foreign_key.table)
 }

@@ -8,8 +8,8 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Val
 use crate::schema::Schema;
 
 use super::known::Known;
-use super::model::{self, Draft};
-use super::{comments, relation, write};
+use super::model::Draft;
+use super::{comments, draft, listing, relation, write};
 
 /// A manifest with what was added to it.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub enum UpdateError {
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
     let (bare, seen) = Known::take(existing, dialect);
-    let mut model = model::draft(schema, dialect, Some((&catalog, seen)));
+    let mut model = draft::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
     let (mut added, mut fresh, mut notes) = (Vec::new(), String::new(), Vec::new());
@@ -56,7 +56,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
         }
     }
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
-    let known = Known::of(&model);
+    let known = listing::listing(&model);
     if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
         return Ok(Update { text: existing.to_owned(), added, notes });
     }

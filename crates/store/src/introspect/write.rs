@@ -6,6 +6,7 @@ use query::catalog::Stored;
 use query::types::Scalar;
 
 use super::model::{Draft, DraftField, DraftRelation, column_is_implied};
+use super::naming::quoted;
 
 /// A comment line.
 pub(super) fn note(text: &mut String, note: &str) {
@@ -90,22 +91,4 @@ fn pairs(pairs: &[(String, String)]) -> String {
 fn key(name: &str) -> String {
     let bare = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     if bare { name.to_owned() } else { quoted(name) }
-}
-
-/// A basic string of TOML.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            character if character.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(character));
-            }
-            character => out.push(character),
-        }
-    }
-    out.push('"');
-    out
 }

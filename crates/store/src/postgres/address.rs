@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{PercentDecode, percent_decode_str};
 use tokio_postgres::Config;
 
 use crate::Error;
@@ -124,7 +124,7 @@ pub(super) fn address(url: &str) -> Result<(Config, TlsSettings), Error> {
         let (user, password) = credentials.split_once(':').map_or((credentials, None), |(user, password)| (user, Some(password)));
         config.user(decode(user)?);
         if let Some(password) = password {
-            config.password(Cow::from(percent_decode_str(password)));
+            config.password(Cow::from(encoded(password)?));
         }
     }
     if !parts.database.is_empty() {
@@ -195,7 +195,16 @@ fn driver(parameters: &[(&str, Cow<'_, str>)], quote: Quote) -> Result<Config, E
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
-    percent_decode_str(text).decode_utf8().map_err(|_| setting("what is percent-encoded is no UTF-8"))
+    encoded(text)?.decode_utf8().map_err(|_| setting("what is percent-encoded is no UTF-8"))
+}
+
+/// A percent sign that encodes nothing was meant to be one, most likely in a password: libpq refuses it too.
+fn encoded(text: &str) -> Result<PercentDecode<'_>, Error> {
+    let is_byte = |digits: &str| digits.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit) && two != b"00");
+    if text.split('%').skip(1).all(is_byte) {
+        return Ok(percent_decode_str(text));
+    }
+    Err(setting("after a percent sign come two hexadecimal digits that are not 00; one that is meant as such is %25"))
 }
 
 fn setting(reason: &str) -> Error {
@@ -352,6 +361,9 @@ mod tests {
                 message.contains("not a PostgreSQL address") && message.contains(found) && message.contains(accepted),
                 "{url}: {message}"
             );
+        }
+        for url in ["postgres://u:50%@h/x", "postgres://u:a%zz@h/x", "postgres://%2/x", "postgres://h/x%00", "postgres://h/x?user=%e"] {
+            assert!(refusal(url).contains("meant as such is %25"), "{url}");
         }
         assert!(address("postgres:///x?hostaddr=127.0.0.1&connect_timeout=-1").is_ok());
     }

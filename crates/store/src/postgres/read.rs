@@ -137,12 +137,12 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
                 size.learn(batch.len(), batch.size(), after);
                 sink.flush().await?;
             }
-            let total = total_of(postgres, &mut lease, query, sink.count()).await?;
+            let total = sink.while_read(total_of(postgres, &mut lease, query, sink.count())).await?;
             sink.finish(total).await
         }
         Rest::Cursor(mut lease, cursor, size) => {
             Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, (cursor, size)).await?;
-            let total = closed(postgres, lease, query, sink.count()).await?;
+            let total = sink.while_read(closed(postgres, lease, query, sink.count())).await?;
             sink.finish(total).await
         }
     }

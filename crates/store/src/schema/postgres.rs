@@ -12,7 +12,8 @@ const TABLES: &str = r"
            c.relispartition OR EXISTS (
                SELECT FROM pg_catalog.pg_depend d
                WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
-           c.relkind <> 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid)
+           c.relkind <> 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
+           NOT c.relispopulated
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY n.nspname, c.relname";
@@ -88,6 +89,7 @@ pub async fn read_postgres(client: &Client) -> Result<Schema, Error> {
             is_view: row.try_get(3)?,
             incidental: row.try_get(4)?,
             has_heirs: row.try_get(5)?,
+            is_unfilled: row.try_get(6)?,
             ..Table::default()
         });
     }

@@ -1,0 +1,95 @@
+//! A column by name or by `relation.column`, and the joins that such paths need.
+
+use crate::catalog::{Link, Relation};
+use crate::error::{Code, shorten};
+use crate::pointer::{At, Layer};
+
+use super::predicate::Column;
+use super::{Join, Planner, Rights, Stage, Table};
+
+/// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
+const MOST_JOINS: usize = 60;
+
+/// Which relations a path may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Following {
+    /// To one row, as what is sorted by has to.
+    ToOne,
+    /// To any number of rows.
+    Any,
+}
+
+/// What stands in a statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path<'n> {
+    pub(super) name: &'n str,
+    pub(super) at: At,
+    pub(super) rights: Rights,
+    pub(super) following: Following,
+}
+
+/// How many tables stand in a relation's join.
+fn tables(relation: &Relation) -> usize {
+    match relation.link {
+        Link::Direct(_) => 1,
+        Link::Through { .. } => 2,
+    }
+}
+
+impl<'c> Planner<'c, '_> {
+    /// The column that a path leads to.
+    pub(super) fn path(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
+        let Path { name, at, rights, following } = path;
+        let Some((relation, column)) = name.split_once('.') else {
+            return self.usable_field(table.resource, name, at, rights).map(|(id, _)| table.column(id));
+        };
+        if column.contains('.') {
+            self.fault(Code::DotPath, at, format!("a dot-path is `relation.column`, with exactly one dot; found `{}`", shorten(name)));
+            return None;
+        }
+        let Some(declared) = self.usable_relation(table.resource, relation, rights) else {
+            self.unknown_relation(table.resource, relation, at);
+            return None;
+        };
+        if declared.many && following == Following::ToOne {
+            self.fault(Code::DotPath, at, format!("`{relation}` leads to many rows; order follows to-one relations only"));
+            return None;
+        }
+        let index = self.join(table, declared, (at, rights), joins)?;
+        let (id, _) = self.usable_field(joins[index].table.resource, column, at, rights)?;
+        Some(joins[index].table.column(id))
+    }
+
+    /// The same for a column that is sorted or grouped by.
+    pub(super) fn sortable(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
+        let column = self.path(table, path, joins)?;
+        let kind = &column.field.kind;
+        if !kind.is_sortable() {
+            self.fault(Code::FunctionType, path.at, format!("`{}` of type {} cannot be sorted or grouped by", path.name, kind.name()));
+            return None;
+        }
+        Some(column)
+    }
+
+    /// The join of a relation, made once however many paths follow it.
+    fn join(&mut self, table: &Table<'c>, relation: &'c Relation, (at, rights): (At, Rights), joins: &mut Vec<Join<'c>>) -> Option<usize> {
+        if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
+            return Some(index);
+        }
+        let before: usize = joins.iter().map(|join| tables(join.relation)).sum();
+        if before + tables(relation) > MOST_JOINS {
+            // The manifest's own order gives way to what was asked.
+            if at.layer == Layer::Policy && self.stage == Stage::Request {
+                return None;
+            }
+            if before <= MOST_JOINS {
+                let message = format!("dot-paths lead to at most {MOST_JOINS} tables, where a `through` relation counts as two");
+                self.fault(Code::Entries, at, message);
+            }
+        }
+        let target = Table::reach(self, relation.target, rights)?;
+        let pivot = self.alias();
+        joins.push(Join { relation, parent: table.alias, parent_resource: table.resource, pivot, table: target });
+        Some(joins.len() - 1)
+    }
+}

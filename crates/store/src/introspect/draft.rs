@@ -1,0 +1,121 @@
+//! The manifest to be without its relations: a resource for each table that has none, with names that are free.
+
+use query::catalog::{Catalog, Link, Resource};
+use query::sql::Dialect;
+
+use crate::schema::{Schema, Table};
+
+use super::fields::fields;
+use super::known::Known;
+use super::model::{Draft, KnownRelation, Model};
+use super::names::Names;
+use super::naming::{camel, context, usual_schema};
+use super::through;
+
+/// A manifest that is there, and what its comments tell; nothing without them.
+pub(super) type Existing<'c> = (&'c Catalog, Option<Known>);
+
+/// A resource that is there, and the table that it is of.
+type Home<'s, 'c> = (&'s Table, &'c Resource);
+
+/// Drafts every table that can be read, in the order of the schema.
+pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<Existing<'_>>) -> Model<'s> {
+    let (catalog, seen) = existing.map_or((None, None), |(catalog, seen)| (Some(catalog), seen));
+    let mut model = Model::empty(schema, dialect, seen);
+    let mut names = Names::default();
+    if let Some(catalog) = catalog {
+        catalog.resources().iter().for_each(|resource| names.take(&resource.context, &resource.name, &resource.plural));
+        model.known_pivots = pivots(catalog, schema, dialect).map(|pivot| (pivot.schema.clone(), pivot.name.clone())).collect();
+    }
+    let homes: Vec<Home<'s, '_>> = catalog
+        .iter()
+        .flat_map(|catalog| catalog.resources())
+        .filter_map(|resource| schema.table(&resource.table, dialect).map(|table| (table, resource)))
+        .collect();
+    let mut drafts: Vec<(usize, Draft)> = Vec::new();
+    // Tables that may be left out come last, so that they take no name from another.
+    let mut places: Vec<usize> = (0..schema.tables.len()).collect();
+    places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
+    for place in places {
+        let table = &schema.tables[place];
+        drafts.extend(drafted(table, (catalog, &homes), &mut names, &mut model).map(|draft| (place, draft)));
+    }
+    drafts.sort_by_key(|(place, _)| *place);
+    model.resources = drafts.into_iter().map(|(_, draft)| draft).collect();
+    model
+}
+
+/// The through tables of a manifest's relations.
+fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl Iterator<Item = &'s Table> {
+    let relations = catalog.resources().iter().flat_map(|resource| &resource.relations);
+    relations.filter_map(move |relation| match &relation.link {
+        Link::Through { pivot, .. } => schema.table(pivot, dialect),
+        Link::Direct(_) => None,
+    })
+}
+
+/// The resource of a table with its fields; nothing where it has none, and the model is told why unless that is as it was wanted.
+fn drafted<'s>(
+    table: &'s Table,
+    (catalog, homes): (Option<&Catalog>, &[Home<'s, '_>]),
+    names: &mut Names,
+    model: &mut Model<'s>,
+) -> Option<Draft<'s>> {
+    let (schema, dialect) = (model.schema, model.dialect);
+    let behind: Vec<&Resource> = homes.iter().filter(|(home, _)| std::ptr::eq(*home, table)).map(|(_, resource)| *resource).collect();
+    if behind.is_empty() && table.incidental {
+        return None;
+    }
+    let Some(table_text) = table_text(schema, table, dialect) else {
+        model.notes.push(format!("table {:?}.{:?} is left out: a manifest cannot name it", table.schema, table.name));
+        return None;
+    };
+    let mut draft = match (behind.first(), catalog) {
+        (Some(resource), Some(catalog)) => known(table, resource, catalog),
+        // What was offered and is not there was deleted on purpose.
+        _ if model.has_seen_table(table) => return None,
+        _ => fresh(table, names),
+    };
+    draft.table_text = table_text;
+    fields(&mut draft, &behind, model);
+    if draft.fields.is_empty() {
+        model.leave_out_table(&draft);
+        return None;
+    }
+    if let Some(reason) = table.unseen.as_ref().filter(|_| draft.fields.iter().any(|field| field.is_new)) {
+        draft.notes.insert(0, format!("its rows could not be looked at ({reason}); types are as declared"));
+    }
+    Some(draft)
+}
+
+/// The table as a manifest names it, or nothing when the name cannot be said.
+fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
+    if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
+        return None;
+    }
+    let usual = table.schema == usual_schema(dialect) && !table.name.contains('.');
+    let found = schema.find(None, &table.name, dialect).is_some_and(|found| found.schema == table.schema && found.name == table.name);
+    Some(if usual && found { table.name.clone() } else { format!("{}.{}", table.schema, table.name) })
+}
+
+fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
+    let context = context(&table.schema);
+    let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
+    let (name, plural) = names.make(&context, &wished);
+    Draft::empty(table, (context, name, plural), true)
+}
+
+fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<'s> {
+    let mut draft = Draft::empty(table, (resource.context.clone(), resource.name.clone(), resource.plural.clone()), false);
+    for relation in &resource.relations {
+        let target = catalog.resource(relation.target);
+        let on = match &relation.link {
+            Link::Direct(pairs) => {
+                pairs.iter().map(|(own, other)| (resource.fields[*own].name.clone(), target.fields[*other].name.clone())).collect()
+            }
+            Link::Through { .. } => Vec::new(),
+        };
+        draft.known_relations.push(KnownRelation { name: relation.name.clone(), target: target.full_name.clone(), on });
+    }
+    draft
+}

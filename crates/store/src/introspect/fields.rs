@@ -1,0 +1,75 @@
+//! The fields of a resource to be, in the order of the columns.
+
+use query::catalog::{Field, Resource, Stored};
+use query::sql::Dialect;
+use query::types::{Scalar, Type};
+
+use crate::schema::{Column, Table, same};
+
+use super::kind::{self, offered, stored};
+use super::model::{Draft, DraftField, Model};
+use super::naming::{camel, free};
+
+/// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
+pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
+    let (table, dialect) = (draft.table, model.dialect);
+    if let Some(resource) = behind.first() {
+        draft.fields =
+            resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
+    }
+    let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
+    // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
+    let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
+    let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
+    let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
+    for (column, kind) in kinds {
+        let is_mapped = |resource: &&Resource| resource.fields.iter().any(|field| same(field.column.plain(), &column.name, dialect));
+        if model.has_seen_column(table, &column.name) || behind.iter().any(is_mapped) {
+            continue;
+        }
+        match kind {
+            Some(kind) => fresh(draft, column, kind, (key_is_whole && is_key_column(column), dialect)),
+            None if model.has_told_column(table, &column.name) => {}
+            None => draft.notes.push(unreadable(column)),
+        }
+    }
+}
+
+/// Adds a field for a column that has none.
+fn fresh(draft: &mut Draft, column: &Column, kind: Type, (key, dialect): (bool, Dialect)) {
+    if kind::is_other_time(column) {
+        let (native, read_as) = (column.native_name(), kind.name());
+        let note = format!("column {:?} ({native}) holds numbers that are no seconds since 1970, read as {read_as}", column.name);
+        draft.notes.push(note);
+    }
+    let wished = Some(camel(&column.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "field".to_owned());
+    let name = free(&[wished], |name| draft.is_taken(name));
+    let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
+    let stored = if is_timestamp { stored(column) } else { Stored::Standard };
+    let not_null = !column.nullable && !key;
+    draft.fields.push(DraftField { name, column: column.name.clone(), kind, key, not_null, stored, is_new: true });
+}
+
+/// Why a column has no field.
+fn unreadable(column: &Column) -> String {
+    let reason = match column {
+        Column { forbidden: true, .. } => "the database user may not read it",
+        Column { untold: true, .. } => "neither a declaration nor its values tell one type",
+        _ => "no type reads it",
+    };
+    let native = if column.untold { String::new() } else { format!(" ({})", column.native_name()) };
+    format!("column {:?}{native} is left out: {reason}", column.name)
+}
+
+fn declared(field: &Field, key: bool, table: &Table, dialect: Dialect) -> DraftField {
+    let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
+    DraftField {
+        name: field.name.clone(),
+        column: column.to_owned(),
+        kind: field.kind.clone(),
+        key,
+        not_null: !field.nullable,
+        stored: field.stored,
+        is_new: false,
+    }
+}

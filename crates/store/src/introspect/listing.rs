@@ -1,0 +1,61 @@
+//! What is listed in the manifest's comments: what it has been offered now, and what before, as far as the database still has it.
+
+use crate::schema::Table;
+
+use super::kind::offered;
+use super::known::{Known, Offered};
+use super::model::Model;
+use super::through::foreign_keys;
+
+/// The list for a manifest that is written from the model.
+pub(super) fn listing(model: &Model) -> Known {
+    let mut known = Known::default();
+    for table in &model.schema.tables {
+        if let Some(left_out) = left_out(table, model) {
+            known.leave_out(table, left_out, model.dialect);
+        }
+        let columns = columns(table, model);
+        if model.has_seen_table(table) || !columns.is_empty() {
+            known.offer(table, columns, model.dialect);
+        }
+    }
+    for table in &model.schema.tables {
+        links(&mut known, table, model);
+    }
+    known
+}
+
+fn links(known: &mut Known, table: &Table, model: &Model) {
+    let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
+    for foreign_key in foreign_keys(table) {
+        if only_joins || model.is_linked(table, foreign_key) || model.has_seen_link(table, foreign_key) {
+            known.add_link(table, foreign_key, Offered::Yes, model.dialect);
+        } else if model.is_unlinked(table, foreign_key) {
+            known.add_link(table, foreign_key, Offered::No, model.dialect);
+        }
+    }
+}
+
+/// Whether the manifest has a resource of the table.
+fn is_drafted(table: &Table, model: &Model) -> bool {
+    model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
+}
+
+/// The columns that the manifest has been told it cannot have; nothing when nothing was told.
+fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
+    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let is_drafted = is_drafted(table, model);
+    let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
+    let told = unreadable.filter(|column| is_told || is_drafted || model.has_told_column(table, &column.name));
+    let columns: Vec<String> = told.map(|column| column.name.clone()).collect();
+    (is_told || !columns.is_empty()).then_some(columns)
+}
+
+fn columns(table: &Table, model: &Model) -> Vec<String> {
+    let is_drafted = is_drafted(table, model);
+    let listed = table
+        .columns
+        .iter()
+        .filter(|column| is_drafted && offered(column, model.dialect).is_some() || model.has_seen_column(table, &column.name));
+    listed.map(|column| column.name.clone()).collect()
+}
