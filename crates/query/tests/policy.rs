@@ -67,3 +67,12 @@ fn constraints_that_are_followed_over_and_over_have_a_bound() {
     let Error { faults } = asked(&catalog, "t.first", &Viewer::anonymous(), &filters(900)).expect_err("far more");
     assert_eq!((faults.len(), faults[0].code.as_str(), faults[0].path.as_str()), (1, "QS204", "/query"), "{faults:?}");
 }
+
+/// contract I12.2: a hub knows the permissions that resources ask for, and those that lift masks.
+#[test]
+fn the_catalog_names_every_permission_that_is_asked_for() {
+    let text = "[resource.shop.customer]\npermission = \"shop.customer.get\"\n[resource.shop.customer.fields]\n\
+                id = { type = \"int\", key = true }\nemail = { type = \"text\", mask = \"email\", unmask = \"shop.customer.pii\" }\n\
+                phone = { type = \"text\", mask = \"redact\" }\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
+    assert_eq!(catalog(text).permissions().collect::<Vec<_>>(), [("shop.customer.get", 1), ("shop.customer.pii", 5)]);
+}

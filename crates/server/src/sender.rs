@@ -146,6 +146,18 @@ mod tests {
     }
 
     #[test]
+    fn a_cookie_that_is_no_text_hides_no_other() {
+        // attack 42
+        let mut request = axum::http::Request::get("/");
+        for value in [&b"theme=caf\xff; hub_session=one"[..], b"hub_session=two; x=\xc3\xa9", b"hub_session=\xff"] {
+            request = request.header(COOKIE, axum::http::HeaderValue::from_bytes(value).expect("a header"));
+        }
+        let (head, ()) = request.body(()).expect("a request").into_parts();
+        let sender = Sender::of(&Proxies::new(&[]), head);
+        assert_eq!(sender.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
+    }
+
+    #[test]
     fn one_line_is_one_address() {
         // contract I11.1
         let network = |text: &str| network(text.parse().expect("an address"));

@@ -168,7 +168,8 @@ async fn a_flag_deletes_when_it_is_true() {
     let answers = both(
         manifest,
         "CREATE TABLE facts (id int PRIMARY KEY, gone bool); INSERT INTO facts VALUES (1, true), (2, false), (3, NULL)",
-        "CREATE TABLE facts (id INTEGER PRIMARY KEY, gone INTEGER); INSERT INTO facts VALUES (1, 1), (2, 0), (3, NULL)",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY, gone INTEGER); INSERT INTO facts VALUES (1, 1), (2, 0), (3, NULL), \
+         (4, 'true'), (5, 't'), (6, 2)",
         &[json!({ "order": [{ "field": "id" }] })],
     )
     .await;

@@ -81,6 +81,11 @@ async fn get_runs_nothing_but_queries() {
     assert_eq!((head.status(), head.header("allow")), (405, Some("POST")));
     let named = server.get("/graphql?query=mutation%20A%7B__typename%7D%20query%20B%7B__typename%7D&operationName=A").await;
     assert_eq!(named.status(), 405);
+    // An address has room for thousands of names, and none of them is compared with all others.
+    let many: Vec<String> = (0..5_000).map(|number| format!("a{number}")).collect();
+    let crowded = server.get(&format!("/graphql?query=%7B__typename%7D&{}", many.join("&"))).await;
+    assert!(crowded.status() == 400 && crowded.text().contains("too many parameters"), "{}", crowded.text());
+    assert_eq!(server.get("/graphql?query=%7").await.status(), 400);
     for method in ["PUT", "DELETE", "PATCH", "OPTIONS"] {
         let answer = server.send(&Request::new(method, "/graphql")).await;
         assert_eq!((answer.status(), answer.header("allow")), (405, Some("GET, HEAD, POST")), "{method}");

@@ -122,6 +122,20 @@ async fn every_refusal_is_noted_without_what_was_sent() {
         let good = tokens["access_token"].as_str().unwrap();
         assert_eq!(stage.send(&session(good).header("origin", "https://evil.test")).await.status(), 403);
         assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})));
+        for path in ["/", "/logout", "/password", "/sign-in"] {
+            let answer = stage.send(&posted(path, &[("action", "everywhere")]).header("origin", "https://evil.test")).await;
+            assert_eq!(answer.status(), 403, "{path}");
+            assert_eq!(last().await, sign_in(json!({"reason": "cross-origin"})), "{path}");
+            // What comes next is told from it.
+            assert_eq!(stage.send(&posted("/token", &[("grant_type", "password")])).await.status(), 401);
+            assert_eq!(last().await, ("client.refused".to_owned(), json!({})));
+        }
+        let long = "x".repeat(2000);
+        assert_eq!(stage.send(&posted("/sign-in", &[("username", "bo"), ("password", &long)])).await.status(), 400);
+        assert_eq!(last().await, sign_in(json!({"reason": "credentials"})));
+        let unread = posted("/token", &[("grant_type", "password")]).header("authorization", "Basic !!!");
+        assert_eq!(stage.send(&unread).await.status(), 401);
+        assert_eq!(last().await, ("client.refused".to_owned(), json!({})));
         let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
         assert_eq!(stage.send(&revoke).await.status(), 200);
         assert_eq!(stage.send(&session(good)).await.status(), 401);

@@ -99,3 +99,21 @@ async fn the_records_are_resources_and_their_secrets_have_no_name() {
         assert_eq!(nobody["errors"][0]["extensions"]["code"], "UNAUTHENTICATED", "{nobody}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_is_told_in_pieces_is_told_whole() {
+    // contract I24.3
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let token = token_of(&stage, "ada").await;
+        let meta = json!({"words": "x".repeat(3_000_000)}).to_string();
+        let binds = [store::records::Bind::Json(&meta), store::records::Bind::Id(stage.account)];
+        stage.records.run("UPDATE peristyle.account SET meta = $1 WHERE id = $2", &binds).await.unwrap();
+        for path in ["/api/iam/me", "/auth/me"] {
+            let me = stage.send(&get(path).header("authorization", &token)).await.good();
+            assert_eq!(me["meta"]["words"].as_str().map(str::len), Some(3_000_000), "{path}");
+        }
+        let asked = post("/graphql", r#"{"query":"{ iamMeAccount { username meta } }"}"#).header("authorization", &token);
+        assert_eq!(stage.send(&asked).await.good()["data"]["iamMeAccount"]["username"], "ada");
+    }
+}

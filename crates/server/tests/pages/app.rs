@@ -39,6 +39,7 @@ fn folder() -> tempfile::TempDir {
     std::os::unix::fs::symlink(around.path().join("secret.txt"), app.join("leak.txt")).expect("a link");
     std::os::unix::fs::symlink(around.path(), app.join("up")).expect("a link");
     std::os::unix::fs::symlink(app.join("main.js"), app.join("same.js")).expect("a link");
+    std::os::unix::fs::symlink(app.join("gone.js"), app.join("nowhere.js")).expect("a link");
     around
 }
 
@@ -96,6 +97,7 @@ async fn nothing_hidden_nothing_outside_and_nothing_in_our_own_places_is_served(
         "/.git/config",
         "/parts/.cache",
         "/leak.txt",
+        "/nowhere.js",
         "/up/secret.txt",
         "/../secret.txt",
         "/%2e%2e/secret.txt",

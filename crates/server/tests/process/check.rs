@@ -113,3 +113,13 @@ fn values_that_read_as_null_are_told() {
         assert!(told.contains(part), "{part:?} in {told}");
     }
 }
+
+// contract P4.1
+#[test]
+fn check_warns_of_permissions_that_nobody_can_be_given() {
+    let folder = Folder::shop();
+    folder.write("peristyle.toml", "[resource.shop.customer]\npermission = \"customers.read\"\n[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = { type = \"text\", null = false, mask = \"redact\", unmask = \"plain\" }\n");
+    let text = folder.run(&["check"], &[]).good();
+    assert!(text.contains("warning: peristyle.toml:1: \"customers.read\" is a permission that no role but `administrator`"), "{text}");
+    assert!(text.contains("warning: peristyle.toml:5: \"plain\" is a permission"), "{text}");
+}

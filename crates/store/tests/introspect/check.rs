@@ -209,3 +209,16 @@ after = { many = "app.day", through = "pairs", on = { at = "b" }, to = { a = "at
     })
     .await;
 }
+
+// contract P4.1
+#[tokio::test]
+async fn check_on_postgres_warns_of_a_view_that_was_never_filled() {
+    with_postgres("", "CREATE MATERIALIZED VIEW report AS SELECT 1 AS id WITH NO DATA", |client| async move {
+        let text = "[resource.app.report]\ntable = \"report\"\n[resource.app.report.fields]\nid = \"int\"\n";
+        let expected = "1 warning: resource `app.report`: `report` was never filled and cannot be read; run REFRESH MATERIALIZED VIEW";
+        assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [expected]);
+        client.batch_execute("REFRESH MATERIALIZED VIEW report").await.unwrap();
+        assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [] as [&str; 0]);
+    })
+    .await;
+}

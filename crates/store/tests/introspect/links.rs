@@ -73,3 +73,20 @@ async fn types_that_are_never_equal_are_told_on_postgres() {
     })
     .await;
 }
+
+// contract P4.3
+#[test]
+fn a_table_that_holds_nothing_but_pairs_joins_though_it_has_no_key() {
+    let schema = sqlite(
+        "CREATE TABLE people (id INTEGER PRIMARY KEY); CREATE TABLE groups (id INTEGER PRIMARY KEY);
+         CREATE TABLE groups_people (group_id INTEGER NOT NULL REFERENCES groups, person_id INTEGER NOT NULL REFERENCES people);
+         CREATE TABLE visits (id INTEGER PRIMARY KEY, group_id INTEGER REFERENCES groups, person_id INTEGER REFERENCES people, at TIMESTAMP);",
+    );
+    let text = manifest(&schema, Dialect::Sqlite);
+    passes(&text, &schema, Dialect::Sqlite);
+    has(&text, r#"people = { many = "app.person", through = "groups_people", on = { id = "group_id" }, to = { person_id = "id" } }"#);
+    has(&text, r#"groups = { many = "app.group", through = "groups_people", on = { id = "person_id" }, to = { group_id = "id" } }"#);
+    has_not(&text, "groupsPerson");
+    // What has a time of its own tells more than that two belong together, unless each pair can only be there once.
+    has_not(&text, r#"through = "visits""#);
+}

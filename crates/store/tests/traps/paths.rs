@@ -72,3 +72,28 @@ async fn the_order_of_the_manifest_sorts_groups() {
     assert_eq!(groups(1, "kind"), [1, 2], "the query's own order comes first");
     assert_eq!(groups(2, "up.kind"), [3, 2, 1]);
 }
+
+/// contract Q14.3: the two sides of a pivot may share a column, as they do where every key begins with a tenant.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pivot_whose_sides_share_a_column_is_counted_through() {
+    let manifest = "[resource.t.row]\ntable = \"teams\"\n[resource.t.row.fields]\ntenantId = { type = \"int\", key = true }\n\
+                    id = { type = \"int\", key = true }\n[resource.t.row.relations]\nusers = { many = \"t.user\", through = \"members\", \
+                    on = { tenantId = \"tenant_id\", id = \"team_id\" }, to = { tenant_id = \"tenantId\", user_id = \"id\" } }\n\
+                    [resource.t.user]\ntable = \"users\"\n[resource.t.user.fields]\ntenantId = { type = \"int\", key = true }\n\
+                    id = { type = \"int\", key = true }\nname = \"text\"\n";
+    let script = "CREATE TABLE users (tenant_id INTEGER, id INTEGER, name text, PRIMARY KEY (tenant_id, id)); \
+                  CREATE TABLE teams (tenant_id INTEGER, id INTEGER, PRIMARY KEY (tenant_id, id)); \
+                  CREATE TABLE members (tenant_id INTEGER, user_id INTEGER, team_id INTEGER, PRIMARY KEY (tenant_id, user_id, team_id)); \
+                  INSERT INTO users VALUES (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c'); INSERT INTO teams VALUES (1, 1), (2, 1); \
+                  INSERT INTO members VALUES (1, 1, 1), (1, 2, 1), (2, 1, 1)";
+    let asked = [
+        json!({ "aggregation": { "fields": [{ "fn": "count", "field": "users.id" }], "groupBy": ["tenantId"] }, "order": [{ "field": "tenantId" }] }),
+        json!({ "aggregation": { "fields": [{ "fn": "max", "field": "users.name" }] } }),
+        json!({ "where": { "users": { "name": { "eq": "b" } } } }),
+    ];
+    let answers = both(manifest, script, script, &asked).await;
+    agree(&answers);
+    assert_eq!(answers[0].1, Ok(json!([{ "tenantId": 1, "count_users_id": 2 }, { "tenantId": 2, "count_users_id": 1 }])));
+    assert_eq!(answers[1].1, Ok(json!([{ "max_users_name": "c" }])));
+    assert_eq!(answers[2].1, Ok(json!([{ "tenantId": 1, "id": 1 }])));
+}
