@@ -115,7 +115,7 @@ fn wanted(scalar: &Scalar, found: &Json) -> String {
         Scalar::Date => "a date such as \"2024-02-29\"".to_owned(),
         Scalar::Time => "a time such as \"17:30:00\" or \"17:30:00.25\"".to_owned(),
         Scalar::Timestamp => "an RFC 3339 timestamp such as \"2024-02-29T17:30:00Z\"".to_owned(),
-        Scalar::Json => "a text, a number, a boolean or null".to_owned(),
+        Scalar::Json => "a text, a number of at most 300 digits on either side of the point, a boolean or null".to_owned(),
         Scalar::Enum(values) => {
             let values: Vec<String> = values.iter().take(40).map(|value| format!("{value:?}")).collect();
             format!("one of {}", values.join(", "))

@@ -61,6 +61,8 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
         },
         "jsonSchemaDialect" => json_schema::DIALECT,
         "servers" => [object! { "url" => "/" }],
+        // Public, unless an operation says otherwise.
+        "security" => Json::Array(Vec::new()),
         "tags" => paths::tags(catalog),
         "paths" => paths,
         "components" => components,

@@ -60,6 +60,31 @@ const SHARED: &[&str] = &[
     "UuidValue",
 ];
 
+/// The same for the operations and endpoints of a hub, whoever describes the resources: one manifest has one set of names.
+const OF_HUBS: &[&str] = &[
+    "Deleted",
+    "Ended",
+    "HubCreateAppAccountInput",
+    "HubCreateAppInput",
+    "HubUpdateAppInput",
+    "IamAccountLink",
+    "IamCreateAccountInput",
+    "IamCreateRoleInput",
+    "IamCreateTenantInput",
+    "IamSetAccountPasswordInput",
+    "IamUpdateAccountInput",
+    "IamUpdateRoleInput",
+    "IamUpdateTenantInput",
+    "KeyAlone",
+    "OAuthClientSecret",
+    "OAuthCreateClientInput",
+    "OAuthError",
+    "OAuthUpdateClientInput",
+    "Operations",
+    "TokenRequest",
+    "TokenResponse",
+];
+
 /// Gives each name once; a name that is taken gets an underscore more.
 #[derive(Debug, Default)]
 pub struct Claims(HashSet<String>);
@@ -101,7 +126,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(catalog: &Catalog) -> Self {
         let mut claims = Claims::default();
-        for name in SHARED {
+        for name in SHARED.iter().chain(OF_HUBS) {
             claims.claim(name);
         }
         for scalar in crate::types::TYPE_NAMES {

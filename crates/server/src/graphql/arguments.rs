@@ -162,6 +162,15 @@ pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Resu
     }
 }
 
+/// The same as its type has it: one value where a list is expected is a list of one.
+pub(super) fn fitted_argument(schema: &Schema, field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
+    let definition = field.definition.arguments.iter().find(|definition| definition.name == name);
+    match (argument(field, name, variables)?, definition) {
+        (Some(json), Some(definition)) => fit(schema, &definition.ty, json, name).map(Some),
+        (json, _) => Ok(json),
+    }
+}
+
 /// Reads values as they stand in a document, with the variables in them.
 pub(super) struct Literals<'v> {
     variables: &'v Variables,

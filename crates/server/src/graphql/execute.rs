@@ -24,7 +24,7 @@ use super::failure::{self, Failure};
 use super::limits::MOST_INTROSPECTION_ALIASES;
 use super::mutations;
 use super::questions::{Context, asked};
-use super::selection::{Picked, pick};
+use super::selection::{Picked, check_conditions, pick};
 use super::shape;
 
 /// How many fields of the root are asked at a time: more would let one request hold most of the database's connections.
@@ -64,6 +64,7 @@ pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> 
         .map_err(|error| vec![Failure::new(Refusal::Operation, error.message().to_string())])?;
     let variables =
         arguments::coerce(&engine.schema, &operation.variables, request.variables).map_err(|problem| vec![Failure::from(problem)])?;
+    check_conditions(&document, operation, &variables).map_err(|problem| vec![Failure::from(problem)])?;
     let roots = pick(&document, [&operation.selection_set], &variables);
     let shown = introspect(service, (&document, operation), &variables, &roots)?;
     let context = Context { service, caller, address, document: &document, variables: &variables, budget, kind: operation.operation_type };

@@ -7,7 +7,7 @@ use crate::error::{Problem, Refusal};
 use crate::operations::{Errand, Sent};
 
 use super::answer::rows;
-use super::arguments::argument;
+use super::arguments::{argument, fitted_argument};
 use super::questions::Context;
 use super::schema::Question;
 use super::selection::Picked;
@@ -30,7 +30,8 @@ pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<
         Some(Json::Number(digits)) => digits.into(),
         Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` is a text".to_owned())),
     };
-    let input = argument(field, "input", context.variables)?.unwrap_or(Json::Object(Vec::new()));
+    let input = fitted_argument(&context.service.graphql.schema, field, "input", context.variables)?;
+    let input = input.unwrap_or(Json::Object(Vec::new()));
     let answer = Box::pin(errand.run(Sent { id: &id, input, base: "/input" }, context.address)).await?;
     let shape = Shape::of(context.document, root, context.variables);
     rows(Answer::Whole(answer.into()), (&shape, Kind::Row), Question::Find, context.budget).await

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use apollo_compiler::executable::{DirectiveList, Field, Selection, SelectionSet};
+use apollo_compiler::executable::{DirectiveList, Field, Operation, Selection, SelectionSet};
 use apollo_compiler::{ExecutableDocument, Node};
 use query::json::Json;
+
+use crate::error::{Problem, Refusal};
 
 use super::arguments::{Literals, Variables};
 
@@ -82,13 +84,41 @@ impl<'d> Picker<'d, '_> {
     }
 
     fn is_wanted(&self, directives: &DirectiveList) -> bool {
-        let says = |name: &str, word: bool| {
-            directives.get_all(name).any(|directive| {
-                let value = directive.specified_argument_by_name("if");
-                let value = value.and_then(|value| Literals::new(self.variables, String::new()).read(value).ok());
-                value == Some(Json::Bool(word))
-            })
-        };
+        let says = |name: &str, word: bool| conditions(directives, name, self.variables).any(|value| value == Json::Bool(word));
         !says("skip", true) && !says("include", false)
     }
+}
+
+/// What the directives of this name are told.
+fn conditions<'v>(directives: &'v DirectiveList, name: &'v str, variables: &'v Variables) -> impl Iterator<Item = Json> + 'v {
+    let values = directives.get_all(name).filter_map(|directive| directive.specified_argument_by_name("if"));
+    values.filter_map(|value| Literals::new(variables, String::new()).read(value).ok())
+}
+
+/// Refuses an operation in which `@skip` or `@include` is told null: a variable that has a default may still be sent as null, and whether
+/// its field is wanted is then not known.
+pub(super) fn check_conditions(document: &ExecutableDocument, operation: &Operation, variables: &Variables) -> Result<(), Problem> {
+    if variables.values().all(|variable| variable.json != Json::Null) {
+        return Ok(());
+    }
+    let mut seen = HashSet::new();
+    let mut open = vec![&operation.selection_set];
+    while let Some(set) = open.pop() {
+        for selection in &set.selections {
+            for name in ["skip", "include"] {
+                if conditions(selection.directives(), name, variables).any(|value| value == Json::Null) {
+                    return Err(Problem::Graphql(Refusal::Input, format!("`if` of `@{name}` is true or false; found null")));
+                }
+            }
+            match selection {
+                Selection::Field(field) => open.push(&field.selection_set),
+                Selection::InlineFragment(inline) => open.push(&inline.selection_set),
+                Selection::FragmentSpread(spread) if seen.insert(&spread.fragment_name) => {
+                    open.extend(document.fragments.get(&spread.fragment_name).map(|fragment| &fragment.selection_set));
+                }
+                Selection::FragmentSpread(_) => {}
+            }
+        }
+    }
+    Ok(())
 }

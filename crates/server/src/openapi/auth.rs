@@ -84,7 +84,7 @@ fn verify(serving: Serving) -> Endpoint {
         "name" => "permission",
         "in" => "query",
         "description" => "Permissions of which one is enough; without any, an account is",
-        "schema" => object! { "type" => "array", "items" => object! { "type" => "string" } },
+        "schema" => object! { "type" => "array", "items" => object! { "type" => "string", "minLength" => 1 } },
     };
     let good = answer("It may; headers `X-Account-…` say who it is", None);
     let rest = vec![member("parameters", Json::Array(vec![parameter])), responses(("200", good), &[400, 401, 403, 500, 503, 504])];

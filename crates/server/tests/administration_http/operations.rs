@@ -380,3 +380,28 @@ async fn a_client_that_names_no_app_has_one_of_its_own() {
         assert_eq!((&other["appId"], other["appId"].is_string()), (&client["appId"], true), "{other}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_value_is_a_list_of_one_and_null_is_no_condition() {
+    // contract G2.5
+    let desk = Desk::start(Place::Sqlite).await;
+    let made = desk.data(r#"mutation { iamCreateRole(input: {name: "one", permissions: "iam.role.get"}) { id name } }"#, Value::Null).await;
+    assert_eq!(made["iamCreateRole"]["name"], "one");
+    let role =
+        desk.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "one"}}, "relations": {"permissions": true}}})).await.good();
+    assert_eq!(role[0]["permissions"][0]["name"], "iam.role.get", "{role}");
+    // A variable that has a default may still be sent as null: whether the field is wanted is not known then, and nothing is done.
+    for directive in ["@skip(if: $no)", "@include(if: $no)"] {
+        let document = format!(
+            r#"mutation ($no: Boolean = true) {{ a: iamCreateRole(input: {{name: "two", permissions: []}}) {{ ...F }} }} fragment F on IamRole {{ id {directive} }}"#
+        );
+        let answer = desk.graphql(Some(&desk.token), &document, json!({"no": null})).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{answer}");
+        assert!(
+            answer["data"].is_null() && answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("found null")),
+            "{answer}"
+        );
+    }
+    let roles = desk.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "two"}}}})).await.good();
+    assert_eq!(roles, json!([]));
+}

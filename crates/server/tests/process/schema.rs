@@ -54,6 +54,17 @@ fn on_a_hub_every_description_tells_the_hub_too() {
     let alone = folder.run(&["schema", "graphql"], &[]).good();
     assert!(!alone.contains("Mutation") && !alone.contains("Iam"));
     assert!(!folder.run(&["schema", "openapi"], &[]).good().contains("securitySchemes"));
+    // Whatever a resource is called, nothing in a document is named twice.
+    let clashing = ["token.request", "token.response", "key.alone", "iam_create.accountInput"];
+    let manifest = clashing.map(|name| format!("[resource.{name}.fields]\nid = {{ type = \"int\", key = true }}\n"));
+    folder.write("peristyle.toml", &manifest.concat());
+    for document in ["schema openapi", "schema json-schema"] {
+        let text = run(document);
+        let defined =
+            |name: &str| text.matches(&format!("\n    \"{name}\": {{")).count() + text.matches(&format!("\n      \"{name}\": {{")).count();
+        assert_eq!((defined("KeyAlone"), defined("KeyAlone_")), (1, 1), "{document}");
+    }
+    assert_eq!(run("schema typescript").matches("export interface KeyAlone {").count(), 1);
 }
 
 // contract I29.1
