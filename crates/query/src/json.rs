@@ -3,6 +3,7 @@
 //! A key that stands twice is a fault, because two readers would disagree on which one counts.
 
 pub mod build;
+mod scan;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use jiter::{Jiter, JiterError, Peek};
 
 use crate::error::{Code, Error, Faults};
 use crate::pointer::Pointer;
+
+use scan::Seen;
 
 /// How deep the reader follows arrays and objects. Well above anything a valid statement needs.
 const DEEPEST: usize = 256;
@@ -200,13 +203,33 @@ pub(crate) fn key(name: &str) -> Arc<[u8]> {
     bytes.into()
 }
 
+/// A text as JSON, quotes included.
+pub fn text(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len() + 2);
+    write_text(&mut bytes, text);
+    // Escapes are ASCII, and the rest is as it was.
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Appends `text` to `out` as a JSON text, quotes included.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
+    write_looked_at(out, text.as_bytes(), scan::scan(text.as_bytes()));
+}
+
+/// The same for bytes that need not be UTF-8. Writes nothing where they are not, and says whether they are.
+pub fn write_utf8(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    let seen = scan::scan(bytes);
+    if seen.beyond_ascii && std::str::from_utf8(bytes).is_err() {
+        return false;
+    }
+    write_looked_at(out, bytes, seen);
+    true
+}
+
+fn write_looked_at(out: &mut Vec<u8>, bytes: &[u8], seen: Seen) {
     out.push(b'"');
-    let bytes = text.as_bytes();
-    // Nearly every text needs no escape, and a loop without branches finds that out many bytes at a time.
-    let escapes = bytes.iter().map(|byte| u32::from(*byte < 0x20) + u32::from(*byte == b'"') + u32::from(*byte == b'\\')).sum::<u32>();
-    if escapes == 0 {
+    // Nearly every text needs no escape.
+    if !seen.escapes {
         out.extend_from_slice(bytes);
         out.push(b'"');
         return;

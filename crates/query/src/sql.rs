@@ -364,8 +364,12 @@ impl Writer {
     }
 
     fn number(&mut self, number: usize) {
-        // Writing to a String cannot fail.
-        _ = write!(self.text, "{number}");
+        match u8::try_from(number) {
+            // Nearly every one, without the machinery of formatting.
+            Ok(digit @ 0..=9) => self.text.push(char::from(b'0' + digit)),
+            // Writing to a String cannot fail.
+            _ => _ = write!(self.text, "{number}"),
+        }
     }
 
     fn alias(&mut self, alias: Alias) {

@@ -1,9 +1,9 @@
 //! A value → JSON bytes, with no tree between. What the two databases' encoders share: texts, masks, dates.
 
 use query::catalog::Mask;
-use query::json::write_text;
+use query::json::{write_text, write_utf8};
 use query::plan::Show;
-use query::value;
+use query::value::{self, ShortText};
 
 pub(crate) fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"null");
@@ -46,8 +46,26 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str, show: Show) {
     }
 }
 
+/// The same for bytes of a database; nothing is written where they are no UTF-8.
+pub(crate) fn utf8(out: &mut Vec<u8>, bytes: &[u8], show: Show) -> Option<()> {
+    match show {
+        Show::Plain => write_utf8(out, bytes).then_some(()),
+        Show::Masked(mask) => {
+            write_text(out, &masked(std::str::from_utf8(bytes).ok()?, mask));
+            Some(())
+        }
+    }
+}
+
 /// A text of digits, dashes and colons, which needs no escapes.
 pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// The same for one that was made here, and is ASCII without being looked at.
+pub(crate) fn short(out: &mut Vec<u8>, text: &ShortText) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
@@ -78,18 +96,18 @@ fn masked(text: &str, mask: Mask) -> String {
 
 pub(crate) fn date(out: &mut Vec<u8>, days: i64) {
     match value::date_text(days) {
-        Some(text) => quoted(out, &text),
+        Some(text) => short(out, &text),
         None => null(out),
     }
 }
 
 pub(crate) fn time(out: &mut Vec<u8>, micros: i64) {
-    quoted(out, &value::time_text(micros));
+    short(out, &value::time_text(micros));
 }
 
 pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {
     match value::timestamp_text(micros) {
-        Some(text) => quoted(out, &text),
+        Some(text) => short(out, &text),
         None => null(out),
     }
 }

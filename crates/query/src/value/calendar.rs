@@ -14,18 +14,18 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The date of a day count.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
+/// The date of a day count, of the years 0001 to 9999: those that texts can tell. Numbers of 32 bits, since a page of rows has hundreds of them.
+fn civil(days: i64) -> Option<(i64, i64, i64)> {
+    let shifted = u32::try_from(days.checked_add(719_468)?).ok()?;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_index = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_index + 2) / 5 + 1;
     let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+    let year = year_of_era + era * 400 + u32::from(month <= 2);
+    (1..=9999).contains(&year).then(|| (i64::from(year), i64::from(month), i64::from(day)))
 }
 
 fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Option<i64> {
@@ -51,7 +51,7 @@ pub(crate) fn date(text: &str) -> Option<i32> {
     }
     let count = days(year, month, day);
     // A day that the month does not have comes back as another one.
-    (civil(count) == (year, month, day)).then_some(count as i32)
+    (civil(count) == Some((year, month, day))).then_some(count as i32)
 }
 
 /// `HH:MM:SS[.f]`, up to nine fraction digits; rounded to the microsecond. Gives microseconds and how many bytes were read.
@@ -116,36 +116,32 @@ pub(crate) fn timestamp(text: &str) -> Option<i64> {
     };
     let instant = day * MICROS_A_DAY + micros - offset * 1_000_000;
     // An offset may push the instant out of the years that can be written again.
-    let (year, _, _) = civil(instant.div_euclid(MICROS_A_DAY));
-    (1..=9999).contains(&year).then_some(instant)
+    civil(instant.div_euclid(MICROS_A_DAY)).map(|_| instant)
 }
 
 fn push_date(out: &mut ShortText, count: i64) -> Option<()> {
-    let (year, month, day) = civil(count);
-    if !(1..=9999).contains(&year) {
-        return None;
-    }
-    out.push_padded(year, 4);
+    let (year, month, day) = civil(count)?;
+    out.push_pairs::<2>(year);
     out.push(b'-');
-    out.push_padded(month, 2);
+    out.push_pairs::<1>(month);
     out.push(b'-');
-    out.push_padded(day, 2);
+    out.push_pairs::<1>(day);
     Some(())
 }
 
 fn push_clock(out: &mut ShortText, micros: i64) {
     let seconds = micros / 1_000_000;
-    out.push_padded(seconds / 3_600, 2);
+    out.push_pairs::<1>(seconds / 3_600);
     out.push(b':');
-    out.push_padded(seconds / 60 % 60, 2);
+    out.push_pairs::<1>(seconds / 60 % 60);
     out.push(b':');
-    out.push_padded(seconds % 60, 2);
+    out.push_pairs::<1>(seconds % 60);
 }
 
 fn push_fraction(out: &mut ShortText, fraction: i64) {
     if fraction != 0 {
         out.push(b'.');
-        out.push_padded(fraction, 6);
+        out.push_pairs::<3>(fraction);
         out.trim_zeros();
     }
 }
@@ -186,7 +182,7 @@ pub fn timestamp_fixed_text(micros: i64) -> ShortText {
     let of_day = micros.rem_euclid(MICROS_A_DAY);
     push_clock(&mut out, of_day);
     out.push(b'.');
-    out.push_padded(of_day % 1_000_000, 6);
+    out.push_pairs::<3>(of_day % 1_000_000);
     out.push(b'Z');
     out
 }

@@ -22,12 +22,26 @@ impl ShortText {
         }
     }
 
-    pub(super) fn push_padded(&mut self, number: i64, width: usize) {
-        let mut divisor = 10_i64.pow(width as u32 - 1);
-        while divisor > 0 {
-            self.push(b'0' + (number / divisor % 10) as u8);
-            divisor /= 10;
+    /// Adds the last digits of a number that is not negative, two for each pair. A division by a constant costs next to nothing, one by a
+    /// divisor that is computed a lot, and a page of rows has hundreds of them.
+    pub(super) fn push_pairs<const PAIRS: usize>(&mut self, number: i64) {
+        let mut rest = number as u32;
+        let mut pairs = [[b'0'; 2]; PAIRS];
+        for pair in pairs.iter_mut().rev() {
+            let both = (rest % 100) as u8;
+            *pair = [b'0' + both / 10, b'0' + both % 10];
+            rest /= 100;
         }
+        let digits = pairs.as_flattened();
+        if let Some(place) = self.bytes.get_mut(self.len..self.len + digits.len()) {
+            place.copy_from_slice(digits);
+            self.len += digits.len();
+        }
+    }
+
+    /// The characters.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 
     /// Drops zeros at the end.

@@ -129,8 +129,8 @@ fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> 
             }
             out.push(b'"');
         }
-        Form::Text => encode::text(out, std::str::from_utf8(raw).ok()?, show),
-        Form::Uuid => encode::quoted(out, &query::value::uuid_text(raw.try_into().ok()?)),
+        Form::Text => encode::utf8(out, raw, show)?,
+        Form::Uuid => encode::short(out, &query::value::uuid_text(raw.try_into().ok()?)),
         Form::Date => {
             let days = i32::from_be_bytes(raw.try_into().ok()?);
             // The ends of the range are PostgreSQL's infinities.
@@ -147,8 +147,9 @@ fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> 
             }
             encode::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
         }
-        // jsonb begins with a version byte.
-        Form::Json => encode::json(out, if *kind == Type::JSONB { raw.get(1..)? } else { raw }),
+        // jsonb begins with a version byte, and is written on one line.
+        Form::Json if *kind == Type::JSONB => out.extend_from_slice(raw.get(1..)?),
+        Form::Json => encode::json(out, raw),
     }
     Some(())
 }
@@ -173,6 +174,15 @@ fn exact(raw: &[u8], kind: &Type) -> Option<String> {
 
 /// An array of any number of dimensions as nested JSON arrays.
 fn array(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<()> {
+    // The number of dimensions stands first; nearly every array has one.
+    if raw.starts_with(&1_i32.to_be_bytes()) {
+        let start = out.len();
+        let written = row_of_elements(out, form, raw, output);
+        if written.is_none() {
+            out.truncate(start);
+        }
+        return written;
+    }
     let array = array_from_sql(raw).ok()?;
     let kind = Type::from_oid(array.element_type())?;
     let mut sizes = Vec::new();
@@ -193,6 +203,33 @@ fn array(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<(
         }
         _ => encode::null(out),
     });
+    Some(())
+}
+
+/// One dimension: its number, flags, the type and the length of the dimension and where it begins, then each element behind its length.
+fn row_of_elements(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<()> {
+    let number = |bytes: &[u8], at: usize| Some(i32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let kind = Type::from_oid(number(raw, 8)? as u32)?;
+    let count = number(raw, 12)?;
+    let mut rest = raw.get(20..)?;
+    out.push(b'[');
+    for index in 0..count {
+        if index > 0 {
+            out.push(b',');
+        }
+        let length = number(rest, 0)?;
+        rest = &rest[4..];
+        let Ok(length) = usize::try_from(length) else {
+            encode::null(out);
+            continue;
+        };
+        let (element, after) = rest.split_at_checked(length)?;
+        rest = after;
+        if !output.fits(element) || value(out, form, element, &kind, Show::Plain).is_none() {
+            encode::null(out);
+        }
+    }
+    out.push(b']');
     Some(())
 }
 
