@@ -11,22 +11,16 @@ pub enum Strategy {
     PlatformHub,
 }
 
-/// The words for them.
-pub const STRATEGIES: [(&str, Strategy); 3] =
-    [("none", Strategy::None), ("local-provider", Strategy::LocalProvider), ("platform-hub", Strategy::PlatformHub)];
-
-/// A word that names no role.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of none, local-provider, platform-hub")]
-pub struct UnknownStrategy(String);
-
 impl Strategy {
+    /// Every one.
+    pub const ALL: [Strategy; 3] = [Strategy::None, Strategy::LocalProvider, Strategy::PlatformHub];
+
     /// The role a word names, exactly as written; nothing means none.
-    pub fn from_word(word: &str) -> Result<Self, UnknownStrategy> {
+    pub fn from_word(word: &str) -> Option<Self> {
         if word.is_empty() {
-            return Ok(Strategy::None);
+            return Some(Strategy::None);
         }
-        STRATEGIES.iter().find(|(name, _)| *name == word).map(|(_, strategy)| *strategy).ok_or_else(|| UnknownStrategy(word.to_owned()))
+        Strategy::ALL.into_iter().find(|strategy| strategy.as_str() == word)
     }
 
     /// The word for it.
@@ -45,12 +39,11 @@ mod tests {
 
     #[test]
     fn only_the_exact_words_are_known() {
-        assert_eq!(Strategy::from_word(""), Ok(Strategy::None));
-        for (word, strategy) in STRATEGIES {
-            assert_eq!(Strategy::from_word(word), Ok(strategy));
-            assert_eq!(strategy.as_str(), word);
-            assert!(Strategy::from_word(&word.to_uppercase()).is_err());
-            assert!(Strategy::from_word(&format!("{word} ")).is_err());
+        assert_eq!(Strategy::from_word(""), Some(Strategy::None));
+        for (word, strategy) in ["none", "local-provider", "platform-hub"].into_iter().zip(Strategy::ALL) {
+            assert_eq!(Strategy::from_word(word), Some(strategy));
+            assert_eq!(Strategy::from_word(&word.to_uppercase()), None);
+            assert_eq!(Strategy::from_word(&format!("{word} ")), None);
         }
     }
 }

@@ -266,6 +266,11 @@ impl Resource {
         self.key.iter().map(|id| &self.fields[*id])
     }
 
+    /// Where its operations stand: `/api/{context}/{plural}`, in kebab-case.
+    pub fn address(&self) -> String {
+        format!("/api/{}/{}", kebab(&self.context), kebab(&self.plural))
+    }
+
     /// Whether the program itself declares it: a record of the identity half.
     pub fn is_own(&self) -> bool {
         OWN_CONTEXTS.contains(&self.context.as_str())

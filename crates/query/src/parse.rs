@@ -109,6 +109,22 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
     statement
 }
 
+/// What cuts a page out of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Limit,
+    Offset,
+}
+
+impl Bound {
+    fn as_str(self) -> &'static str {
+        match self {
+            Bound::Limit => "limit",
+            Bound::Offset => "offset",
+        }
+    }
+}
+
 struct Parser {
     places: Places,
     faults: Faults,
@@ -149,7 +165,7 @@ impl Parser {
     }
 
     pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
-        let limit = self.whole_number(at, value, "limit")?;
+        let limit = self.whole_number(at, value, Bound::Limit)?;
         if limit > MOST_ROWS {
             self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {limit}"));
             return None;
@@ -158,10 +174,10 @@ impl Parser {
     }
 
     pub(super) fn offset(&mut self, at: At, value: &Json) -> Option<u64> {
-        self.whole_number(at, value, "offset")
+        self.whole_number(at, value, Bound::Offset)
     }
 
-    fn whole_number(&mut self, at: At, value: &Json, name: &str) -> Option<u64> {
+    fn whole_number(&mut self, at: At, value: &Json, bound: Bound) -> Option<u64> {
         let number = match value {
             Json::Number(text) => crate::value::whole(text),
             _ => None,
@@ -173,19 +189,19 @@ impl Parser {
             return Some(number as u64);
         }
         let beyond = number.is_some_and(|number| number >= 0) || matches!(value, Json::Number(text) if crate::value::is_huge_whole(text));
-        if name == "offset" && beyond {
+        if bound == Bound::Offset && beyond {
             // Past the end of any table is past the end.
             return Some(i64::MAX as u64);
         }
         let found = match value {
-            Json::Number(text) => crate::error::shorten(text),
+            Json::Number(text) => shorten(text),
             other => other.noun().to_owned(),
         };
         // A number that is whole but beyond any limit is a limit too large, not a number malformed.
         if beyond {
             self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {found}"));
         } else {
-            self.fault(Code::WholeNumber, at, format!("`{name}` is a whole number from 0; found {found}"));
+            self.fault(Code::WholeNumber, at, format!("`{}` is a whole number from 0; found {found}", bound.as_str()));
         }
         None
     }
@@ -193,6 +209,33 @@ impl Parser {
     pub(super) fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
         let places = &self.places;
         self.faults.add(code, || places.pointer(at), about(at.layer, message));
+    }
+
+    /// The entries of a list, which is told apart from others by its key and what it is.
+    fn entries_of(&mut self, at: At, value: Json, (key, what): (&str, &str)) -> Option<Vec<Json>> {
+        match value {
+            Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
+            Json::Array(items) => {
+                self.fault(Code::Entries, at, format!("`{key}` has at most {MOST_ENTRIES} entries; found {}", items.len()));
+                None
+            }
+            other => {
+                self.fault(Code::WrongShape, at, format!("`{key}` is {what}; found {}", other.noun()));
+                None
+            }
+        }
+    }
+
+    /// A text that names a field, reserved names refused.
+    fn name_text(&mut self, at: At, value: Json) -> Option<Box<str>> {
+        match value {
+            Json::Text(name) if self.allowed_name(at, &name) => Some(name.into()),
+            Json::Text(_) => None,
+            other => {
+                self.fault(Code::WrongShape, at, format!("a name is a text; found {}", other.noun()));
+                None
+            }
+        }
     }
 
     /// Refuses a reserved name; says whether the name may stand.
@@ -209,6 +252,14 @@ impl Parser {
 /// That the wheres have more than [`MOST_NODES`].
 pub(crate) fn too_many_nodes() -> String {
     format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres")
+}
+
+/// A word of the client for a message, cut short.
+fn found(value: &Json) -> String {
+    match value {
+        Json::Text(text) => format!("{:?}", shorten(text)),
+        other => other.noun().to_owned(),
+    }
 }
 
 /// That something has no key of this name.

@@ -219,9 +219,4 @@ impl Statement {
     pub(crate) fn pointer(&self, at: At) -> String {
         self.places.iter().find(|places| places.root().layer == at.layer).map_or_else(String::new, |places| places.pointer(at))
     }
-
-    /// The limit asked for, after merging.
-    pub fn limit(&self) -> Option<u64> {
-        self.limit
-    }
 }

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use crate::accept;
 use crate::error::Problem;
 
-/// The largest body.
+/// The largest body of a statement.
 const MOST_BYTES: usize = 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -21,7 +21,7 @@ pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
     if empty {
         return Ok(Bytes::new());
     }
-    let read = tokio::time::timeout(PATIENCE, read(body)).await.map_err(|_| Problem::SlowBody)??;
+    let read = bytes(body, MOST_BYTES).await?;
     // An empty body needs no type; chunked ones show only now that they are empty.
     if !read.is_empty() && !is_media_type(headers, &CONTENT_TYPE, is_json) {
         return Err(Problem::MediaType);
@@ -34,19 +34,19 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Reads a body of whatever type.
-pub(crate) async fn bytes(body: Body) -> Result<Bytes, Problem> {
-    tokio::time::timeout(PATIENCE, read(body)).await.map_err(|_| Problem::SlowBody)?
+/// Reads a body of whatever type, with at most so many bytes.
+pub(crate) async fn bytes(body: Body, most: usize) -> Result<Bytes, Problem> {
+    tokio::time::timeout(PATIENCE, read(body, most)).await.map_err(|_| Problem::SlowBody)?
 }
 
-async fn read(mut body: Body) -> Result<Bytes, Problem> {
-    if body.size_hint().lower() > MOST_BYTES as u64 {
+async fn read(mut body: Body, most: usize) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > most as u64 {
         return Err(Problem::TooLarge);
     }
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| Problem::BrokenBody)?.into_data() else { continue };
-        if whole.len() + data.len() > MOST_BYTES {
+        if whole.len() + data.len() > most {
             return Err(Problem::TooLarge);
         }
         whole.extend_from_slice(&data);

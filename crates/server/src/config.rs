@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use identity::strategy::{STRATEGIES, Strategy};
+use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
 use tracing_subscriber::filter::LevelFilter;
@@ -305,9 +305,9 @@ impl<'v> Variable<'v> {
 }
 
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
-    Strategy::from_word(word).map_err(|_| {
-        let words: Vec<&str> = STRATEGIES.iter().map(|(word, _)| *word).collect();
-        ConfigError { variable: "OAUTH_STRATEGY", problem: format!("found {word:?}; valid options are {}", words.join(", ")) }
+    Strategy::from_word(word).ok_or_else(|| {
+        let words = Strategy::ALL.map(Strategy::as_str).join(", ");
+        ConfigError { variable: "OAUTH_STRATEGY", problem: format!("found {word:?}; valid options are {words}") }
     })
 }
 

@@ -8,7 +8,7 @@ use axum::Router;
 
 use crate::service::Service;
 
-/// The addresses of all pages.
+/// The addresses of the pages that every process has; those of a hub are with its own.
 pub(crate) fn routes() -> Router<Service> {
     docs::routes()
 }

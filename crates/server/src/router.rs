@@ -40,6 +40,7 @@ pub fn router(
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
     let description = openapi::served(&service.catalog, config.strategy);
+    let is_hub = service.gate.as_hub().is_some();
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
     let routes = Router::new()
@@ -62,7 +63,19 @@ pub fn router(
         .layer(compression)
         .service(routes);
     let proxies = Proxies::new(&config.trusted_proxies);
-    service_fn(move |request| identified(metrics.clone(), proxies.clone(), served.clone(), request))
+    service_fn(move |request: Request| {
+        let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
+        identified(metrics.clone(), proxies.clone(), served.clone(), (request, reach))
+    })
+}
+
+/// Whose scripts may read an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// Those of the origins that are listed.
+    Listed,
+    /// Those of this origin alone.
+    Here,
 }
 
 fn cors(config: &Config) -> CorsLayer {
@@ -77,7 +90,12 @@ fn cors(config: &Config) -> CorsLayer {
 }
 
 /// Gives every request an id, in its answer and in the log.
-async fn identified<S, B>(metrics: Arc<Metrics>, proxies: Proxies, served: S, mut request: Request) -> Result<Response<Body>, Infallible>
+async fn identified<S, B>(
+    metrics: Arc<Metrics>,
+    proxies: Proxies,
+    served: S,
+    (mut request, reach): (Request, Reach),
+) -> Result<Response<Body>, Infallible>
 where
     S: Service<Request, Response = Response<B>, Error = Infallible>,
     B: HttpBody<Data = Bytes> + Send + 'static,
@@ -96,13 +114,12 @@ where
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
-    let is_hidden = hub::routes::is_hidden_from_scripts(request.uri().path());
     let mut response = if names_one_host(&request) {
         served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new)
     } else {
         Problem::Malformed("HTTP/1.1 asks for exactly one Host header").response()
     };
-    if is_hidden {
+    if reach == Reach::Here {
         hide_from_scripts(response.headers_mut());
     }
     let duration_us = timing.end(response.status().as_u16());

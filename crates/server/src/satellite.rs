@@ -144,11 +144,6 @@ impl Satellite {
         self.0.accounts.drop_family(id);
     }
 
-    /// Forgets what is known of a token.
-    pub fn drop_token(&self, token: &str) {
-        self.0.accounts.drop_token(&bearer::digest(token));
-    }
-
     /// Asks for every account again at its next request, since word of something may have been missed. Where the hub does not answer,
     /// what was known serves on as ever.
     pub fn drop_all(&self) {

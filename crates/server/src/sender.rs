@@ -5,7 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
 use axum::http::{Extensions, HeaderMap};
+use identity::error::Error;
+use identity::form;
 use identity::origin::{Provenance, provenance};
+use identity::parameters::Parameters;
 use store::events::Occasion;
 
 use crate::accept;
@@ -40,6 +43,11 @@ impl Sender {
         let address = address(proxies, &head.headers, &head.extensions);
         let by_https = proxies.is_secure(peer(&head.extensions), &head.headers);
         Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
+    }
+
+    /// The parameters of its address.
+    pub(crate) fn parameters(&self) -> Result<Parameters, Error> {
+        form::pairs(self.query.as_deref().unwrap_or_default()).and_then(Parameters::read)
     }
 
     /// Whether cookies of ours, who are known by this address, travel by https alone.

@@ -47,6 +47,7 @@ impl Locale {
 
 /// A table or view.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts of the database that do not depend on each other")]
 pub struct Table {
     /// Its schema; `main` on SQLite.
     pub schema: String,

@@ -6,8 +6,7 @@ use crate::pointer::At;
 use crate::statement::{AggregateField, Aggregation, Alias, Function};
 use crate::wording::words;
 
-use super::order::found;
-use super::{MOST_ENTRIES, Parser, unknown_key};
+use super::{Parser, found, unknown_key};
 
 const BLOCK_KEYS: [&str; 2] = ["fields", "groupBy"];
 const FIELD_KEYS: [&str; 3] = ["fn", "field", "as"];
@@ -50,7 +49,7 @@ impl Parser {
     }
 
     fn aggregate_fields(&mut self, at: At, value: Json) -> Vec<AggregateField> {
-        let items = self.entries_of(at, value, "fields");
+        let items = self.entries_of(at, value, ("fields", "an array"));
         if items.as_ref().is_some_and(Vec::is_empty) {
             self.fault(Code::Empty, at, "`fields` needs at least one entry");
         }
@@ -63,27 +62,13 @@ impl Parser {
     }
 
     fn group_by(&mut self, at: At, value: Json) -> Vec<(Box<str>, At)> {
-        let items = self.entries_of(at, value, "groupBy").unwrap_or_default();
+        let items = self.entries_of(at, value, ("groupBy", "an array")).unwrap_or_default();
         let mut names = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let at = self.places.index(at, index);
             names.extend(self.name_text(at, item).map(|name| (name, at)));
         }
         names
-    }
-
-    fn entries_of(&mut self, at: At, value: Json, word: &str) -> Option<Vec<Json>> {
-        match value {
-            Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
-            Json::Array(items) => {
-                self.fault(Code::Entries, at, format!("`{word}` has at most {MOST_ENTRIES} entries; found {}", items.len()));
-                None
-            }
-            other => {
-                self.fault(Code::WrongShape, at, format!("`{word}` is an array; found {}", other.noun()));
-                None
-            }
-        }
     }
 
     fn aggregate_field(&mut self, at: At, item: Json) -> Option<AggregateField> {

@@ -6,20 +6,13 @@ use crate::pointer::At;
 use crate::statement::{Direction, Order};
 use crate::wording::words;
 
-use super::{MOST_ENTRIES, Parser, unknown_key};
+use super::{Parser, found, unknown_key};
 
 const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 
 impl Parser {
     pub(super) fn order(&mut self, at: At, value: Json) -> Vec<Order> {
-        let Json::Array(items) = value else {
-            self.fault(Code::WrongShape, at, format!("`order` is an array of `{{field, dir}}`; found {}", value.noun()));
-            return Vec::new();
-        };
-        if items.len() > MOST_ENTRIES {
-            self.fault(Code::Entries, at, format!("`order` has at most {MOST_ENTRIES} entries; found {}", items.len()));
-            return Vec::new();
-        }
+        let items = self.entries_of(at, value, ("order", "an array of `{field, dir}`")).unwrap_or_default();
         let mut order = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             if self.faults.is_full() {
@@ -76,25 +69,5 @@ impl Parser {
         }
         let (field, at) = field?;
         Some(Order { field, at, direction })
-    }
-
-    /// A text that names a field, reserved names refused.
-    pub(super) fn name_text(&mut self, at: At, value: Json) -> Option<Box<str>> {
-        match value {
-            Json::Text(name) if self.allowed_name(at, &name) => Some(name.into()),
-            Json::Text(_) => None,
-            other => {
-                self.fault(Code::WrongShape, at, format!("a name is a text; found {}", other.noun()));
-                None
-            }
-        }
-    }
-}
-
-/// A word of the client for a message, cut short.
-pub(super) fn found(value: &Json) -> String {
-    match value {
-        Json::Text(text) => format!("{:?}", crate::error::shorten(text)),
-        other => other.noun().to_owned(),
     }
 }

@@ -227,9 +227,9 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
-        let scalar = field.kind.scalar();
-        if matches!((scalar, json), (Scalar::Json, Json::Null)) {
-            return value::check_element(scalar, json).ok();
+        // Among the elements of a json, null is a value like any other.
+        if matches!((field.kind.scalar(), json), (Scalar::Json, Json::Null)) {
+            return Some(Value::Json("null".to_owned()));
         }
         self.value(field, json, place, index)
     }

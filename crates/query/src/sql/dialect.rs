@@ -119,11 +119,6 @@ pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
         && enum_values(field).is_none()
 }
 
-/// What a field's key values are when they are bound.
-pub(super) fn key_kind(field: &Field) -> Kind {
-    postgres::key_kind(field)
-}
-
 /// A column in a link, cast where the other side's type is another.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     either!(writer, linked(column, other));
@@ -179,19 +174,9 @@ pub(super) fn cut(dialect: Dialect) -> Cut {
     }
 }
 
-/// What the keys of a batch of parents are read from.
-pub(super) enum KeyTable {
-    /// One array a column.
-    Arrays,
-    /// One JSON text for all.
-    Json,
-}
-
-pub(super) fn key_table(dialect: Dialect) -> KeyTable {
-    match dialect {
-        Dialect::Postgres => KeyTable::Arrays,
-        Dialect::Sqlite => KeyTable::Json,
-    }
+/// The keys of a batch of parents, which are those of `own`, as a table `k` of their values `v0`, … and their number `n`.
+pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
+    either!(writer, keys(own));
 }
 
 /// A column that is compared with the bound keys of `own`.

@@ -5,9 +5,9 @@ use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
 use crate::plan::Child;
 use crate::plan::predicate::{Alias, Column};
 
-use super::dialect::{self, KeyTable};
+use super::Writer;
+use super::dialect;
 use super::link::{Pivot, named, pivot_side};
-use super::{Kind, Many, Source, Writer};
 
 /// The keys of all parents of a batch, as the table `k` with their number `n`.
 pub(super) struct KeySource<'c> {
@@ -48,39 +48,9 @@ impl<'c> KeySource<'c> {
         KeySource { own, target: table.resource, alias: table.alias, way }
     }
 
-    /// `unnest(…) WITH ORDINALITY AS k(v0, n)`, or what SQLite has in its place.
+    /// The keys themselves.
     pub(super) fn write(&self, writer: &mut Writer) {
-        match dialect::key_table(writer.dialect) {
-            KeyTable::Arrays => {
-                writer.raw("unnest(");
-                writer.enumerated(", ", &self.own, |writer, index, field| {
-                    writer.bind(dialect::key_kind(field), Many::List, Source::Keys(index));
-                });
-                writer.raw(") WITH ORDINALITY AS k(");
-                for index in 0..self.own.len() {
-                    writer.raw("v");
-                    writer.number(index);
-                    writer.raw(", ");
-                }
-                writer.raw("n)");
-            }
-            KeyTable::Json => {
-                writer.raw("(SELECT key AS n");
-                for index in 0..self.own.len() {
-                    if self.own.len() == 1 {
-                        writer.raw(", value AS v");
-                    } else {
-                        writer.raw(", value ->> ");
-                        writer.number(index);
-                        writer.raw(" AS v");
-                    }
-                    writer.number(index);
-                }
-                writer.raw(" FROM json_each(");
-                writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
-                writer.raw(")) AS k");
-            }
-        }
+        dialect::keys(writer, &self.own);
     }
 
     /// The parents' numbers and the pivot's columns that lead to the target, each pair once.

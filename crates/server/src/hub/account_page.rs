@@ -7,7 +7,6 @@ use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
 use identity::event::SignInRefusal;
-use identity::form;
 use identity::parameters::Parameters;
 use identity::password::{Password, PasswordHash, Proof};
 use identity::session::{Ending, LiveSession};
@@ -23,7 +22,6 @@ use super::incoming::{self, Sender};
 use super::{Hub, device, name_of, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the present password is wrong");
-const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such action");
 /// A list of more would be read by nobody; a program that signs in again and again makes any number.
 const SHOWN: i64 = 50;
@@ -44,7 +42,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
     let Some((live, account)) = session::live(hub, sender).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let parameters = sender.parameters()?;
     // The session one is in comes first, however many there are.
     let listed = store::sessions::of_account(hub.records(), account.id, Some(live.id()), SHOWN, chance::now()).await?;
     let page = AccountPage {
@@ -111,7 +109,7 @@ async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSes
 async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), body: &Parameters) -> Result<(), ChangeRefused> {
     let at = |field| move |fault| ChangeRefused { fault, field };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
-    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(SHORT.into()))?;
+    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(credentials::UNFIT.into()))?;
     let proof = proven(hub, sender, account, present).await.map_err(at(Field::Present))?;
     let hash = made(hub, chosen).await.map_err(at(Field::Chosen))?;
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Present(&proof, live) };

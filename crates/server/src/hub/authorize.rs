@@ -9,7 +9,6 @@ use identity::error::{Error, ErrorCode};
 use identity::event::Event;
 use identity::form;
 use identity::opaque::Code;
-use identity::parameters::Parameters;
 use store::apps::Admission;
 
 use crate::chance;
@@ -54,7 +53,7 @@ async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
 
 /// The client that is named, if it is known, and its request, checked.
 async fn asked(hub: &Hub, sender: &Sender) -> Result<(Option<Client>, Result<authorize::Request, Error>), store::Error> {
-    let parameters = match form::pairs(sender.query.as_deref().unwrap_or_default()).and_then(Parameters::read) {
+    let parameters = match sender.parameters() {
         Ok(parameters) => parameters,
         Err(error) => return Ok((None, Err(error))),
     };

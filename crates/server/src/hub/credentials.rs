@@ -2,6 +2,7 @@
 //! sign-in page and the password grant both come here.
 
 use identity::account::Account;
+use identity::error::{Error, ErrorCode};
 use identity::event::{Change, Event, Record, SignInRefusal};
 use identity::password::{Password, PasswordHash, Proof};
 use identity::session::{Ending, LiveSession};
@@ -17,6 +18,9 @@ use crate::error::oauth::Fault;
 
 use super::Hub;
 use super::incoming::Sender;
+
+/// What is told of a new password that is none.
+pub(super) const UNFIT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 
 /// What came of it. A wrong password and an unknown name look alike.
 #[derive(Debug)]

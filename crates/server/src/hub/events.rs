@@ -11,7 +11,6 @@ use axum::http::{Method, Response};
 use futures_util::stream;
 use identity::client::ClientId;
 use identity::error::{Error, ErrorCode};
-use identity::form;
 use identity::parameters::Parameters;
 use identity::token::security_event::{MOST_AUDIENCES, Subject};
 use tokio::sync::watch;
@@ -44,7 +43,7 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let numbers = store::changes::numbers(hub.records()).await?;
     let presented = Presented::read(hub, &sender, &Parameters::read([])?).await?;
     let client = presented.prove(hub, &sender).await?.client().id.clone();
-    let asked = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let asked = sender.parameters()?;
     let mut listeners = vec![client];
     listeners.extend(audiences(asked.get("audience"))?);
     let place = Feed::enter(hub, &listeners[0]).ok_or(Fault::Streams)?;

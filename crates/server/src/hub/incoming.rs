@@ -29,10 +29,7 @@ pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Param
     }
     let (head, body) = request.into_parts();
     let sender = Sender::of(hub.proxies(), head);
-    let bytes = crate::body::bytes(body).await?;
-    if bytes.len() > MOST_BYTES {
-        return Err(Fault::TooLarge);
-    }
+    let bytes = crate::body::bytes(body, MOST_BYTES).await?;
     let kinds = sender.values(&CONTENT_TYPE);
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
     let pairs = match (kinds.len(), kind.as_deref()) {

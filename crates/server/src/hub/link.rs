@@ -6,7 +6,6 @@ use axum::extract::Request;
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
-use identity::form;
 use identity::link::LinkRecord;
 use identity::opaque::LinkToken;
 use identity::parameters::Parameters;
@@ -20,7 +19,6 @@ use super::credentials::{self, Renewal, Right};
 use super::{Hub, incoming, name_of};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
-const SHORT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     let answered = match *request.method() {
@@ -36,7 +34,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let sender = incoming::bare(hub, request);
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let parameters = sender.parameters()?;
     let (token, account) = opened(hub, &parameters).await?;
     Ok(pages::set_password(&token.expose(), name_of(&account), None))
 }
@@ -46,7 +44,7 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     hub.refuse_foreign(&sender).await?;
     let (token, account) = opened(hub, &body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
-        return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&SHORT.into())));
+        return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&credentials::UNFIT.into())));
     };
     let hash = hub.hasher().admit()?.make(password).await?;
     let mut transaction = hub.records().begin().await?;

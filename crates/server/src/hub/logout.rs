@@ -38,7 +38,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 }
 
 async fn asked(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let parameters = sender.parameters()?;
     let farewell = Farewell::read(hub, &parameters).await?;
     let live = session::live(hub, sender).await?.map(|(session, _)| session);
     match live {

@@ -8,7 +8,6 @@ use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Event, SignInRefusal};
 use identity::form;
-use identity::parameters::Parameters;
 use identity::password::Password;
 use store::sessions::By;
 
@@ -32,7 +31,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 }
 
 async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let parameters = sender.parameters()?;
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));

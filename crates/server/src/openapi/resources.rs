@@ -1,6 +1,6 @@
 //! The operations of the declared resources in the document.
 
-use query::catalog::{Catalog, Resource, kebab};
+use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
 use query::describe::{Claims, is_findable, upper_first};
 use query::json::Json;
@@ -16,7 +16,7 @@ use super::{Serving, problems};
 pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], claims: &mut Claims) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
-        let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
+        let base = resource.address();
         for operation in operations(resource) {
             let id = claims.claim(&operation.id(resource));
             paths.push((format!("{base}/{}", operation.path), object! { "post" => operation.describe((resource, serving), defined, id) }));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use query::catalog::{Catalog, kebab};
+use query::catalog::Catalog;
 use query::describe::{json_schema, upper_first};
 use query::json::Json;
 use query::json::build::{compact, entries, texts};
@@ -28,9 +28,7 @@ pub(crate) fn is_hub(catalog: &Catalog) -> bool {
 impl Operation {
     /// `/api/iam/accounts/update/{id}`
     pub(crate) fn address(&self, catalog: &Catalog) -> String {
-        let base = self
-            .resource_in(catalog)
-            .map_or_else(String::new, |(_, resource)| format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural)));
+        let base = self.resource_in(catalog).map_or_else(String::new, |(_, resource)| resource.address());
         match self.target {
             Target::New => format!("{base}/{}", self.end()),
             Target::ById => format!("{base}/{}/{{id}}", self.end()),

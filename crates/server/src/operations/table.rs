@@ -1,4 +1,4 @@
-//! The table itself.
+//! Every operation of administration, and what it takes.
 
 use identity::client::LONGEST_REFRESH_SECONDS;
 use identity::token::LONGEST_LIFE_SECONDS;

@@ -1,7 +1,7 @@
 //! What one caller may ask, as the page wants it: resources, fields, operators and relations. What the caller may not
 //! see is absent, by the same rules that a statement meets.
 
-use query::catalog::{Catalog, Field, Mask, Relation, Resource, kebab};
+use query::catalog::{Catalog, Field, Mask, Relation, Resource};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
@@ -86,7 +86,7 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 
 /// The addresses that answer this caller.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
-    let base = format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural));
+    let base = resource.address();
     let mut named = vec![("paginate", "paginate"), ("list", "list"), ("get", "get"), ("find", "find")];
     if viewer.can_find_by_id(resource) {
         named.push(("findById", "find/{id}"));

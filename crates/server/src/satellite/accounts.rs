@@ -200,11 +200,6 @@ impl Accounts {
         self.forget(Dropped::Family(id));
     }
 
-    /// Forgets what is known of a token.
-    pub(super) fn drop_token(&self, digest: &TokenDigest) {
-        self.shard(digest).remove(digest);
-    }
-
     /// Asks for every account again at its next request. Something may have been missed, nothing is known to have ended: an account
     /// still serves where the hub does not answer, as it would have without anybody to miss anything.
     pub(super) fn drop_all(&self) {
@@ -298,9 +293,6 @@ mod tests {
         fill();
         accounts.drop_family(Uuid::from_u128(12));
         assert_eq!(words(), ["current", "nothing", "current"]);
-        fill();
-        accounts.drop_token(&digest(3));
-        assert_eq!(words(), ["current", "current", "nothing"]);
         fill();
         accounts.drop_all();
         assert_eq!(words(), ["bridging"; 3]);

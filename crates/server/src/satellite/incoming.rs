@@ -46,10 +46,7 @@ pub(super) async fn posted<const KEYS: usize>(
     let (head, body) = request.into_parts();
     let sender = Sender::of(&satellite.0.proxies, head);
     refuse_foreign(satellite, &sender)?;
-    let bytes = crate::body::bytes(body).await?;
-    if bytes.len() > MOST_BYTES {
-        return Err(Fault::TooLarge);
-    }
+    let bytes = crate::body::bytes(body, MOST_BYTES).await?;
     if !is_media_type(sender.headers(), &CONTENT_TYPE, |kind| kind.eq_ignore_ascii_case("application/json")) {
         return Err(Fault::NotJson);
     }

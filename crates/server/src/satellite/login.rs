@@ -4,10 +4,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method, Response};
-use identity::form;
 use identity::login::{Fresh, LOGIN_SECONDS, begin};
 use identity::opaque::{LoginBinding, LoginState};
-use identity::parameters::Parameters;
 use identity::pkce::Verifier;
 
 use crate::chance;
@@ -27,7 +25,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         return Err(Fault::Method("GET"));
     }
     let sender = Sender::of(&satellite.0.proxies, request.into_parts().0);
-    let parameters = Parameters::read(form::pairs(sender.query.as_deref().unwrap_or_default())?)?;
+    let parameters = sender.parameters()?;
     let shared = &satellite.0.shared;
     let address = identity::bearer::digest(&sender.address);
     if shared.count("login-address", &address, WINDOW_SECONDS).await? > MOST_LOGINS {

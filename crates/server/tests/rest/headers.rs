@@ -122,6 +122,11 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
     setup.cors = vec!["https://app.example".to_owned(), "http://localhost:5173".to_owned()];
     let server = setup.serve(&database).await;
     for origin in ["https://app.example", "http://localhost:5173"] {
+        // Where a hub has its pages, others have nothing to hide.
+        for path in ["/", "/logout", "/sign-in"] {
+            let answer = server.send(&get(path).header("origin", origin)).await;
+            assert_eq!((answer.status(), answer.header("access-control-allow-origin")), (404, Some(origin)), "{path}");
+        }
         // Refusals too can be read by the page that asked.
         for body in ["{}", "nonsense"] {
             let answer = server.send(&post(LIST, body).header("origin", origin)).await;

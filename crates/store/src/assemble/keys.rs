@@ -6,6 +6,7 @@ use std::ops::Range;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::ROOM;
+use query::sql::Level;
 
 /// No key: one of its columns is NULL, so that nothing can be related.
 const NONE: u32 = u32::MAX;
@@ -30,6 +31,11 @@ struct Parts {
 }
 
 impl Keys {
+    /// Room for the keys that each relation of a level starts from.
+    pub(crate) fn of(level: &Level) -> Vec<Self> {
+        level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
+    }
+
     pub(crate) fn new(width: usize) -> Self {
         Keys {
             of_row: Vec::with_capacity(ROOM),

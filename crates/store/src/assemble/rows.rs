@@ -191,7 +191,7 @@ mod tests {
         whole
     }
 
-    /// Ten levels of two rows each, every row with both rows below it.
+    /// Levels of two rows each, every row with both rows below it.
     fn doubling(levels: usize, many: bool) -> Batch {
         let mut below = batch(&["{\"n\":0", "{"]);
         for _ in 0..levels {

@@ -8,7 +8,7 @@ use query::sql::{ChildLevel, Level};
 use crate::Error;
 use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
 
-use super::rows::{collect_keys, key_sets, open};
+use super::rows::{collect_keys, open};
 use super::{Connection, Lease, Postgres, encode};
 
 /// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
@@ -58,7 +58,7 @@ async fn related(
     let stream = open(connection, &child.level.sql, Some(keys)).await?;
     let mut stream = pin!(stream);
     let mut gathering = Gathering::new(keys.len(), left);
-    let mut key_sets = key_sets(&child.level);
+    let mut key_sets = Keys::of(&child.level);
     while let Some(row) = stream.next().await {
         let row = row?;
         // Ordinals count from one.

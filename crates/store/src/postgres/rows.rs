@@ -40,7 +40,7 @@ pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
 pub(super) async fn collected(level: &Level, stream: RowStream, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut stream = pin!(stream);
     let mut batch = Batch::roomy(0);
-    let mut keys = key_sets(level);
+    let mut keys = Keys::of(level);
     let mut after = After::Nothing;
     while let Some(row) = stream.next().await {
         let row = row?;
@@ -76,10 +76,6 @@ pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> 
 pub(super) async fn counted(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
     let row = pin!(stream).try_next().await?;
     Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
-}
-
-pub(super) fn key_sets(level: &Level) -> Vec<Keys> {
-    level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
 }
 
 pub(super) fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {

@@ -60,11 +60,7 @@ pub(super) fn canonical(json: &Json) -> String {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
         Json::Number(text) => value::normal_decimal(text).unwrap_or_else(|| text.to_string()),
-        Json::Text(text) => {
-            let mut bytes = Vec::with_capacity(text.len() + 2);
-            json::write_text(&mut bytes, text);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
+        Json::Text(text) => json::text(text),
         Json::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         Json::Object(entries) => {
             let mut members: Vec<String> =

@@ -74,10 +74,6 @@ fn explain(connection: &Connection, path: &str, level: &Level, plans: &mut Vec<(
     Ok(())
 }
 
-fn key_sets(level: &Level) -> Vec<Keys> {
-    level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
-}
-
 fn add_keys(keys: &mut [Keys], level: &Level, row: &Row<'_>) {
     for (keys, child) in keys.iter_mut().zip(&level.children) {
         let part = |column: &usize| row.get_ref(*column).ok().and_then(key_part);
@@ -107,7 +103,7 @@ fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
 /// The next rows of a running statement, with the keys that the levels below are looked up by.
 pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Result<Portion, Error> {
     let mut batch = Batch::roomy(0);
-    let mut keys = key_sets(level);
+    let mut keys = Keys::of(level);
     let mut after = After::Perhaps;
     while !size.is_full(&batch) {
         let Some(row) = rows.next()? else {
@@ -158,7 +154,7 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut 
     bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
     let mut rows = statement.raw_query();
     let mut gathering = Gathering::new(keys.len(), left);
-    let mut sets = key_sets(&child.level);
+    let mut sets = Keys::of(&child.level);
     while let Some(row) = rows.next()? {
         encode::row(gathering.buffer(), &child.level.outputs, row);
         match gathering.end_row(row.get::<_, u32>(0)?) {

@@ -257,7 +257,23 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-pub(super) fn key_kind(field: &Field) -> Kind {
+/// One array a column.
+pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
+    writer.raw("unnest(");
+    writer.enumerated(", ", own, |writer, index, field| {
+        writer.bind(key_kind(field), Many::List, Source::Keys(index));
+    });
+    writer.raw(") WITH ORDINALITY AS k(");
+    for index in 0..own.len() {
+        writer.raw("v");
+        writer.number(index);
+        writer.raw(", ");
+    }
+    writer.raw("n)");
+}
+
+/// What a field's key values are when they are bound.
+fn key_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
         (Scalar::Int, Native::Standard) => Kind::Int4,
         // As it is kept, so that a pivot's column of the same type compares with it, whatever zone the session has.

@@ -202,11 +202,8 @@ fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, 
 
 /// An element as the JSON that arrays are stored in.
 fn element(value: &Value) -> Value {
-    let text = |text: &str| {
-        let mut bytes = Vec::with_capacity(text.len() + 2);
-        crate::json::write_text(&mut bytes, text);
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
+    use crate::json::text;
+
     Value::Json(match value {
         Value::Null | Value::List(_) => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
@@ -230,6 +227,24 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
 /// an index serves.
 fn connects(field: &Field) -> bool {
     comparable(field) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
+}
+
+/// One JSON text for all.
+pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
+    writer.raw("(SELECT key AS n");
+    for index in 0..own.len() {
+        if own.len() == 1 {
+            writer.raw(", value AS v");
+        } else {
+            writer.raw(", value ->> ");
+            writer.number(index);
+            writer.raw(" AS v");
+        }
+        writer.number(index);
+    }
+    writer.raw(" FROM json_each(");
+    writer.bind(Kind::Text, Many::One, Source::KeysAsJson);
+    writer.raw(")) AS k");
 }
 
 /// What is stored, if it fits: NULL connects nothing.

@@ -16,7 +16,7 @@ pub(crate) struct AccountPage<'a> {
     /// Who it is.
     pub(crate) name: &'a str,
     pub(crate) email: Option<&'a str>,
-    /// Their sessions, the one used last first.
+    /// Their sessions: the one they are in, then the one used last.
     pub(crate) sessions: Vec<SessionLine>,
     /// How many more there are.
     pub(crate) more: i64,
