@@ -246,6 +246,8 @@ fn dynamic_sql_is_executed_in_the_store_alone() {
         ".prepare_cached(",
         ".prepare_typed",
         ".query_raw(",
+        ".query_typed",
+        ".simple_query(",
         ".query_one(",
         ".query_row(",
         ".query_map(",

@@ -1,10 +1,15 @@
 //! `peristyle introspect`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use query::sql::Dialect;
 use serde_json::json;
-use store::introspect::UpdateError;
+use store::check::check;
+use store::introspect::{Update, UpdateError};
+use store::schema::Schema;
 
 use crate::boot;
 use crate::config::Config;
@@ -40,40 +45,38 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     }
     let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
-    let (text, added, notes) = if arguments.update {
+    let written = if arguments.update {
         // What is printed is the manifest that is in use, with what is new.
-        let source = if printed { config.manifest.path() } else { &path };
-        let name = source.display();
-        let existing = std::fs::read_to_string(source)
-            .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
-        let update = store::introspect::update(&existing, &schema, database.dialect()).map_err(|error| match error {
-            UpdateError::Manifest(error) => Failure(error.in_file(&name.to_string())),
-            error => Failure(format!("{name}: {error}")),
-        })?;
-        (update.text, update.added, update.notes)
+        Written::updated(if printed { config.manifest.path() } else { &path }, &schema, database.dialect())?
     } else {
         if !printed && !arguments.force && path.exists() {
             return Err(Failure(format!("{name} exists already: use --update to add what is new, --force to replace it, or --out FILE")));
         }
-        (store::introspect::manifest(&schema, database.dialect()), Vec::new(), Vec::new())
+        Written::of(store::introspect::manifest(&schema, database.dialect()))
     };
+    let Written { text, added, notes, errors } = &written;
     if printed && arguments.json {
-        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string())?;
+        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes, "errors": errors }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     if printed {
         print(text.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
-    replace(&path, &text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
+    replace(&path, text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
-        report(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes }).to_string())?;
+        report(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes, "errors": errors }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines: Vec<String> = added.iter().map(|item| format!("added {item}")).collect();
     lines.extend(notes.iter().map(|note| format!("note: {note}")));
     lines.push(if arguments.update {
-        format!("{name}: {} addition(s)", added.len())
+        let left = if *errors == 0 {
+            String::new()
+        } else {
+            format!("; {errors} error(s) are left, which `peristyle check` tells: nothing is removed")
+        };
+        format!("{name}: {} addition(s){left}", added.len())
     } else {
         format!(
             "wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`",
@@ -82,4 +85,33 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     });
     report(&lines.join("\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A manifest to be written, and what is told of it.
+struct Written {
+    text: String,
+    added: Vec<String>,
+    notes: Vec<String>,
+    /// How many errors `check` finds in it: what is gone from the database stays declared.
+    errors: usize,
+}
+
+impl Written {
+    fn of(text: String) -> Self {
+        Written { text, added: Vec::new(), notes: Vec::new(), errors: 0 }
+    }
+
+    fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, Failure> {
+        let name = source.display().to_string();
+        let existing = std::fs::read_to_string(source)
+            .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
+        let Update { text, added, notes } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
+            UpdateError::Manifest(error) => Failure(error.in_file(&name)),
+            error => Failure(format!("{name}: {error}")),
+        })?;
+        let catalog = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
+        let catalog = catalog.map_err(|error| Failure(error.in_file(&name)))?;
+        let errors = check(&catalog, schema, dialect).errors().count();
+        Ok(Written { text, added, notes, errors })
+    }
 }

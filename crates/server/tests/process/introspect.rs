@@ -78,6 +78,10 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
     let updated = folder.read("peristyle.toml");
     assert!(updated.contains("# who it is") && updated.contains("tag.fields]") && updated.contains("placedOn"), "{updated}");
     assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
+    // What is gone from the database stays, and is told of.
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch("DROP TABLE tags")).expect("a table less");
+    let said = folder.run(&["introspect", "--update"], &[]).good();
+    assert!(said.contains("1 error(s) are left, which `peristyle check` tells"), "{said}");
     let message = folder.run(&["introspect", "--update", "--out", "none.toml"], &[]).refused();
     assert!(message.contains("none.toml"), "{message}");
 }
