@@ -70,30 +70,33 @@ impl Maker<'_> {
         object! { "type" => "array", "items" => entry, "maxItems" => MOST_ENTRIES as i64 }
     }
 
-    fn top(&self) -> Json {
+    /// The six keys of a statement.
+    fn keys(&self, aggregation: Json) -> Vec<(String, Json)> {
         let fields = self.paths(Type::is_sortable, |relation: &Relation| !relation.many);
         let field = described(one_of(&fields), "A field, or `relation.field` of a to-one relation");
         let properties = vec![
             ("where".to_owned(), or_null(self.own("Where"))),
             ("relations".to_owned(), or_null(self.own("Relations"))),
             ("order".to_owned(), or_null(self.order(field))),
-            ("aggregation".to_owned(), or_null(self.own("Aggregation"))),
+            ("aggregation".to_owned(), aggregation),
             ("limit".to_owned(), or_null(self.shared("Limit"))),
             ("offset".to_owned(), or_null(self.shared("Offset"))),
         ];
-        let mut entries = closed(properties, &[]);
+        closed(properties, &[])
+    }
+
+    fn top(&self) -> Json {
+        let mut entries = self.keys(or_null(self.own("Aggregation")));
         // Groups have no relations to load.
         let both = vec![("aggregation".to_owned(), present()), ("relations".to_owned(), filled())];
         entries.push(("not".to_owned(), required(both)));
         described(Json::Object(entries), format!("A Query Statement for {}", resource_of(self.resource)))
     }
 
+    /// Written out: generators of clients do not know what to make of a statement with one key taken back.
     fn constraint(&self) -> Json {
-        object! {
-            "allOf" => [self.own("Statement")],
-            "properties" => object! { "aggregation" => object! { "type" => "null" } },
-            "description" => "A second statement that narrows the first; it cannot aggregate",
-        }
+        let entries = self.keys(object! { "type" => "null" });
+        described(Json::Object(entries), "A second statement that narrows the first; it cannot aggregate")
     }
 
     fn request(&self) -> Json {
