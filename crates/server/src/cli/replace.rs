@@ -16,9 +16,10 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
+/// A name that no file of somebody else's has.
 fn beside(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
+    name.push(format!(".{}.new", std::process::id()));
     file.with_file_name(name)
 }
 
