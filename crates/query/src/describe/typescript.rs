@@ -6,7 +6,7 @@ mod statement;
 
 use std::fmt::Write;
 
-use crate::catalog::{Catalog, Field, FieldId, Relation, Resource, ResourceId, kebab};
+use crate::catalog::{Catalog, Field, FieldId, Relation, Resource, ResourceId};
 use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
@@ -128,7 +128,7 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
             if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join("; ")) }
         };
         _ = writeln!(out, "  {}: {{", literal(&resource.full_name));
-        _ = writeln!(out, "    path: {};", literal(&format!("/api/{}/{}", kebab(&resource.context), kebab(&resource.plural))));
+        _ = writeln!(out, "    path: {};", literal(&resource.address()));
         _ = writeln!(out, "    fields: {};\n    row: {};", part("Fields"), part(""));
         _ = writeln!(out, "    one: {};\n    many: {};", related(false), related(true));
         _ = writeln!(out, "    statement: {};\n    constraint: {};", part("Statement"), part("Constraint"));
