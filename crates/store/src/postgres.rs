@@ -52,8 +52,11 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Said once to every new connection that reads: a page is never worth compiling, and we never write here.
-const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'";
+/// Said once to every new connection that reads: a page is never worth compiling, and we never write here. To fetch one block ahead,
+/// PostgreSQL's setting of old, looks every block of a bitmap scan up twice and gains nothing by it; whoever set more knows better.
+const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
+                       SELECT set_config('effective_io_concurrency', '0', false) \
+                       WHERE current_setting('effective_io_concurrency', true) = '1'";
 
 /// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own, a while
 /// after it, is for what we can no longer reach to cancel it.
@@ -85,6 +88,7 @@ pub(crate) struct Manager {
     config: Config,
     tls: MakeRustlsConnect,
     prepare: Prepare,
+    grace: Duration,
     session: Arc<str>,
 }
 
@@ -92,7 +96,11 @@ pub(crate) struct Manager {
 pub(crate) struct Connection {
     pub(crate) client: Client,
     statements: LruCache<Arc<str>, Kept>,
+    /// Whether a statement is being prepared: given up meanwhile, it stays on the server with nobody to close it.
+    is_preparing: bool,
     prepare: Prepare,
+    /// How long a statement may go on that nobody waits for.
+    grace: Duration,
     tls: MakeRustlsConnect,
 }
 
@@ -125,7 +133,8 @@ impl managed::Manager for Manager {
         if self.prepare == Prepare::On {
             Box::pin(client.batch_execute(&self.session)).await?;
         }
-        Ok(Connection { client, statements: LruCache::new(STATEMENTS), prepare: self.prepare, tls: self.tls.clone() })
+        let Manager { prepare, grace, .. } = *self;
+        Ok(Connection { client, statements: LruCache::new(STATEMENTS), is_preparing: false, prepare, grace, tls: self.tls.clone() })
     }
 
     async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
@@ -143,10 +152,7 @@ impl Connection {
             return Ok(kept.statement.clone());
         }
         let types: Vec<_> = sql.params().iter().map(bind::kind).collect();
-        let statement = Box::pin(self.client.prepare_typed(sql.text(), &types)).await?;
-        // What falls out of the cache is closed on the server when it is dropped.
-        self.statements.put(sql.text().into(), Kept::new(&statement));
-        Ok(statement)
+        Box::pin(self.prepared(sql.text(), &types)).await
     }
 
     /// The statement of a fixed text, where statements may be kept.
@@ -157,9 +163,17 @@ impl Connection {
         if let Some(kept) = self.statements.get(text) {
             return Ok(Some(kept.statement.clone()));
         }
-        let statement = self.client.prepare_typed(text, types).await?;
+        self.prepared(text, types).await.map(Some)
+    }
+
+    async fn prepared(&mut self, text: &str, types: &[Type]) -> Result<Statement, tokio_postgres::Error> {
+        self.is_preparing = true;
+        let prepared = self.client.prepare_typed(text, types).await;
+        self.is_preparing = false;
+        let statement = prepared?;
+        // What falls out of the cache is closed on the server when it is dropped.
         self.statements.put(text.into(), Kept::new(&statement));
-        Ok(Some(statement))
+        Ok(statement)
     }
 
     pub(crate) fn forget(&mut self, text: &str) {
@@ -180,17 +194,17 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("peristyle");
         }
-        let manager = Manager { config, tls: tls::connector(&tls)?, prepare: settings.prepare, session: READING.into() };
+        let DatabaseSettings { timeout, prepare, patience, grace, memory, .. } = *settings;
+        let manager = Manager { config, tls: tls::connector(&tls)?, prepare, grace, session: READING.into() };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
-        let DatabaseSettings { timeout, patience, memory, .. } = *settings;
         Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
 
     /// A second pool, of connections that may write; no statement of theirs takes longer than this.
     pub(crate) fn writers(&self, longest: Duration) -> Result<managed::Pool<Manager>, Error> {
-        let Manager { config, tls, prepare, .. } = self.pool.manager();
+        let Manager { config, tls, prepare, grace, .. } = self.pool.manager();
         let (config, tls, session) = (config.clone(), tls.clone(), writing(longest).into());
-        pool(Manager { config, tls, prepare: *prepare, session }, self.size, self.wait)
+        pool(Manager { config, tls, prepare: *prepare, grace: *grace, session }, self.size, self.wait)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {

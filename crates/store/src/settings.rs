@@ -13,6 +13,9 @@ pub struct DatabaseSettings {
     pub prepare: Prepare,
     /// How long a reader of a streamed answer may take nothing before it is cut off.
     pub patience: Duration,
+    /// How long a statement on PostgreSQL that nobody waits for any more may take before it is cancelled. Most are over sooner, and to
+    /// cancel one costs its connection, which is dearer than what is left of them.
+    pub grace: Duration,
     /// How many bytes of rows an answer holds at once, and of related rows as many again; what is more is read in portions.
     pub memory: usize,
 }
@@ -20,7 +23,14 @@ pub struct DatabaseSettings {
 impl Default for DatabaseSettings {
     fn default() -> Self {
         let seconds = Duration::from_secs(30);
-        DatabaseSettings { pool: 16, timeout: seconds, prepare: Prepare::On, patience: seconds, memory: 8 * 1024 * 1024 }
+        DatabaseSettings {
+            pool: 16,
+            timeout: seconds,
+            prepare: Prepare::On,
+            patience: seconds,
+            grace: Duration::from_millis(100),
+            memory: 8 * 1024 * 1024,
+        }
     }
 }
 

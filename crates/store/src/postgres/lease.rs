@@ -10,11 +10,13 @@ use crate::Error;
 
 use super::{CONNECT, Connection, Manager};
 
-/// A connection on loan. Dropped, it goes back if it is idle. A transaction that it is in is rolled back before it does; in the middle of
-/// a statement it does not go back, and the statement is cancelled.
+/// A connection on loan. Dropped, it goes back once it is idle: a transaction that it is in is rolled back before, a statement that it is
+/// in the middle of is given a moment to end. One that takes longer is cancelled, and its connection does not go back.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
     state: State,
+    /// Whether a step has begun that did not end.
+    stepping: bool,
 }
 
 /// What a connection is at between two steps of ours.
@@ -30,7 +32,7 @@ pub(crate) enum State {
 
 impl Lease {
     pub(super) fn new(connection: Object<Manager>) -> Self {
-        Lease { connection: Some(connection), state: State::Idle }
+        Lease { connection: Some(connection), state: State::Idle, stepping: false }
     }
 
     /// Says what the connection is at from here on, between steps.
@@ -52,14 +54,14 @@ impl Lease {
         let Some(connection) = self.connection.as_mut() else {
             return Err(Error::Unavailable("the connection is gone".to_owned()));
         };
-        let between = std::mem::replace(&mut self.state, State::Running);
+        self.stepping = true;
         match tokio::time::timeout(timeout, step(connection)).await {
             Err(_) => {
                 self.discard();
                 Err(Error::Timeout)
             }
             Ok(result) => {
-                self.state = between;
+                self.stepping = false;
                 if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
                     drop(self.connection.take().map(Object::take));
                 }
@@ -83,7 +85,7 @@ impl Lease {
     /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
-        if self.state != State::Running {
+        if !self.stepping && self.state != State::Running {
             return;
         }
         // Without a runtime there is nobody left to cancel it; to close the connection has to do.
@@ -102,18 +104,22 @@ impl Lease {
 }
 
 impl Lease {
-    /// Ends the transaction, and then the loan: refusals are as usual as what they refuse, and a new connection costs much more.
-    fn roll_back(&mut self) {
+    /// Ends what the connection is at, and then the loan: requests that are given up are as usual as refusals, and a new connection costs
+    /// much more than to wait for this one.
+    fn settle(&mut self) {
         let Some(connection) = self.connection.take() else { return };
-        // Without a runtime there is nobody left to do it; to close the connection rolls back too.
+        // Without a runtime there is nobody left to do it; to close the connection ends everything too.
         let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
+        let patience = if self.stepping || self.state == State::Running { connection.grace } else { CONNECT };
+        // Answered only after all that was sent before it.
+        let words = if self.state == State::InTransaction { "ROLLBACK" } else { "" };
         // Whatever ends the task before it is done, the connection does not go back.
-        let mut lease = Lease { connection: Some(connection), state: State::Running };
+        let mut lease = Lease { connection: Some(connection), state: State::Running, stepping: false };
         runtime.spawn(async move {
-            match lease.step(CONNECT, async |connection| connection.client.batch_execute("ROLLBACK").await).await {
+            match lease.step(patience, async |connection| connection.client.batch_execute(words).await).await {
                 Ok(()) => lease.enter(State::Idle),
                 Err(error) => {
-                    tracing::debug!(%error, "a transaction could not be rolled back");
+                    tracing::debug!(%error, "a connection was given up");
                     lease.discard();
                 }
             }
@@ -123,26 +129,29 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        match self.state {
-            State::Idle => {}
-            State::InTransaction => self.roll_back(),
-            State::Running => self.discard(),
+        if self.connection.as_ref().is_some_and(|connection| connection.is_preparing) {
+            // What is prepared for nobody would never be closed.
+            self.discard();
+        } else if self.stepping || self.state != State::Idle {
+            self.settle();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::super::Postgres;
     use super::*;
     use crate::DatabaseSettings;
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    fn postgres() -> Postgres {
+    fn postgres(grace: Duration) -> Postgres {
         #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
         let url = std::env::var("PERISTYLE_TEST_POSTGRES").expect("run ./scripts/test, which starts PostgreSQL");
-        Postgres::new(&url, &DatabaseSettings { pool: 1, ..DatabaseSettings::default() }).expect("a pool")
+        Postgres::new(&url, &DatabaseSettings { pool: 1, grace, ..DatabaseSettings::default() }).expect("a pool")
     }
 
     /// The session behind the only connection, and whether it is in a snapshot.
@@ -163,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_goes_back_without_its_transaction_whatever_ends_its_lease() {
-        let postgres = postgres();
+        let postgres = postgres(LIMIT);
         let before = session(&postgres).await;
         assert_eq!(before.1, "read committed");
         drop(begun(&postgres).await);
@@ -181,13 +190,43 @@ mod tests {
         assert_eq!(session(&postgres).await, before, "a transaction that failed is over too");
     }
 
+    /// Begins a step on the only connection and gives it up in the middle.
+    async fn given_up(lease: &mut Lease, step: impl AsyncFnOnce(&mut Connection) -> Result<(), tokio_postgres::Error>) {
+        tokio::time::timeout(Duration::from_millis(5), lease.step(LIMIT, step)).await.expect_err("it is not done");
+    }
+
     #[tokio::test]
-    async fn a_connection_in_the_middle_of_a_statement_does_not_go_back() {
-        let postgres = postgres();
+    async fn a_statement_that_is_soon_over_costs_no_connection_when_it_is_given_up() {
+        let postgres = postgres(LIMIT);
+        let before = session(&postgres).await;
+        let mut lease = postgres.lease().await.expect("a connection");
+        given_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await).await;
+        drop(lease);
+        assert_eq!(session(&postgres).await, before);
+        let mut lease = begun(&postgres).await;
+        given_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await).await;
+        drop(lease);
+        assert_eq!(session(&postgres).await, before, "and a transaction around it is over too");
+    }
+
+    #[tokio::test]
+    async fn a_statement_that_was_prepared_for_nobody_costs_the_connection() {
+        let postgres = postgres(LIMIT);
+        let before = session(&postgres).await;
+        let mut lease = postgres.lease().await.expect("a connection");
+        // The answer is read by a task of its own, which does not run before we wait.
+        let prepare = async |connection: &mut Connection| connection.named("SELECT 1", &[]).await.map(drop);
+        assert!(lease.step(LIMIT, prepare).now_or_never().is_none(), "nothing is prepared that soon");
+        drop(lease);
+        assert_ne!(session(&postgres).await.0, before.0);
+    }
+
+    #[tokio::test]
+    async fn a_connection_in_the_middle_of_a_long_statement_does_not_go_back() {
+        let postgres = postgres(Duration::from_millis(10));
         let before = session(&postgres).await;
         let mut lease = begun(&postgres).await;
-        let asleep = lease.step(LIMIT, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await);
-        tokio::time::timeout(Duration::from_millis(100), asleep).await.expect_err("it sleeps");
+        given_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await).await;
         drop(lease);
         assert_ne!(session(&postgres).await.0, before.0);
     }
