@@ -195,9 +195,10 @@ fn pointer_of(path: &[Step]) -> String {
     pointer.finish()
 }
 
-/// `"name":`, ready to be written before a value.
+/// `,"name":`, ready to be written between two values; the first member of an object leaves out the comma.
 pub(crate) fn key(name: &str) -> Arc<[u8]> {
-    let mut bytes = Vec::with_capacity(name.len() + 3);
+    let mut bytes = Vec::with_capacity(name.len() + 4);
+    bytes.push(b',');
     write_text(&mut bytes, name);
     bytes.push(b':');
     bytes.into()

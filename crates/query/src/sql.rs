@@ -185,7 +185,7 @@ pub struct ChildLevel {
 /// One member of a row's object.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// `"name":`
+    /// `,"name":`
     pub key: Arc<[u8]>,
     /// Which column of the row holds it.
     pub column: usize,

@@ -128,7 +128,7 @@ fn rendered(out: &mut String, case: &GoldenCase, query: &Query) {
 fn level(out: &mut String, path: &str, level_: &Level) {
     statement(out, path, &level_.sql);
     for child in &level_.children {
-        let name = String::from_utf8_lossy(&child.key).trim_end_matches(':').trim_matches('"').to_owned();
+        let name = String::from_utf8_lossy(&child.key).trim_matches([',', ':']).trim_matches('"').to_owned();
         let path = if path.is_empty() { name } else { format!("{path}.{name}") };
         level(out, &path, &child.level);
     }

@@ -15,6 +15,9 @@ const ROOM: usize = 64;
 /// Room for more rows is made when they come.
 const MOST_ROOM: usize = 1_024;
 
+/// What stands around a row or a list: `{},`.
+const BRACKETS: usize = 3;
+
 /// Encoded rows of one level, each without its closing brace, and what was loaded for them.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
@@ -53,6 +56,16 @@ impl Batch {
     /// How many bytes the rows take, relations included.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
+    }
+
+    /// About how many bytes they take once they are written, where a row that several others share is written for each of them.
+    pub(crate) fn written_size(&self) -> usize {
+        let below = self.relations.iter().map(|loaded| {
+            let written: usize = (0..self.len()).map(|row| loaded.members(row).len()).sum();
+            let each = loaded.batch.written_size().checked_div(loaded.batch.len()).unwrap_or(0);
+            self.len() * (loaded.key.len() + BRACKETS) + written * (each + BRACKETS)
+        });
+        self.bytes.len() + below.sum::<usize>()
     }
 
     /// Where the next row is written; [`Batch::end_row`] ends it.

@@ -5,6 +5,14 @@ use query::json::{write_text, write_utf8};
 use query::plan::Show;
 use query::value::{self, ShortText};
 
+/// Makes an object of members that were written from here on: each begins with a comma, and the first one's becomes the brace.
+pub(crate) fn open(out: &mut Vec<u8>, start: usize) {
+    match out.get_mut(start) {
+        Some(comma) => *comma = b'{',
+        None => out.push(b'{'),
+    }
+}
+
 pub(crate) fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"null");
 }

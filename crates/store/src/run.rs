@@ -49,6 +49,6 @@ pub(crate) fn need_total(query: &Query, count: usize) -> Need<'_> {
 /// `orders` below the root, `orders.items` below `orders`.
 pub(crate) fn below(path: &str, key: &[u8]) -> String {
     let key = String::from_utf8_lossy(key);
-    let name = key.trim_end_matches(':').trim_matches('"');
+    let name = key.trim_matches([',', ':']).trim_matches('"');
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

@@ -18,7 +18,9 @@ const PLAIN: u64 = u64::from_ne_bytes([b' '; 8]);
 pub(super) fn scan(bytes: &[u8]) -> Seen {
     let (mut escapes, mut all) = (0, 0);
     let mut look = |word: u64| {
-        escapes |= less(word, 0x20) | less(word ^ (ONES * u64::from(b'"')), 1) | less(word ^ (ONES * u64::from(b'\\')), 1);
+        // A byte's own high bit is the same in all three, since neither character has one.
+        let borrowed = less(word, 0x20) | less(word ^ (ONES * u64::from(b'"')), 1) | less(word ^ (ONES * u64::from(b'\\')), 1);
+        escapes |= borrowed & !word;
         all |= word;
     };
     if let Some(last) = bytes.last_chunk::<8>() {
@@ -36,10 +38,10 @@ pub(super) fn scan(bytes: &[u8]) -> Seen {
     Seen { escapes: escapes & HIGH != 0, beyond_ascii: all & HIGH != 0 }
 }
 
-/// The high bit of some byte, if one of them is less than `limit`, which is at most 0x80: a subtraction borrows there, where the byte had no
-/// high bit of its own. Bytes above it may borrow too, which changes nothing about whether there is one.
+/// The high bit of some byte, if one of them is less than `limit`, which is at most 0x80: a subtraction borrows there. It counts where the
+/// byte had no high bit of its own. Bytes above it may borrow too, which changes nothing about whether there is one.
 fn less(word: u64, limit: u64) -> u64 {
-    word.wrapping_sub(ONES * limit) & !word
+    word.wrapping_sub(ONES * limit)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// The date of a day count, of the years 0001 to 9999: those that texts can tell. Numbers of 32 bits, since a page of rows has hundreds of them.
-fn civil(days: i64) -> Option<(i64, i64, i64)> {
+fn civil(days: i64) -> Option<(u32, u32, u32)> {
     let shifted = u32::try_from(days.checked_add(719_468)?).ok()?;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
@@ -25,7 +25,7 @@ fn civil(days: i64) -> Option<(i64, i64, i64)> {
     let day = day_of_year - (153 * month_index + 2) / 5 + 1;
     let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
     let year = year_of_era + era * 400 + u32::from(month <= 2);
-    (1..=9999).contains(&year).then(|| (i64::from(year), i64::from(month), i64::from(day)))
+    (1..=9999).contains(&year).then_some((year, month, day))
 }
 
 fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Option<i64> {
@@ -51,7 +51,7 @@ pub(crate) fn date(text: &str) -> Option<i32> {
     }
     let count = days(year, month, day);
     // A day that the month does not have comes back as another one.
-    (civil(count) == Some((year, month, day))).then_some(count as i32)
+    (civil(count) == Some((year as u32, month as u32, day as u32))).then_some(count as i32)
 }
 
 /// `HH:MM:SS[.f]`, up to nine fraction digits; rounded to the microsecond. Gives microseconds and how many bytes were read.
@@ -121,29 +121,34 @@ pub(crate) fn timestamp(text: &str) -> Option<i64> {
 
 fn push_date(out: &mut ShortText, count: i64) -> Option<()> {
     let (year, month, day) = civil(count)?;
-    out.push_pairs::<2>(year);
-    out.push(b'-');
-    out.push_pairs::<1>(month);
-    out.push(b'-');
-    out.push_pairs::<1>(day);
+    let (century, year, month, day) = (pair(year / 100), pair(year % 100), pair(month), pair(day));
+    out.push_all([century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1]]);
     Some(())
 }
 
 fn push_clock(out: &mut ShortText, micros: i64) {
-    let seconds = micros / 1_000_000;
-    out.push_pairs::<1>(seconds / 3_600);
-    out.push(b':');
-    out.push_pairs::<1>(seconds / 60 % 60);
-    out.push(b':');
-    out.push_pairs::<1>(seconds % 60);
+    // Of one day.
+    let seconds = (micros / 1_000_000) as u32;
+    let (hour, minute, second) = (pair(seconds / 3_600), pair(seconds / 60 % 60), pair(seconds % 60));
+    out.push_all([hour[0], hour[1], b':', minute[0], minute[1], b':', second[0], second[1]]);
 }
 
 fn push_fraction(out: &mut ShortText, fraction: i64) {
     if fraction != 0 {
-        out.push(b'.');
-        out.push_pairs::<3>(fraction);
+        push_micros(out, fraction);
         out.trim_zeros();
     }
+}
+
+fn push_micros(out: &mut ShortText, fraction: i64) {
+    let micros = fraction as u32;
+    let (first, middle, last) = (pair(micros / 10_000), pair(micros / 100 % 100), pair(micros % 100));
+    out.push_all([b'.', first[0], first[1], middle[0], middle[1], last[0], last[1]]);
+}
+
+/// The two digits of a number below a hundred.
+fn pair(number: u32) -> [u8; 2] {
+    [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
 }
 
 /// `YYYY-MM-DD`, or nothing for a year that has not four digits.
@@ -181,8 +186,7 @@ pub fn timestamp_fixed_text(micros: i64) -> ShortText {
     out.push(b'T');
     let of_day = micros.rem_euclid(MICROS_A_DAY);
     push_clock(&mut out, of_day);
-    out.push(b'.');
-    out.push_pairs::<3>(of_day % 1_000_000);
+    push_micros(&mut out, of_day % 1_000_000);
     out.push(b'Z');
     out
 }

@@ -22,20 +22,11 @@ impl ShortText {
         }
     }
 
-    /// Adds the last digits of a number that is not negative, two for each pair. A division by a constant costs next to nothing, one by a
-    /// divisor that is computed a lot, and a page of rows has hundreds of them.
-    pub(super) fn push_pairs<const PAIRS: usize>(&mut self, number: i64) {
-        let mut rest = number as u32;
-        let mut pairs = [[b'0'; 2]; PAIRS];
-        for pair in pairs.iter_mut().rev() {
-            let both = (rest % 100) as u8;
-            *pair = [b'0' + both / 10, b'0' + both % 10];
-            rest /= 100;
-        }
-        let digits = pairs.as_flattened();
-        if let Some(place) = self.bytes.get_mut(self.len..self.len + digits.len()) {
-            place.copy_from_slice(digits);
-            self.len += digits.len();
+    /// Adds ASCII characters at once, which costs one look at the room that is left; too many would be a fault of ours and are left out.
+    pub(super) fn push_all<const COUNT: usize>(&mut self, characters: [u8; COUNT]) {
+        if let Some(place) = self.bytes.get_mut(self.len..).and_then(|room| room.first_chunk_mut()) {
+            *place = characters;
+            self.len += COUNT;
         }
     }
 

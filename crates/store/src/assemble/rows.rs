@@ -92,10 +92,9 @@ impl<'b> Rows<'b> {
             out.extend_from_slice(own);
         }
         while let Some(loaded) = batch.relations.get(written) {
-            if own.len() > 1 || written > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(&loaded.key);
+            // Nothing stands before the first member of a row that shows no field.
+            let is_first = own.len() == 1 && written == 0;
+            out.extend_from_slice(&loaded.key[usize::from(is_first)..]);
             written += 1;
             let members = loaded.members(index);
             if loaded.batch.relations.is_empty() && members.len() <= FEW {
@@ -166,7 +165,7 @@ mod tests {
             keys.add([key].into_iter());
         }
         let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
-        parents.attach((br#""c":"#[..].into(), true), keys, &[0, 1, 0], children);
+        parents.attach((br#","c":"#[..].into(), true), keys, &[0, 1, 0], children);
         assert_eq!(
             written(&parents, usize::MAX),
             r#"{"id":1,"c":[{"n":1},{"n":3}]} {"id":2,"c":[{"n":2}]} {"id":3,"c":[]} {"c":[{"n":1},{"n":3}]} "#
@@ -205,8 +204,8 @@ mod tests {
                 again.add([key].into_iter());
             }
             let owners: &[u32] = if many { &[0, 1] } else { &[0] };
-            above.attach((br#""c":"#[..].into(), many), keys, owners, below);
-            above.attach((br#""d":"#[..].into(), true), again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
+            above.attach((br#","c":"#[..].into(), many), keys, owners, below);
+            above.attach((br#","d":"#[..].into(), true), again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
             below = above;
         }
         below
@@ -236,7 +235,7 @@ mod tests {
             for _ in 0..2 {
                 keys.add([Some(&b"a"[..])].into_iter());
             }
-            above.attach((br#""c":"#[..].into(), true), keys, &[0, 0], below);
+            above.attach((br#","c":"#[..].into(), true), keys, &[0, 0], below);
             below = above;
         }
         let mut rows = below.rows();

@@ -33,14 +33,12 @@ pub(super) fn column(row: &Row, index: usize) -> Option<&[u8]> {
 
 /// Appends a row as an object without its closing brace.
 pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row) {
-    out.push(b'{');
-    for (index, output) in outputs.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
+    let start = out.len();
+    for output in outputs {
         out.extend_from_slice(&output.key);
         member(out, output, row);
     }
+    encode::open(out, start);
 }
 
 fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {

@@ -28,6 +28,8 @@ pub(crate) enum State {
     Running,
     /// A transaction, between two statements.
     InTransaction,
+    /// On its way back: what ends that, ends the connection.
+    Returning,
 }
 
 impl Lease {
@@ -113,15 +115,11 @@ impl Lease {
         let patience = if self.stepping || self.state == State::Running { connection.grace } else { CONNECT };
         // Answered only after all that was sent before it.
         let words = if self.state == State::InTransaction { "ROLLBACK" } else { "" };
-        // Whatever ends the task before it is done, the connection does not go back.
-        let mut lease = Lease { connection: Some(connection), state: State::Running, stepping: false };
+        let mut lease = Lease { connection: Some(connection), state: State::Returning, stepping: false };
         runtime.spawn(async move {
             match lease.step(patience, async |connection| connection.client.batch_execute(words).await).await {
                 Ok(()) => lease.enter(State::Idle),
-                Err(error) => {
-                    tracing::debug!(%error, "a connection was given up");
-                    lease.discard();
-                }
+                Err(error) => tracing::debug!(%error, "a connection was given up"),
             }
         });
     }
@@ -129,11 +127,12 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.connection.as_ref().is_some_and(|connection| connection.is_preparing) {
-            // What is prepared for nobody would never be closed.
-            self.discard();
-        } else if self.stepping || self.state != State::Idle {
-            self.settle();
+        // What is prepared for nobody would never be closed.
+        let is_preparing = self.connection.as_ref().is_some_and(|connection| connection.is_preparing);
+        match self.state {
+            State::Idle if !self.stepping => {}
+            State::Idle | State::Running | State::InTransaction if !is_preparing => self.settle(),
+            _ => self.discard(),
         }
     }
 }
@@ -219,6 +218,21 @@ mod tests {
         assert!(lease.step(LIMIT, prepare).now_or_never().is_none(), "nothing is prepared that soon");
         drop(lease);
         assert_ne!(session(&postgres).await.0, before.0);
+    }
+
+    #[test]
+    fn what_is_given_up_as_the_runtime_ends_is_let_go() {
+        // The task that would give the connection back is dropped as soon as it is made.
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let lease = runtime.block_on(async { begun(&postgres(LIMIT)).await });
+        let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+        runtime.spawn(async move {
+            let _lease = lease;
+            drop(sender);
+            std::future::pending::<()>().await;
+        });
+        runtime.block_on(receiver).expect_err("it only tells that the task runs");
+        drop(runtime);
     }
 
     #[tokio::test]

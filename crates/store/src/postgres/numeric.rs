@@ -3,11 +3,6 @@
 const POSITIVE: u16 = 0x0000;
 const NEGATIVE: u16 = 0x4000;
 
-fn field(raw: &[u8], index: usize) -> Option<u16> {
-    let start = index.checked_mul(2)?;
-    Some(u16::from_be_bytes(raw.get(start..start.checked_add(2)?)?.try_into().ok()?))
-}
-
 /// The number as stored, its scale kept; nothing for NaN and the infinities.
 pub(super) fn text(raw: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(raw.len() * 2);
@@ -17,47 +12,44 @@ pub(super) fn text(raw: &[u8]) -> Option<String> {
 
 /// Appends the same to bytes that are being written.
 pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
-    let count = usize::from(field(raw, 0)?);
-    let weight = i32::from(field(raw, 1)? as i16);
-    let sign = field(raw, 2)?;
-    let scale = usize::from(field(raw, 3)?);
-    if sign != POSITIVE && sign != NEGATIVE {
-        return None;
+    let (fields, _) = raw.as_chunks::<2>();
+    let ([count, weight, sign, scale], groups) = fields.split_first_chunk()?;
+    let weight = i16::from_be_bytes(*weight);
+    let scale = usize::from(u16::from_be_bytes(*scale));
+    let groups = groups.get(..usize::from(u16::from_be_bytes(*count)))?;
+    match u16::from_be_bytes(*sign) {
+        POSITIVE => {}
+        NEGATIVE => out.push(b'-'),
+        _ => return None,
     }
-    let groups = raw.get(8..8 + count * 2)?;
-    let group = |position: i32| -> u16 {
-        // Groups before the first and after the last are zero.
-        let index = usize::try_from(weight - position).unwrap_or(usize::MAX);
-        field(groups, index).unwrap_or(0)
-    };
-    if sign == NEGATIVE {
-        out.push(b'-');
-    }
+    // Groups after the last are zero.
+    let mut groups = groups.iter().map(|group| u16::from_be_bytes(*group)).chain(std::iter::repeat(0));
     if weight < 0 {
         out.push(b'0');
-    }
-    for position in (0..=weight).rev() {
-        push_group(out, group(position), position == weight);
+    } else {
+        let first = groups.next().unwrap_or(0);
+        out.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
+        for group in groups.by_ref().take(weight as usize) {
+            push_group(out, group);
+        }
     }
     if scale > 0 {
         out.push(b'.');
-        let start = out.len();
-        let mut position = -1;
-        while out.len() - start < scale {
-            push_group(out, group(position), false);
-            position -= 1;
+        let end = out.len() + scale;
+        // Groups before the first are zero.
+        let before = usize::try_from(-1 - i32::from(weight)).unwrap_or(0);
+        let mut groups = std::iter::repeat_n(0, before).chain(groups);
+        while out.len() < end {
+            push_group(out, groups.next().unwrap_or(0));
         }
-        out.truncate(start + scale);
+        out.truncate(end);
     }
     Some(())
 }
 
-fn push_group(out: &mut Vec<u8>, group: u16, first: bool) {
-    if first {
-        out.extend_from_slice(itoa::Buffer::new().format(group).as_bytes());
-        return;
-    }
-    out.extend_from_slice(&[1000, 100, 10, 1].map(|divisor| b'0' + (group / divisor % 10) as u8));
+fn push_group(out: &mut Vec<u8>, group: u16) {
+    let (first, last) = ((group / 100) as u8, (group % 100) as u8);
+    out.extend_from_slice(&[b'0' + first / 10, b'0' + first % 10, b'0' + last / 10, b'0' + last % 10]);
 }
 
 /// Appends a plain decimal text (`-12.50`) in binary form.

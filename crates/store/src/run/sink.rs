@@ -179,7 +179,7 @@ impl Frame {
 
     /// The whole answer, where it is small enough to be one.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<Bytes> {
-        self.buffer.reserve((batch.size() + ROOM).min(WHOLE_BYTES));
+        self.buffer.reserve((batch.written_size() + ROOM).min(WHOLE_BYTES));
         self.add(&mut batch.rows(), WHOLE_BYTES).then(|| self.end(total))
     }
 
@@ -238,10 +238,8 @@ impl Sink {
     pub(crate) fn open_relation(&mut self, child: &ChildLevel) {
         let Frame { buffer, open, .. } = &mut self.frame;
         // Nothing is sent between a row's own bytes and its first relation.
-        if buffer.last() != Some(&b'{') {
-            buffer.push(b',');
-        }
-        buffer.extend_from_slice(&child.key);
+        let is_first = buffer.last() == Some(&b'{');
+        buffer.extend_from_slice(&child.key[usize::from(is_first)..]);
         if child.many {
             buffer.push(b'[');
         }

@@ -16,16 +16,14 @@ use super::cell::{self, real, text, unix, whole};
 
 /// Appends a row as an object without its closing brace.
 pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row<'_>) {
-    out.push(b'{');
-    for (index, output) in outputs.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
+    let start = out.len();
+    for output in outputs {
         out.extend_from_slice(&output.key);
         if member(out, output, row).is_none() {
             encode::null(out);
         }
     }
+    encode::open(out, start);
 }
 
 fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
