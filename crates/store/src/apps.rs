@@ -85,7 +85,7 @@ async fn save(on: impl Run, sql: &'static str, app: &App, now: Moment) -> Result
     on.rows(sql, &binds).await.map(drop)
 }
 
-/// Removes an app; its clients belong to none from now on.
+/// Removes an app; its clients belong to none until they are given another.
 pub async fn remove(on: impl Run, id: Uuid) -> Result<(), Error> {
     on.rows("DELETE FROM peristyle.app WHERE id = $1", &[Bind::Id(id)]).await.map(drop)
 }

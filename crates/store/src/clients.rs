@@ -2,6 +2,7 @@
 
 use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord};
 use identity::moment::Moment;
+use uuid::Uuid;
 
 use crate::Error;
 use crate::records::{Bind, Row, Run, unexpected};
@@ -50,6 +51,12 @@ pub async fn by_id(on: impl Run, id: &str) -> Result<Option<Client>, Error> {
 pub async fn list(on: impl Run) -> Result<Vec<Client>, Error> {
     const SQL: &str = concat!("SELECT ", client_columns!(), " FROM peristyle.client c ORDER BY c.id");
     on.rows(SQL, &[]).await?.iter().map(|row| read(row, 0)).collect()
+}
+
+/// The clients of an app.
+pub async fn of_app(on: impl Run, app: Uuid) -> Result<Vec<Client>, Error> {
+    const SQL: &str = concat!("SELECT ", client_columns!(), " FROM peristyle.client c WHERE c.app_id = $1 ORDER BY c.id");
+    on.rows(SQL, &[Bind::Id(app)]).await?.iter().map(|row| read(row, 0)).collect()
 }
 
 /// Keeps a new client.

@@ -1,11 +1,11 @@
 //! Apps: made, changed, removed, and who may sign in to a closed one.
 
 use identity::account::Account;
-use identity::client::ClientId;
+use identity::client::{Client, ClientId};
 use identity::event::{Change, Record};
 use identity::moment::Moment;
-use store::accounts;
 use store::apps::{self, Access, App};
+use store::{accounts, clients};
 use uuid::Uuid;
 
 use crate::chance;
@@ -65,11 +65,15 @@ impl Administration<'_> {
         Ok(app)
     }
 
-    /// Removes an app; its clients belong to none from now on.
+    /// Removes an app; its clients get apps of their own, which are closed if it was.
     pub async fn remove_app(&self, which: Which<'_>) -> Result<(), Fault> {
         let mut work = self.begin("hub.app.delete").await?;
         let app = work.app(which).await?;
+        let clients = clients::of_app(&mut work.transaction, app.id).await?;
         apps::remove(&mut work.transaction, app.id).await?;
+        for client in clients {
+            work.give_own_app(client, app.access, self.occasion.now).await?;
+        }
         self.finish(work, Record::App(app.id), Change::Removed).await
     }
 
@@ -123,9 +127,24 @@ impl Work {
         Ok(app.id)
     }
 
+    /// Gives a client the app of its own, since the one that it had is gone. Whom that kept out, this one does too.
+    async fn give_own_app(&mut self, mut client: Client, access: Access, now: Moment) -> Result<(), Fault> {
+        client.app = Some(match apps::by_code(&mut self.transaction, &own_code(&client.id)).await? {
+            Some(mut own) => {
+                if access == Access::Closed {
+                    own.access = Access::Closed;
+                    apps::update(&mut self.transaction, &own, now).await?;
+                }
+                own.id
+            }
+            None => self.make_own_app(&client.id, &client.name, access, now).await?,
+        });
+        Ok(clients::update(&mut self.transaction, &client, now).await?)
+    }
+
     /// Makes the app of a client that names none.
-    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, now: Moment) -> Result<Uuid, Fault> {
-        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access: Access::Open };
+    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Moment) -> Result<Uuid, Fault> {
+        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access };
         let inserted = apps::insert(&mut self.transaction, &app, now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
         Ok(app.id)

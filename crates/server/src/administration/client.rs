@@ -6,6 +6,7 @@ use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_
 use identity::event::{Change, Record};
 use identity::opaque::ClientSecret;
 use identity::session::Ending;
+use store::apps::Access;
 use store::clients;
 use uuid::Uuid;
 
@@ -64,7 +65,7 @@ impl Administration<'_> {
         }
         let app = match new.app {
             Some(app) => work.known_app(app).await?,
-            None => work.make_own_app(&id, &name, self.occasion.now).await?,
+            None => work.make_own_app(&id, &name, Access::Open, self.occasion.now).await?,
         };
         let client = Client {
             id,

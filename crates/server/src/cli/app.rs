@@ -23,7 +23,7 @@ pub(super) enum Action {
     /// Change an app
     #[command(after_help = "Example:\n  peristyle app update --code shop --closed false")]
     Update(Described),
-    /// Remove an app; its clients belong to none from then on
+    /// Remove an app; its clients get apps of their own, closed if it was
     #[command(after_help = "Example:\n  peristyle app remove --code shop")]
     Remove {
         /// Its code

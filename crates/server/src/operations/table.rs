@@ -220,7 +220,8 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             IS_CLOSED,
         ])
         .about("Changes an app; what is left out stays"),
-    operation(Action::DeleteApp, ("hub.app", "delete"), "hub.app.delete").about("Removes an app; its clients belong to none"),
+    operation(Action::DeleteApp, ("hub.app", "delete"), "hub.app.delete")
+        .about("Removes an app; its clients get apps of their own, closed if it was"),
     operation(Action::CreateAppAccount, ("hub.appAccount", "create"), "hub.appAccount.create")
         .makes(
             &[required("appId", Kind::Text(Text::Uuid), "The app"), required("accountId", Kind::Text(Text::Uuid), "The account")],

@@ -382,6 +382,32 @@ async fn a_client_that_names_no_app_has_one_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_app_that_is_removed_opens_nothing() {
+    // contract I24.4
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        let closed = desk.made("hub/apps/create", json!({"code": "shop", "isClosed": true})).await;
+        let redirect = "https://web.test/callback";
+        let own = desk.made("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": redirect})).await;
+        desk.rest("o-auth/clients/update/web", json!({"appId": closed["id"]})).await.good();
+        desk.made("o-auth/clients/create", json!({"id": "desk", "name": "Desk", "redirect": redirect, "appId": closed["id"]})).await;
+        let app = async |client: &str| {
+            let query = json!({"query": {"where": {"id": {"eq": client}}, "relations": {"app": true}}});
+            desk.rest("o-auth/clients/list", query).await.good()[0]["app"].clone()
+        };
+        let delete = async |id: &Value| desk.rest(&format!("hub/apps/delete/{}", text(id)), json!({})).await.good();
+        delete(&closed["id"]).await;
+        for client in ["web", "desk"] {
+            assert_eq!((&app(client).await["code"], &app(client).await["isClosed"]), (&json!(format!("client:{client}")), &json!(true)));
+        }
+        assert_eq!(app("web").await["id"], own["appId"], "the one that it had before");
+        // Its own app comes back, with nobody on its list, and as closed as it was.
+        delete(&own["appId"]).await;
+        assert_eq!((app("web").await["id"] == own["appId"], &app("web").await["isClosed"]), (false, &json!(true)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_value_is_a_list_of_one_and_null_is_no_condition() {
     // contract G2.5
     let desk = Desk::start(Place::Sqlite).await;

@@ -148,9 +148,13 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(10);
 
     fn postgres(grace: Duration) -> Postgres {
+        Postgres::new(&url(), &DatabaseSettings { pool: 1, grace, ..DatabaseSettings::default() }).expect("a pool")
+    }
+
+    fn url() -> String {
         #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
-        let url = std::env::var("PERISTYLE_TEST_POSTGRES").expect("run ./scripts/test, which starts PostgreSQL");
-        Postgres::new(&url, &DatabaseSettings { pool: 1, grace, ..DatabaseSettings::default() }).expect("a pool")
+        let url = std::env::var("PERISTYLE_TEST_POSTGRES");
+        url.expect("run ./scripts/test, which starts PostgreSQL")
     }
 
     /// The session behind the only connection, and whether it is in a snapshot.
@@ -218,6 +222,20 @@ mod tests {
         assert!(lease.step(LIMIT, prepare).now_or_never().is_none(), "nothing is prepared that soon");
         drop(lease);
         assert_ne!(session(&postgres).await.0, before.0);
+    }
+
+    #[tokio::test]
+    async fn one_block_is_fetched_ahead_by_nobody_who_did_not_ask_for_more() {
+        for (asked, expected) in [("1", "0"), ("0", "0"), ("7", "7")] {
+            let url = url();
+            let mark = if url.contains('?') { '&' } else { '?' };
+            let url = format!("{url}{mark}options=-c%20effective_io_concurrency%3D{asked}");
+            let postgres = Postgres::new(&url, &DatabaseSettings::default()).expect("a pool");
+            let mut lease = postgres.lease().await.expect("a connection");
+            let sql = "SELECT current_setting('effective_io_concurrency')";
+            let row = lease.step(LIMIT, async |connection| connection.client.query_one(sql, &[]).await).await.expect("a row");
+            assert_eq!(row.get::<_, &str>(0), expected, "where it was {asked}");
+        }
     }
 
     #[test]
