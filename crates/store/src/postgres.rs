@@ -99,7 +99,7 @@ pub(crate) struct Connection {
     /// Whether a statement is being prepared: given up meanwhile, it stays on the server with nobody to close it.
     is_preparing: bool,
     prepare: Prepare,
-    /// How long a statement may go on that nobody waits for.
+    /// How long a statement may take that nobody waits for.
     grace: Duration,
     tls: MakeRustlsConnect,
 }

@@ -13,8 +13,8 @@ pub struct DatabaseSettings {
     pub prepare: Prepare,
     /// How long a reader of a streamed answer may take nothing before it is cut off.
     pub patience: Duration,
-    /// How long a statement on PostgreSQL that nobody waits for any more may take before it is cancelled. Most are over sooner, and to
-    /// cancel one costs its connection, which is dearer than what is left of them.
+    /// How long a statement on PostgreSQL may take in all that nobody waits for any more, before it is cancelled. Most are over sooner, and
+    /// to cancel one costs its connection, which is dearer than what is left of them. One that has taken longer is likely to go on.
     pub grace: Duration,
     /// How many bytes of rows an answer holds at once, and of related rows as many again; what is more is read in portions.
     pub memory: usize,
@@ -28,7 +28,7 @@ impl Default for DatabaseSettings {
             timeout: seconds,
             prepare: Prepare::On,
             patience: seconds,
-            grace: Duration::from_millis(100),
+            grace: Duration::from_millis(30),
             memory: 8 * 1024 * 1024,
         }
     }

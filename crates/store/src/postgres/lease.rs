@@ -1,6 +1,6 @@
 //! A connection on loan: what it is at decides whether it goes back to the pool.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool::managed::Object;
 use query::sql::Sql;
@@ -10,13 +10,13 @@ use crate::Error;
 
 use super::{CONNECT, Connection, Manager};
 
-/// A connection on loan. Dropped, it goes back once it is idle: a transaction that it is in is rolled back before, a statement that it is
-/// in the middle of is given a moment to end. One that takes longer is cancelled, and its connection does not go back.
+/// A connection on loan. Dropped, it goes back once it is idle: a transaction that it is in is rolled back before, a statement that began
+/// a moment ago may end. One that takes longer is cancelled, and its connection does not go back.
 pub(crate) struct Lease {
     connection: Option<Object<Manager>>,
     state: State,
-    /// Whether a step has begun that did not end.
-    stepping: bool,
+    /// When the step began that did not end yet.
+    step: Option<Instant>,
 }
 
 /// What a connection is at between two steps of ours.
@@ -34,7 +34,7 @@ pub(crate) enum State {
 
 impl Lease {
     pub(super) fn new(connection: Object<Manager>) -> Self {
-        Lease { connection: Some(connection), state: State::Idle, stepping: false }
+        Lease { connection: Some(connection), state: State::Idle, step: None }
     }
 
     /// Says what the connection is at from here on, between steps.
@@ -56,14 +56,14 @@ impl Lease {
         let Some(connection) = self.connection.as_mut() else {
             return Err(Error::Unavailable("the connection is gone".to_owned()));
         };
-        self.stepping = true;
+        self.step = Some(Instant::now());
         match tokio::time::timeout(timeout, step(connection)).await {
             Err(_) => {
                 self.discard();
                 Err(Error::Timeout)
             }
             Ok(result) => {
-                self.stepping = false;
+                self.step = None;
                 if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
                     drop(self.connection.take().map(Object::take));
                 }
@@ -87,7 +87,7 @@ impl Lease {
     /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
         let Some(connection) = self.connection.take().map(Object::take) else { return };
-        if !self.stepping && self.state != State::Running {
+        if self.step.is_none() && self.state != State::Running {
             return;
         }
         // Without a runtime there is nobody left to cancel it; to close the connection has to do.
@@ -112,10 +112,10 @@ impl Lease {
         let Some(connection) = self.connection.take() else { return };
         // Without a runtime there is nobody left to do it; to close the connection ends everything too.
         let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
-        let patience = if self.stepping || self.state == State::Running { connection.grace } else { CONNECT };
+        let patience = self.step.map_or(CONNECT, |start| connection.grace.saturating_sub(start.elapsed()));
         // Answered only after all that was sent before it.
         let words = if self.state == State::InTransaction { "ROLLBACK" } else { "" };
-        let mut lease = Lease { connection: Some(connection), state: State::Returning, stepping: false };
+        let mut lease = Lease { connection: Some(connection), state: State::Returning, step: None };
         runtime.spawn(async move {
             match lease.step(patience, async |connection| connection.client.batch_execute(words).await).await {
                 Ok(()) => lease.enter(State::Idle),
@@ -130,8 +130,8 @@ impl Drop for Lease {
         // What is prepared for nobody would never be closed.
         let is_preparing = self.connection.as_ref().is_some_and(|connection| connection.is_preparing);
         match self.state {
-            State::Idle if !self.stepping => {}
-            State::Idle | State::Running | State::InTransaction if !is_preparing => self.settle(),
+            State::Idle if self.step.is_none() => {}
+            State::Idle | State::InTransaction if !is_preparing => self.settle(),
             _ => self.discard(),
         }
     }
