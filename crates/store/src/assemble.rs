@@ -58,14 +58,15 @@ impl Batch {
         self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
     }
 
-    /// About how many bytes they take once they are written, where a row that several others share is written for each of them.
+    /// About how many bytes they take once they are written, where a row that several others share is written for each of them: a few
+    /// levels of crowds are more than there are numbers for.
     pub(crate) fn written_size(&self) -> usize {
-        let below = self.relations.iter().map(|loaded| {
+        self.relations.iter().fold(self.bytes.len(), |size, loaded| {
             let written: usize = (0..self.len()).map(|row| loaded.members(row).len()).sum();
             let each = loaded.batch.written_size().checked_div(loaded.batch.len()).unwrap_or(0);
-            self.len() * (loaded.key.len() + BRACKETS) + written * (each + BRACKETS)
-        });
-        self.bytes.len() + below.sum::<usize>()
+            let below = written.saturating_mul(each.saturating_add(BRACKETS));
+            size.saturating_add(self.len() * (loaded.key.len() + BRACKETS)).saturating_add(below)
+        })
     }
 
     /// Where the next row is written; [`Batch::end_row`] ends it.

@@ -172,6 +172,28 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_room_that_rows_take_is_known_however_often_they_are_shared() {
+        let mut parents = batch(&["{\"id\":1", "{\"id\":2"]);
+        let mut keys = Keys::new(1);
+        for key in [b"a", b"a"] {
+            keys.add([Some(&key[..])].into_iter());
+        }
+        parents.attach((br#","c":"#[..].into(), true), keys, &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
+        let (size, taken) = (parents.written_size(), written(&parents, usize::MAX).len());
+        assert!((taken..taken + 16).contains(&size), "{size} for {taken}");
+        // A thousand for each of a thousand, and so on, is more than there are numbers for.
+        let mut crowd = batch(&["{\"n\":1"; 1_000]);
+        for _ in 0..9 {
+            let mut above = batch(&["{\"n\":1"; 1_000]);
+            let mut keys = Keys::new(1);
+            (0..1_000).for_each(|_| keys.add([Some(&b"a"[..])].into_iter()));
+            above.attach((br#","c":"#[..].into(), true), keys, &[0; 1_000], crowd);
+            crowd = above;
+        }
+        assert_eq!(crowd.written_size(), usize::MAX);
+    }
+
     /// All rows, each with a space after it, in pieces of at least so many bytes.
     fn written(batch: &Batch, piece: usize) -> String {
         let mut rows = batch.rows();

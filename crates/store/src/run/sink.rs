@@ -179,7 +179,7 @@ impl Frame {
 
     /// The whole answer, where it is small enough to be one.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<Bytes> {
-        self.buffer.reserve((batch.written_size() + ROOM).min(WHOLE_BYTES));
+        self.buffer.reserve(batch.written_size().saturating_add(ROOM).min(WHOLE_BYTES));
         self.add(&mut batch.rows(), WHOLE_BYTES).then(|| self.end(total))
     }
 
