@@ -172,7 +172,7 @@ pub struct Level {
 /// The rows of a relation. Their first column is the number of the parents' key they belong to.
 #[derive(Clone, Debug)]
 pub struct ChildLevel {
-    /// `"name":`
+    /// `,"name":`
     pub key: Arc<[u8]>,
     /// An array, or one object or null.
     pub many: bool,
