@@ -3,8 +3,9 @@
 mod naming;
 mod resolve;
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::manifest::{Manifest, ManifestError};
 use crate::statement::Statement;
@@ -134,7 +135,7 @@ pub struct Field {
     pub stored: Stored,
     /// What the column is on PostgreSQL; learned from the database at boot.
     pub native: Native,
-    /// `"name":`, ready to be written.
+    /// `,"name":`, ready to be written.
     pub(crate) json_key: Arc<[u8]>,
 }
 

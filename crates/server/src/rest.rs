@@ -3,11 +3,9 @@
 mod answer;
 mod key;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{Method, Response};
-use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::parse;
 use query::plan::Operation;
@@ -21,32 +19,44 @@ use crate::{ask, body, explain};
 
 pub(crate) use key::key_parts;
 
-/// The addresses of the declared resources.
-pub(crate) fn routes() -> Router<Service> {
-    Router::new()
-        .route("/api/{context}/{plural}/{operation}", any(operation))
-        .route("/api/{context}/{plural}/{operation}/{id}", any(operation))
+/// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
+/// segments are read from the path itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
+pub(crate) struct Address<'p> {
+    context: &'p str,
+    plural: &'p str,
+    end: &'p str,
+    id: Option<&'p str>,
 }
 
-/// `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. The segments are read from the address
-/// itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
-async fn operation(State(service): State<Service>, request: Request) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    let segments: Vec<&str> = path.split('/').skip(2).collect();
-    let asked = match segments[..] {
-        [_, _, "paginate"] => Asked::Rows(Operation::Paginate, None),
-        [_, _, "list" | "get"] => Asked::Rows(Operation::List, None),
-        [_, _, "find"] => Asked::Rows(Operation::Find, None),
-        [_, _, "find", id] => Asked::Rows(Operation::Find, Some(id.to_owned())),
-        [_, _, "explain"] => Asked::Explain,
-        [_, _, end] => Asked::Change(Target::New, end.to_owned(), String::new()),
-        [_, _, end, id] => Asked::Change(Target::ById, end.to_owned(), id.to_owned()),
-        _ => return NOWHERE.response(),
-    };
-    let (Ok(context), Ok(plural)) = (percent_decode_str(segments[0]).decode_utf8(), percent_decode_str(segments[1]).decode_utf8()) else {
+impl<'p> Address<'p> {
+    pub(crate) fn of(path: &'p str) -> Option<Self> {
+        let mut segments = path.strip_prefix("/api/")?.split('/');
+        let mut next = || segments.next().filter(|segment| !segment.is_empty());
+        let (context, plural, end) = (next()?, next()?, next()?);
+        let id = segments.next();
+        let is_one = segments.next().is_none() && id.is_none_or(|id| !id.is_empty());
+        is_one.then_some(Address { context, plural, end, id })
+    }
+
+    fn asked(&self) -> Asked {
+        match (self.end, self.id) {
+            ("paginate", None) => Asked::Rows(Operation::Paginate, None),
+            ("list" | "get", None) => Asked::Rows(Operation::List, None),
+            ("find", id) => Asked::Rows(Operation::Find, id.map(str::to_owned)),
+            ("explain", None) => Asked::Explain,
+            (end, None) => Asked::Change(Target::New, end.to_owned(), String::new()),
+            (end, Some(id)) => Asked::Change(Target::ById, end.to_owned(), id.to_owned()),
+        }
+    }
+}
+
+/// Answers at an address.
+pub(crate) async fn answer(service: &Service, address: Address<'_>, request: Request) -> Response<Body> {
+    let decoded = |segment| percent_decode_str(segment).decode_utf8();
+    let (Ok(context), Ok(plural)) = (decoded(address.context), decoded(address.plural)) else {
         return NOWHERE.response();
     };
-    Box::pin(asked.answer(&service, (&context, &plural), request)).await.unwrap_or_else(|problem| problem.response())
+    Box::pin(address.asked().answer(service, (&context, &plural), request)).await.unwrap_or_else(|problem| problem.response())
 }
 
 /// What an address asks for.
@@ -70,7 +80,7 @@ impl Asked {
         let caller = service.gate.caller(request.headers()).await?;
         if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
             let errand = Errand::enter(service, &caller, operation)?;
-            return changed(service, errand, id, request).await;
+            return Box::pin(changed(service, errand, id, request)).await;
         }
         let viewer = caller.viewer();
         // Permission is decided before the statement is looked at.
@@ -115,4 +125,30 @@ async fn rows(
     let decoded = id.as_deref().map(|id| key_parts(id, entrance.resource().key.len()));
     let query = ask::render(service, (entrance, viewer), (operation, decoded.as_deref()), parse::body(&bytes)?)?;
     Ok(answer::of(service.reader.run(query, format).await?, format))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_three_or_four_segments_and_none_is_empty() {
+        for path in ["/api/a/b/list", "/api/a/b/find/7", "/api/a/b/find/a%2Fb", "/api/%FF/b/list", "/api/a/b/c/d"] {
+            assert!(Address::of(path).is_some(), "{path}");
+        }
+        for path in [
+            "/",
+            "/api",
+            "/api/",
+            "/api/a/b",
+            "/api/a/b/",
+            "/api//b/list",
+            "/api/a//list",
+            "/api/a/b/list/",
+            "/api/a/b/find/7/8",
+            "/apis/a/b/list",
+        ] {
+            assert!(Address::of(path).is_none(), "{path}");
+        }
+    }
 }

@@ -47,7 +47,6 @@ pub fn router(
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
-        .merge(rest::routes())
         .merge(pages::routes())
         .merge(graphql::routes())
         .merge(auth::routes::routes())
@@ -142,9 +141,14 @@ fn hide_from_scripts(headers: &mut HeaderMap) {
     }
 }
 
-/// What no route of ours knows: the app's, where there is one.
+/// What no route knows: the resources, whose addresses are read here, since a route would copy and decode each of their segments for
+/// nobody; and the app's, where there is one.
 async fn elsewhere(State(service): State<service::Service>, request: Request) -> Response<Body> {
-    service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request))
+    let path = request.uri().path().to_owned();
+    match rest::Address::of(&path) {
+        Some(address) => rest::answer(&service, address, request).await,
+        None => service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request)),
+    }
 }
 
 async fn only_get() -> Response<Body> {

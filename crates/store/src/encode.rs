@@ -75,7 +75,7 @@ pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
 /// The same for one that was made here, and is ASCII without being looked at.
 pub(crate) fn short(out: &mut Vec<u8>, text: &ShortText) {
     out.push(b'"');
-    out.extend_from_slice(text.as_bytes());
+    text.append_to(out);
     out.push(b'"');
 }
 

@@ -13,6 +13,7 @@ mod read;
 mod rows;
 mod tls;
 mod told_plan;
+mod wire;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

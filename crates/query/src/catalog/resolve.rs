@@ -1,6 +1,8 @@
 //! Manifest → catalog: looks up every reference and refuses what could not be served safely.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use hashbrown::HashMap;
 
 use crate::json;
 use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};

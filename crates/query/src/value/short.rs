@@ -30,9 +30,11 @@ impl ShortText {
         }
     }
 
-    /// The characters.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    /// Appends the characters: all of the room, and takes back what was not used, since a copy of a known size costs less than one of any.
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.len;
+        out.extend_from_slice(&self.bytes);
+        out.truncate(end);
     }
 
     /// Drops zeros at the end.

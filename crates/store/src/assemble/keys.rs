@@ -46,15 +46,17 @@ impl Keys {
     }
 
     /// Adds the key of the next row; a part that is `None` is NULL.
-    pub(crate) fn add<'a>(&mut self, parts: impl Iterator<Item = Option<&'a [u8]>> + Clone) {
+    pub(crate) fn add<'a>(&mut self, mut parts: impl Iterator<Item = Option<&'a [u8]>> + Clone) {
+        // Nearly all keys are one column.
+        if self.parts.width == 1 {
+            return match parts.next().flatten() {
+                Some(key) => self.add_one(key),
+                None => self.of_row.push(NONE),
+            };
+        }
         if parts.clone().any(|part| part.is_none()) {
             self.of_row.push(NONE);
             return;
-        }
-        // Nearly all keys are one column.
-        if self.parts.width == 1 {
-            let mut parts = parts;
-            return self.add_one(parts.next().flatten().unwrap_or_default());
         }
         let key = parts.flatten();
         let hash = hash(&self.hasher, key.clone());

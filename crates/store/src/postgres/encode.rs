@@ -1,18 +1,17 @@
 //! PostgreSQL's binary rows → JSON bytes.
 
-use std::sync::Once;
-
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
 use query::plan::Show;
-use query::sql::{Decode, Form, Output, SCALE};
-use tokio_postgres::Row;
+use query::sql::{Decode, Output, SCALE};
 use tokio_postgres::types::{FromSql, Kind, Type};
+use tokio_postgres::{Column, Row};
 
 use crate::decimal;
 use crate::encode;
 
-use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
+use super::numeric;
+use super::wire::{Wire, unlike, whole};
 
 /// The bytes of a column, whatever its type.
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
@@ -27,138 +26,141 @@ impl<'a> FromSql<'a> for Raw<'a> {
     }
 }
 
+#[expect(clippy::inline_always, reason = "called for each value of an answer")]
+#[inline(always)]
 pub(super) fn column(row: &Row, index: usize) -> Option<&[u8]> {
     row.try_get::<_, Option<Raw<'_>>>(index).ok().flatten().map(|raw| raw.0)
 }
 
-/// Appends a row as an object without its closing brace.
-pub(super) fn row(out: &mut Vec<u8>, outputs: &[Output], row: &Row) {
-    let start = out.len();
-    for output in outputs {
-        out.extend_from_slice(&output.key);
-        member(out, output, row);
-    }
-    encode::open(out, start);
+/// How the rows of one result are written. What is the same for all of them is found out with the first.
+pub(super) struct Encoder<'a> {
+    outputs: &'a [Output],
+    members: Vec<Member<'a>>,
 }
 
-fn member(out: &mut Vec<u8>, output: &Output, row: &Row) {
-    match output.decode {
-        Decode::Redacted => return out.extend_from_slice(encode::REDACTED),
-        Decode::RedactedNull => return encode::null(out),
-        _ => {}
+struct Member<'a> {
+    key: Key<'a>,
+    output: &'a Output,
+    how: How,
+}
+
+enum How {
+    /// Whatever the column holds, if there is one.
+    Always(&'static [u8]),
+    Value(Wire),
+    /// A text that reads as null unless it is one of some.
+    Enum(Wire),
+    Array(Wire),
+    Aggregate,
+}
+
+impl<'a> Encoder<'a> {
+    pub(super) fn new(outputs: &'a [Output]) -> Self {
+        Encoder { outputs, members: Vec::new() }
     }
-    let Some(raw) = column(row, output.column) else {
-        return encode::null(out);
-    };
+
+    /// Appends a row as an object without its closing brace.
+    pub(super) fn row(&mut self, out: &mut Vec<u8>, row: &Row) {
+        if self.members.is_empty() {
+            self.members.extend(self.outputs.iter().map(|output| Member::of(output, row.columns())));
+        }
+        let start = out.len();
+        for member in &self.members {
+            member.key.append(out);
+            if member.write(out, row).is_none() {
+                encode::null(out);
+            }
+        }
+        encode::open(out, start);
+    }
+}
+
+impl<'a> Member<'a> {
+    fn of(output: &'a Output, columns: &[Column]) -> Self {
+        let how = How::of(output, columns).unwrap_or(How::Always(b"null"));
+        Member { key: Key::of(&output.key), output, how }
+    }
+
+    /// Writes the member's value; nothing is written when it has no JSON form.
+    fn write(&self, out: &mut Vec<u8>, row: &Row) -> Option<()> {
+        if let How::Always(text) = self.how {
+            out.extend_from_slice(text);
+            return Some(());
+        }
+        let raw = column(row, self.output.column)?;
+        let wire = match self.how {
+            How::Value(wire) => wire,
+            How::Enum(wire) if self.output.fits(raw) => wire,
+            How::Array(wire) => return array(out, wire, raw, self.output),
+            How::Aggregate => return aggregate(out, raw, row, self.output),
+            How::Enum(_) | How::Always(_) => return None,
+        };
+        wire.write(out, raw)
+    }
+}
+
+impl How {
+    fn of(output: &Output, columns: &[Column]) -> Option<Self> {
+        Some(match output.decode {
+            Decode::Redacted => How::Always(encode::REDACTED),
+            Decode::RedactedNull => return None,
+            Decode::Value(form, _) => {
+                let wire = Wire::of(form, columns.get(output.column)?.type_(), output.show)?;
+                if output.values.is_some() { How::Enum(wire) } else { How::Value(wire) }
+            }
+            Decode::Array(form) => match columns.get(output.column)?.type_() {
+                kind if let Kind::Array(element) = kind.kind() => How::Array(Wire::of(form, element, Show::Plain)?),
+                kind => return unlike(kind),
+            },
+            _ => How::Aggregate,
+        })
+    }
+}
+
+/// The length of most keys, or more.
+const SHORT: usize = 16;
+
+/// `,"name":`, and most often short: a copy of a known size costs less than one of any size.
+struct Key<'a> {
+    whole: &'a [u8],
+    start: [u8; SHORT],
+}
+
+impl<'a> Key<'a> {
+    fn of(whole: &'a [u8]) -> Self {
+        let mut start = [0; SHORT];
+        let copied = whole.len().min(SHORT);
+        start[..copied].copy_from_slice(&whole[..copied]);
+        Key { whole, start }
+    }
+
+    fn append(&self, out: &mut Vec<u8>) {
+        if self.whole.len() > SHORT {
+            return out.extend_from_slice(self.whole);
+        }
+        let end = out.len() + self.whole.len();
+        out.extend_from_slice(&self.start);
+        out.truncate(end);
+    }
+}
+
+fn aggregate(out: &mut Vec<u8>, raw: &[u8], row: &Row, output: &Output) -> Option<()> {
     let kind = row.columns()[output.column].type_();
-    let done = match output.decode {
-        Decode::Value(..) if !output.fits(raw) => None,
-        Decode::Value(form, _) => value(out, form, raw, kind, output.show),
-        Decode::Array(form) if matches!(kind.kind(), Kind::Array(_)) => array(out, form, raw, output),
-        Decode::Array(_) => unlike(kind),
-        Decode::Count => whole(raw).map(|count| encode::integer(out, count)),
-        Decode::SumNumber => exact(raw, kind).map(|sum| out.extend_from_slice(sum.as_bytes())),
-        Decode::SumText => exact(raw, kind).map(|sum| encode::quoted(out, &sum)),
-        Decode::Average => average(exact(raw, kind), column(row, output.column + 1)).map(|text| encode::quoted(out, &text)),
-        Decode::FloatSum => double(raw, kind).map(|sum| encode::float(out, sum * SCALE)),
-        Decode::FloatAverage => {
-            let count = column(row, output.column + 1).and_then(whole);
-            double(raw, kind).zip(count).map(|(sum, count)| encode::float(out, sum / count as f64 * SCALE))
-        }
-        Decode::Redacted | Decode::RedactedNull => Some(()),
-    };
-    if done.is_none() {
-        encode::null(out);
-    }
-}
-
-fn double(raw: &[u8], kind: &Type) -> Option<f64> {
-    if *kind == Type::FLOAT8 { raw.try_into().ok().map(f64::from_be_bytes) } else { unlike(kind) }
-}
-
-/// Whether bytes of this type can be read so. At boot they could; but a column may be given another type while the server runs, and a
-/// replica may have another than the primary. Bytes of one type read as another would be values that nobody stored, or no JSON at all.
-fn is_like(form: Form, kind: &Type) -> bool {
-    match form {
-        Form::Bool => *kind == Type::BOOL,
-        Form::Int | Form::BigInt => matches!(*kind, Type::INT8 | Type::INT4 | Type::INT2),
-        Form::Float => matches!(*kind, Type::FLOAT8 | Type::FLOAT4),
-        Form::Decimal => *kind == Type::NUMERIC,
-        Form::Text => matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME),
-        Form::Uuid => *kind == Type::UUID,
-        Form::Date => *kind == Type::DATE,
-        Form::Time => *kind == Type::TIME,
-        Form::Timestamp => matches!(*kind, Type::TIMESTAMPTZ | Type::TIMESTAMP),
-        Form::Json => matches!(*kind, Type::JSONB | Type::JSON),
-    }
-}
-
-/// Says, once, that a column is not what it was; its values read as null.
-fn unlike<T>(kind: &Type) -> Option<T> {
-    static TOLD: Once = Once::new();
-    TOLD.call_once(|| {
-        let message = "a column has another type than at the start, and reads as null; run `peristyle check`, and start again";
-        tracing::error!(found = kind.name(), "{message}");
-    });
-    None
-}
-
-fn average(sum: Option<String>, count: Option<&[u8]>) -> Option<String> {
-    decimal::average(&sum?, whole(count?)?)
-}
-
-/// Writes a value; nothing is written when it has no JSON form.
-fn value(out: &mut Vec<u8>, form: Form, raw: &[u8], kind: &Type, show: Show) -> Option<()> {
-    if !is_like(form, kind) {
-        return unlike(kind);
-    }
-    match form {
-        Form::Bool => encode::boolean(out, *raw.first()? != 0),
-        Form::Int | Form::BigInt => encode::integer(out, whole(raw)?),
-        Form::Float => match raw.len() {
-            4 => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
-            _ => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
-        },
-        Form::Decimal => {
-            out.push(b'"');
-            if numeric::append(out, raw).is_none() {
-                out.pop();
-                return None;
-            }
-            out.push(b'"');
-        }
-        Form::Text => encode::utf8(out, raw, show)?,
-        Form::Uuid => encode::short(out, &query::value::uuid_text(raw.try_into().ok()?)),
-        Form::Date => {
-            let days = i32::from_be_bytes(raw.try_into().ok()?);
-            // The ends of the range are PostgreSQL's infinities.
-            if days == i32::MAX || days == i32::MIN {
-                return None;
-            }
-            encode::date(out, i64::from(days) + i64::from(EPOCH_DAYS));
-        }
-        Form::Time => encode::time(out, i64::from_be_bytes(raw.try_into().ok()?)),
-        Form::Timestamp => {
-            let micros = i64::from_be_bytes(raw.try_into().ok()?);
-            if micros == i64::MAX || micros == i64::MIN {
-                return None;
-            }
-            encode::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
-        }
-        // jsonb begins with a version byte, and is written on one line.
-        Form::Json if *kind == Type::JSONB => out.extend_from_slice(raw.get(1..)?),
-        Form::Json => encode::json(out, raw),
+    let count = || column(row, output.column + 1).and_then(whole);
+    match output.decode {
+        Decode::Count => encode::integer(out, whole(raw)?),
+        Decode::SumNumber => out.extend_from_slice(exact(raw, kind)?.as_bytes()),
+        Decode::SumText => encode::quoted(out, &exact(raw, kind)?),
+        Decode::Average => encode::quoted(out, &decimal::average(&exact(raw, kind)?, count()?)?),
+        Decode::FloatSum => encode::float(out, double(raw, kind)? * SCALE),
+        Decode::FloatAverage => encode::float(out, double(raw, kind)? / count()? as f64 * SCALE),
+        Decode::Value(..) | Decode::Array(_) | Decode::Redacted | Decode::RedactedNull => return None,
     }
     Some(())
 }
 
-fn whole(raw: &[u8]) -> Option<i64> {
-    Some(match raw.len() {
-        2 => i64::from(i16::from_be_bytes(raw.try_into().ok()?)),
-        4 => i64::from(i32::from_be_bytes(raw.try_into().ok()?)),
-        8 => i64::from_be_bytes(raw.try_into().ok()?),
-        _ => return None,
-    })
+fn double(raw: &[u8], kind: &Type) -> Option<f64> {
+    if *kind == Type::FLOAT8 { raw.try_into().ok().map(f64::from_be_bytes) } else { unlike(kind) }
 }
 
 /// A sum's digits: `int8` for small integers, `numeric` for the rest.
@@ -171,18 +173,17 @@ fn exact(raw: &[u8], kind: &Type) -> Option<String> {
 }
 
 /// An array of any number of dimensions as nested JSON arrays.
-fn array(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<()> {
+fn array(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<()> {
     // The number of dimensions stands first; nearly every array has one.
     if raw.starts_with(&1_i32.to_be_bytes()) {
         let start = out.len();
-        let written = row_of_elements(out, form, raw, output);
+        let written = row_of_elements(out, wire, raw, output);
         if written.is_none() {
             out.truncate(start);
         }
         return written;
     }
     let array = array_from_sql(raw).ok()?;
-    let kind = Type::from_oid(array.element_type())?;
     let mut sizes = Vec::new();
     let mut dimensions = array.dimensions();
     while let Ok(Some(dimension)) = dimensions.next() {
@@ -193,21 +194,13 @@ fn array(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<(
         return Some(());
     }
     let mut values = array.values();
-    nested(out, &sizes, &mut |out| match values.next() {
-        Ok(Some(Some(raw))) if output.fits(raw) => {
-            if value(out, form, raw, &kind, Show::Plain).is_none() {
-                encode::null(out);
-            }
-        }
-        _ => encode::null(out),
-    });
+    nested(out, &sizes, &mut |out| element(out, wire, values.next().ok().flatten().flatten(), output));
     Some(())
 }
 
 /// One dimension: its number, flags, the type and the length of the dimension and where it begins, then each element behind its length.
-fn row_of_elements(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -> Option<()> {
+fn row_of_elements(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<()> {
     let number = |bytes: &[u8], at: usize| Some(i32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let kind = Type::from_oid(number(raw, 8)? as u32)?;
     let count = number(raw, 12)?;
     let mut rest = raw.get(20..)?;
     out.push(b'[');
@@ -221,14 +214,18 @@ fn row_of_elements(out: &mut Vec<u8>, form: Form, raw: &[u8], output: &Output) -
             encode::null(out);
             continue;
         };
-        let (element, after) = rest.split_at_checked(length)?;
+        let (value, after) = rest.split_at_checked(length)?;
         rest = after;
-        if !output.fits(element) || value(out, form, element, &kind, Show::Plain).is_none() {
-            encode::null(out);
-        }
+        element(out, wire, Some(value), output);
     }
     out.push(b']');
     Some(())
+}
+
+fn element(out: &mut Vec<u8>, wire: Wire, value: Option<&[u8]>, output: &Output) {
+    if value.filter(|value| output.fits(value)).and_then(|value| wire.write(out, value)).is_none() {
+        encode::null(out);
+    }
 }
 
 fn nested(out: &mut Vec<u8>, sizes: &[usize], element: &mut dyn FnMut(&mut Vec<u8>)) {

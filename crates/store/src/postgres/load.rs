@@ -8,12 +8,23 @@ use query::sql::{ChildLevel, Level};
 use crate::Error;
 use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
 
+use super::encode::Encoder;
 use super::rows::{collect_keys, open};
-use super::{Connection, Lease, Postgres, encode};
+use super::{Connection, Lease, Postgres};
 
 /// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
 /// nothing is loaded, and the batch is heavy.
-pub(super) fn load<'a>(
+pub(super) async fn load(
+    lease: &mut Lease,
+    postgres: &Postgres,
+    (level, batch): (&Level, &mut Batch),
+    left: &mut usize,
+) -> Result<(), Error> {
+    // Most statements load nothing, and need no room for it.
+    if level.children.is_empty() { Ok(()) } else { below(lease, postgres, (level, batch), left).await }
+}
+
+fn below<'a>(
     lease: &'a mut Lease,
     postgres: &'a Postgres,
     (level, batch): (&'a Level, &'a mut Batch),
@@ -59,11 +70,12 @@ async fn related(
     let mut stream = pin!(stream);
     let mut gathering = Gathering::new(keys.len(), left);
     let mut key_sets = Keys::of(&child.level);
+    let mut encoder = Encoder::new(&child.level.outputs);
     while let Some(row) = stream.next().await {
         let row = row?;
         // Ordinals count from one.
         let owner = row.try_get::<_, i64>(0)? - 1;
-        encode::row(gathering.buffer(), &child.level.outputs, &row);
+        encoder.row(gathering.buffer(), &row);
         if gathering.end_row(owner as u32) == Held::Yes {
             collect_keys(&mut key_sets, &child.level, &row);
         }

@@ -22,25 +22,22 @@ pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
         NEGATIVE => out.push(b'-'),
         _ => return None,
     }
-    // Groups after the last are zero.
-    let mut groups = groups.iter().map(|group| u16::from_be_bytes(*group)).chain(std::iter::repeat(0));
+    // Groups before the first and after the last are zero.
+    let group = |index: i32| usize::try_from(index).ok().and_then(|index| groups.get(index)).map_or(0, |group| u16::from_be_bytes(*group));
+    let point = i32::from(weight) + 1;
     if weight < 0 {
         out.push(b'0');
     } else {
-        let first = groups.next().unwrap_or(0);
-        out.extend_from_slice(itoa::Buffer::new().format(first).as_bytes());
-        for group in groups.by_ref().take(weight as usize) {
-            push_group(out, group);
-        }
+        out.extend_from_slice(itoa::Buffer::new().format(group(0)).as_bytes());
+        (1..point).for_each(|index| push_group(out, group(index)));
     }
     if scale > 0 {
         out.push(b'.');
         let end = out.len() + scale;
-        // Groups before the first are zero.
-        let before = usize::try_from(-1 - i32::from(weight)).unwrap_or(0);
-        let mut groups = std::iter::repeat_n(0, before).chain(groups);
+        let mut index = point;
         while out.len() < end {
-            push_group(out, groups.next().unwrap_or(0));
+            push_group(out, group(index));
+            index += 1;
         }
         out.truncate(end);
     }

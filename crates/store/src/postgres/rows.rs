@@ -11,7 +11,8 @@ use crate::assemble::{After, Batch, Keys, Portion};
 use crate::run::{BatchSize, is_kept};
 use crate::settings::Prepare;
 
-use super::{Connection, Lease, Postgres, STALE, bind, encode};
+use super::encode::{Encoder, column};
+use super::{Connection, Lease, Postgres, STALE, bind};
 
 /// Starts a statement, prepared or not.
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
@@ -42,13 +43,14 @@ pub(super) async fn collected(level: &Level, stream: RowStream, size: &BatchSize
     let mut batch = Batch::roomy(0);
     let mut keys = Keys::of(level);
     let mut after = After::Nothing;
+    let mut encoder = Encoder::new(&level.outputs);
     while let Some(row) = stream.next().await {
         let row = row?;
         if size.is_heavy(&batch) {
             after = After::LetGo;
             break;
         }
-        encode::row(batch.buffer(), &level.outputs, &row);
+        encoder.row(batch.buffer(), &row);
         batch.end_row();
         collect_keys(&mut keys, level, &row);
     }
@@ -59,9 +61,10 @@ pub(super) async fn collected(level: &Level, stream: RowStream, size: &BatchSize
 /// The next rows of a running statement.
 pub(super) async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut batch = Batch::roomy(0);
+    let mut encoder = Encoder::new(&level.outputs);
     while !size.is_full(&batch) {
         let Some(row) = rows.next().await else { return Ok(Portion { batch, after: After::Nothing }) };
-        encode::row(batch.buffer(), &level.outputs, &row?);
+        encoder.row(batch.buffer(), &row?);
         batch.end_row();
     }
     Ok(Portion { batch, after: After::Perhaps })
@@ -80,6 +83,6 @@ pub(super) async fn counted(stream: RowStream) -> Result<i64, tokio_postgres::Er
 
 pub(super) fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
     for (keys, child) in keys.iter_mut().zip(&level.children) {
-        keys.add(child.parent_columns.iter().map(|column| encode::column(row, *column)));
+        keys.add(child.parent_columns.iter().map(|index| column(row, *index)));
     }
 }

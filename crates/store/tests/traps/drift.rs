@@ -40,9 +40,7 @@ async fn a_column_that_is_given_another_type_reads_as_null() {
     let manifest =
         format!("[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = {{ type = \"int\", key = true }}\n{}", fields.concat());
     let catalog = support::catalog(&manifest, &database).await;
-    let mut expected = answer(&catalog, &database, "t.row", &json!({})).await.expect("rows");
-    // Of a list the elements do not fit.
-    expected[0]["v17"] = json!([null]);
+    let expected = answer(&catalog, &database, "t.row", &json!({})).await.expect("rows");
     let client = support::connect(&server.url).await;
     for (index, (_, _, after, value)) in changes.iter().enumerate() {
         client.batch_execute(&format!("ALTER TABLE facts ALTER v{index} TYPE {after} USING {value}")).await.expect("changed");
