@@ -1,8 +1,8 @@
 //! Compares two answers to one case: exactly where the statement determines the order, as multisets where it does not.
 
 use crate::answer::{Answer, listing, merged};
+use crate::case::Case;
 use crate::fixture::world;
-use crate::generate::Case;
 use crate::statement::Statement;
 use serde_json::{Number, Value};
 

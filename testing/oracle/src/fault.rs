@@ -6,12 +6,10 @@ mod limit;
 mod planter;
 mod shape;
 
-use crate::generate::{Case, Fault, Maker};
+use crate::case::Case;
+use crate::generate::maker::Maker;
 use crate::schema::Resource;
-use planter::Planter;
-
-/// A way to spoil a statement; none when this statement offers no place for it.
-type Spoiler = fn(&mut Planter<'_>) -> Option<Fault>;
+use planter::{Planter, Spoiler};
 
 /// Puts one fault of a random kind into the case.
 pub(crate) fn plant(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {

@@ -1,6 +1,7 @@
 //! The data the three parties are asked about: a manifest, rows, scripts for both databases and callers.
 
-pub(crate) mod data;
+mod data;
+mod means;
 mod organisation;
 mod sales;
 pub(crate) mod script;

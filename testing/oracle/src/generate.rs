@@ -1,69 +1,20 @@
 //! Random statements over the fixture: mostly valid ones, one in eight with exactly one known fault.
 
-mod aggregation;
-mod clause;
-mod maker;
+pub(crate) mod aggregation;
+pub(crate) mod clause;
+pub(crate) mod maker;
 mod shape;
 mod value;
 
-pub(crate) use aggregation::{comparable, summable};
-pub(crate) use clause::operators;
-pub(crate) use maker::Maker;
-
-use crate::answer::{Operation, Question, merged};
+use crate::answer::{Operation, merged};
+use crate::case::Case;
 use crate::fault;
 use crate::fixture::viewers::{viewer, viewers};
 use crate::fixture::world;
 use crate::random::Random;
 use crate::schema::Resource;
+use maker::{Maker, Place, Unique};
 use serde_json::{Value, json};
-
-/// The one fault of a statement: its code and the JSON Pointer into the body `{query, constraint}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    pub code: &'static str,
-    pub path: String,
-}
-
-#[derive(Debug, Clone)]
-pub struct Case {
-    pub viewer: &'static str,
-    pub resource: String,
-    pub operation: Operation,
-    pub query: Option<Value>,
-    pub constraint: Option<Value>,
-    pub fault: Option<Fault>,
-}
-
-impl Case {
-    pub fn question(&self) -> Question<'_> {
-        Question {
-            viewer: viewer(self.viewer),
-            resource: &self.resource,
-            operation: &self.operation,
-            query: self.query.as_ref(),
-            constraint: self.constraint.as_ref(),
-        }
-    }
-
-    /// The oracle's answer to a case without fault.
-    pub fn answer(&self) -> crate::answer::Answer {
-        assert!(self.fault.is_none(), "a statement with a fault has no answer");
-        crate::answer::answer_in(world(), self.question())
-    }
-
-    /// The body of the request.
-    pub fn body(&self) -> Value {
-        let mut body = json!({});
-        if let Some(query) = &self.query {
-            body["query"] = query.clone();
-        }
-        if let Some(constraint) = &self.constraint {
-            body["constraint"] = constraint.clone();
-        }
-        body
-    }
-}
 
 /// An endless sequence of cases; equal seeds give equal sequences.
 #[derive(Debug)]
@@ -126,7 +77,7 @@ fn settle(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
     if by_id || (unique && !statement.order.is_empty()) {
         return;
     }
-    let order = maker.order(resource, shape::Place::Top, shape::Unique::Always);
+    let order = maker.order(resource, Place::Top, Unique::Always);
     query_object(case).insert("order".to_owned(), order);
 }
 

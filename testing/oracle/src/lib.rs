@@ -6,6 +6,7 @@
 mod aggregate;
 mod answer;
 mod calendar;
+mod case;
 mod cell;
 mod compare;
 mod decimal;
@@ -25,11 +26,12 @@ mod viewer;
 mod world;
 
 pub use answer::{Answer, Operation, Question, answer, answer_in};
+pub use case::{Case, Fault};
 pub use compare::compare;
 pub use fixture::script::{postgres_script, sqlite_script};
 pub use fixture::viewers::{viewer, viewers};
 pub use fixture::{MANIFEST, world};
-pub use generate::{Case, Fault, Generator};
+pub use generate::Generator;
 pub use random::Random;
 pub use schema::{Field, Kind, Mask, Relation, Resource, Schema, Through};
 pub use viewer::Viewer;

@@ -1,8 +1,9 @@
 //! Faults in aggregation blocks.
 
-use crate::fault::Spoiler;
-use crate::fault::planter::{Planter, fault};
-use crate::generate::{Fault, Maker, comparable, summable};
+use crate::case::Fault;
+use crate::fault::planter::{Planter, Spoiler, fault};
+use crate::generate::aggregation::{comparable, summable};
+use crate::generate::maker::Maker;
 use crate::schema::Field;
 use serde_json::{Value, json};
 

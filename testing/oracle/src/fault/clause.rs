@@ -1,8 +1,8 @@
 //! Faults in where clauses.
 
-use crate::fault::Spoiler;
-use crate::fault::planter::{Planter, Site, fault};
-use crate::generate::{Fault, operators};
+use crate::case::Fault;
+use crate::fault::planter::{Planter, Site, Spoiler, fault};
+use crate::generate::clause::operators;
 use crate::schema::{Field, Kind};
 use serde_json::{Value, json};
 

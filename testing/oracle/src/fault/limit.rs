@@ -1,8 +1,8 @@
 //! Faults against the limits: nesting, `limit` and `offset`.
 
-use crate::fault::Spoiler;
-use crate::fault::planter::{Planter, fault};
-use crate::generate::{Fault, Maker};
+use crate::case::Fault;
+use crate::fault::planter::{Planter, Spoiler, fault};
+use crate::generate::maker::Maker;
 use serde_json::json;
 
 pub(super) const SPOILERS: &[Spoiler] = &[too_deep_where, too_deep_relations, limit_too_large, no_whole_number];

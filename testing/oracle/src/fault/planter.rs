@@ -1,8 +1,12 @@
 //! Finds places in a statement where a fault can stand.
 
-use crate::generate::{Fault, Maker};
+use crate::case::Fault;
+use crate::generate::maker::Maker;
 use crate::schema::{Field, Resource};
 use serde_json::{Map, Value, json};
+
+/// A way to spoil a statement; none when this statement offers no place for it.
+pub(super) type Spoiler = fn(&mut Planter<'_>) -> Option<Fault>;
 
 /// A statement about to be spoilt: the body of the request and who asks for what.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Faults in the shape of statements, nodes and orders: unknown keys, wrong kinds of value, what is missing, what may not stand together.
 
-use crate::fault::Spoiler;
-use crate::fault::planter::{Planter, fault};
-use crate::generate::{Fault, Maker};
+use crate::case::Fault;
+use crate::fault::planter::{Planter, Spoiler, fault};
+use crate::generate::maker::Maker;
 use serde_json::{Value, json};
 
 pub(super) const SPOILERS: &[Spoiler] = &[

@@ -1,6 +1,6 @@
 //! Random where clauses.
 
-use crate::generate::Maker;
+use crate::generate::maker::Maker;
 use crate::schema::{Field, Kind, Resource};
 use serde_json::{Map, Value, json};
 

@@ -3,11 +3,24 @@
 use crate::answer::Operation;
 use crate::cell::Cell;
 use crate::fixture::world;
-use crate::generate::shape::{Place, Unique};
 use crate::random::Random;
 use crate::schema::{Field, Relation, Resource};
 use crate::viewer::Viewer;
 use serde_json::{Map, Value, json};
+
+/// Where an order stands: dot-paths are allowed at the top only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Top,
+    Node,
+}
+
+/// Whether the order must tell all rows apart: a resource without a key has no tie-break of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unique {
+    Never,
+    Always,
+}
 
 #[derive(Debug)]
 pub(crate) struct Maker {

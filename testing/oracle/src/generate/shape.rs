@@ -1,22 +1,8 @@
 //! Random relations to load and random orders.
 
-use crate::generate::Maker;
+use crate::generate::maker::{Maker, Place, Unique};
 use crate::schema::{Field, Resource};
 use serde_json::{Map, Value, json};
-
-/// Where an order stands: dot-paths are allowed at the top only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Top,
-    Node,
-}
-
-/// Whether the order must tell all rows apart: a resource without a key has no tie-break of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unique {
-    Never,
-    Always,
-}
 
 impl Maker {
     /// A `relations` block, at most so many levels deep.

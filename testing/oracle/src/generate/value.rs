@@ -4,7 +4,7 @@ use crate::calendar;
 use crate::cell::Cell;
 use crate::decimal::Decimal;
 use crate::fixture::world;
-use crate::generate::Maker;
+use crate::generate::maker::Maker;
 use crate::schema::{Field, Kind, Resource};
 use serde_json::{Value, json};
 
