@@ -31,7 +31,10 @@ impl Conjunction {
         }
         writer.raw(self.before);
         if all.len() <= dialect::MOST_BRANCHES {
-            writer.separated(" AND ", all, |writer, predicate| condition(writer, predicate, Logic::UnknownIsFalse));
+            writer.enumerated(" AND ", &all, |writer, index, predicate| {
+                let is_followed = all.get(index + 1).is_some_and(|next| are_of_one_column(predicate, next));
+                condition(writer, predicate, if is_followed { Logic::FitFollows } else { Logic::UnknownIsFalse });
+            });
         } else {
             dialect::before_all(writer, all.len());
             joined(writer, &all, " AND ", Logic::UnknownIsFalse);
@@ -44,6 +47,16 @@ fn flatten<'p, 'c>(predicate: &'p Predicate<'c>, all: &mut Vec<&'p Predicate<'c>
         Predicate::Always => {}
         Predicate::All(several) => several.iter().for_each(|one| flatten(one, all)),
         other => all.push(other),
+    }
+}
+
+/// Whether both compare the same column, as the two ends of a range do: the second sees to it that the value fits its type.
+fn are_of_one_column(one: &Predicate<'_>, other: &Predicate<'_>) -> bool {
+    match (one, other) {
+        (Predicate::Compare { column, .. }, Predicate::Compare { column: other, .. }) => {
+            column.alias == other.alias && std::ptr::eq(column.field, other.field)
+        }
+        _ => false,
     }
 }
 

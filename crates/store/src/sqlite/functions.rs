@@ -167,7 +167,7 @@ impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
     fn step(&self, context: &mut Context<'_>, sum: &mut decimal::Sum) -> Result<()> {
         match context.get_raw(0) {
             ValueRef::Integer(number) => sum.add_whole(number),
-            value => cell::text(value).into_iter().for_each(|text| sum.add(text)),
+            value => cell::decimal(value).into_iter().for_each(|digits| sum.add(&digits)),
         }
         Ok(())
     }

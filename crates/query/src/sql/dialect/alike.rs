@@ -13,6 +13,8 @@ use super::super::{Kind, Writer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Logic {
     UnknownIsFalse,
+    /// The same, and another condition about the same column stands beside it, so that it need not say that the value fits its type.
+    FitFollows,
     ThreeValued,
 }
 

@@ -76,19 +76,40 @@ fn stored(writer: &mut Writer, column: Column<'_>) {
 
 /// ` AND` that the stored value fits its type.
 fn guard(writer: &mut Writer, column: Column<'_>) {
-    // What a key nearly always is deserves the cheaper test.
-    if *column.field.kind.scalar() == Scalar::BigInt {
-        writer.raw(" AND typeof(");
-        writer.column(column);
-        writer.raw(") = 'integer'");
-        return;
-    }
     writer.raw(" AND ");
     fits(writer, column);
 }
 
+/// The same for one that equals a value which fits. SQLite may take a number for its text; what is stored in the way of that value is that
+/// value, and needs no further look.
+fn guard_equal(writer: &mut Writer, column: Column<'_>) {
+    match column.field.kind.scalar() {
+        Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => {
+            writer.raw(" AND ");
+            stored_as(writer, column, "'text'");
+        }
+        Scalar::Bool | Scalar::Int => {
+            writer.raw(" AND ");
+            stored_as(writer, column, "'integer'");
+        }
+        Scalar::BigInt | Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => guard(writer, column),
+    }
+}
+
+/// That the value is stored in this way.
+fn stored_as(writer: &mut Writer, column: Column<'_>, class: &'static str) {
+    writer.raw("typeof(");
+    writer.column(column);
+    writer.raw(") = ");
+    writer.raw(class);
+}
+
 /// That the stored value fits its type.
 fn fits(writer: &mut Writer, column: Column<'_>) {
+    // What a key nearly always is deserves the cheaper test.
+    if column.field.kind == Type::One(Scalar::BigInt) {
+        return stored_as(writer, column, "'integer'");
+    }
     writer.raw(function(column.field));
     writer.column(column);
     writer.raw(")");
@@ -109,11 +130,20 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
         bind(writer, column.field, Many::One, value.clone());
         return;
     }
+    if logic == Logic::FitFollows {
+        stored(writer, column);
+        writer.raw(sign(comparison));
+        return bind(writer, column.field, Many::One, value.clone());
+    }
     writer.raw("(");
     stored(writer, column);
     writer.raw(sign(comparison));
     bind(writer, column.field, Many::One, value.clone());
-    guard(writer, column);
+    if comparison == Comparison::Eq {
+        guard_equal(writer, column);
+    } else {
+        guard(writer, column);
+    }
     writer.raw(")");
 }
 
@@ -134,12 +164,12 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     writer.raw("(");
     stored(writer, column);
     list(writer);
-    guard(writer, column);
+    guard_equal(writer, column);
     writer.raw(")");
 }
 
 pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), logic: Logic) {
-    let indexed = logic == Logic::UnknownIsFalse && comparable(column.field);
+    let indexed = logic != Logic::ThreeValued && comparable(column.field);
     writer.raw("(");
     if indexed {
         stored(writer, column);
@@ -332,7 +362,12 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
     // SQLite's own sum of doubles corrects its rounding, and so differs from PostgreSQL's.
     writer.raw(if is_float(column.field) { "peristyle_float_sum(" } else { "peristyle_sum(" });
-    fitted(writer, column);
+    if column.field.kind == Type::One(Scalar::Decimal) {
+        // The sum itself leaves out what is no decimal.
+        writer.column(column);
+    } else {
+        fitted(writer, column);
+    }
     writer.raw(")");
 }
 
