@@ -7,7 +7,8 @@
 //! last has tenfold room and a short longest delay, and does not bind an address from which the account signed in before: nobody can
 //! shut another out from afar.
 //!
-//! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel guesses count as a thousand. An attempt that was refused here is not recorded: waiting is never made longer by asking.
+//! A caller records a failure before it hashes, and takes it back on success, so that a thousand parallel guesses count as a thousand. An
+//! attempt that was refused here is not recorded: waiting is never made longer by asking.
 
 use crate::account::login_name;
 use crate::moment::Moment;
@@ -135,13 +136,30 @@ impl Verdict {
     }
 }
 
+/// Which of its counters an attempt waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Counter::Pair`]
+    Pair,
+    /// [`Counter::Address`]
+    Address,
+    /// [`Counter::Account`]
+    Account,
+}
+
 /// Judges an attempt.
 pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
+    Verdict::after(longest(evidence, now).1)
+}
+
+/// The counter that makes an attempt wait longest, and for how many seconds; none where it need not wait.
+pub fn longest(evidence: &Evidence, now: Moment) -> (Bound, i64) {
     let account = match evidence.address_is {
         Familiarity::Familiar => 0,
         Familiarity::Strange => evidence.account.wait(ACCOUNT, now),
     };
-    Verdict::after(evidence.pair.wait(PAIR, now).max(evidence.address.wait(ADDRESS, now)).max(account))
+    let waits = [(Bound::Address, evidence.address.wait(ADDRESS, now)), (Bound::Account, account)];
+    waits.into_iter().fold((Bound::Pair, evidence.pair.wait(PAIR, now)), |most, other| if other.1 > most.1 { other } else { most })
 }
 
 /// Judges one more failure of a client. A right secret is never judged: nobody can shut a client out by failing in its name.

@@ -27,6 +27,7 @@ pub(crate) mod routes;
 mod session;
 mod sign_in;
 mod token;
+mod undecided;
 mod upkeep;
 mod userinfo;
 
@@ -61,6 +62,7 @@ use hasher::Hasher;
 use incoming::Sender;
 use keys::Keyring;
 use refusals::Refusals;
+use undecided::Undecided;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -74,6 +76,7 @@ struct Inner {
     hasher: Hasher,
     feed: Feed,
     refusals: Refusals,
+    undecided: Undecided,
     proxies: Proxies,
     metadata: Tagged,
 }
@@ -89,6 +92,7 @@ impl Hub {
             hasher: Hasher::new(),
             feed: Feed::new(),
             refusals: Refusals::default(),
+            undecided: Undecided::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
         })))
@@ -108,6 +112,10 @@ impl Hub {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    fn undecided(&self) -> &Undecided {
+        &self.0.undecided
     }
 
     fn feed(&self) -> &Feed {

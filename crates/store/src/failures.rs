@@ -2,14 +2,15 @@
 //! as a thousand.
 
 use identity::moment::Moment;
-use identity::throttle::{Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge, judge_client};
+use identity::throttle::{Bound as Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge_client, longest};
 use uuid::Uuid;
 
 use crate::Error;
 use crate::accounts::Known;
 use crate::records::{Bind, Bound, Records, Row, Transaction};
 
-type Key = [u8; 32];
+/// The name that a counter is kept under.
+pub type Key = [u8; 32];
 
 /// When the last sign-in from an address was is known to the hour: it is asked for by the half year.
 const FAMILIAR_TO_SECONDS: i64 = 3_600;
@@ -48,6 +49,21 @@ impl Watch {
         Watch { pair: Counter::Client(id, address).key(), account: None, address: None, visitor: None }
     }
 
+    /// The counters that it stands in: of the name from the address, of the name, of the address.
+    pub fn counters(&self) -> [Key; 3] {
+        // One that does not matter is the pair once more.
+        [self.pair, self.account.unwrap_or(self.pair), self.address.unwrap_or(self.pair)]
+    }
+
+    fn counter(&self, bound: Binding) -> Key {
+        let [pair, account, address] = self.counters();
+        match bound {
+            Binding::Pair => pair,
+            Binding::Account => account,
+            Binding::Address => address,
+        }
+    }
+
     fn address_is(&self) -> Familiarity {
         let last_here = self.visitor.as_ref().and_then(|visitor| visitor.last_here);
         last_here.map_or(Familiarity::Strange, |_| Familiarity::Familiar)
@@ -61,6 +77,15 @@ pub struct Attempt {
     before: Evidence,
 }
 
+/// An attempt that may not be made yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused {
+    /// How many seconds it is too early.
+    pub seconds: i64,
+    /// The counter that says so.
+    pub counter: Key,
+}
+
 /// What is known, without counting anything.
 pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Error> {
     const SQL: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3)";
@@ -68,10 +93,11 @@ pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Erro
 }
 
 /// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
-pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Verdict>, Error> {
+pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Refused>, Error> {
     let (transaction, before) = hold(records, watch, now).await?;
-    if let verdict @ Verdict::Wait(_) = judge(&before, now) {
-        return Ok(Err(verdict));
+    let (bound, seconds) = longest(&before, now);
+    if seconds > 0 {
+        return Ok(Err(Refused { seconds, counter: watch.counter(bound) }));
     }
     count(transaction, watch, &before, now).await?;
     Ok(Ok(Attempt { at: now, before }))
@@ -139,7 +165,6 @@ fn long_ago(now: Moment) -> Bind<'static> {
 }
 
 fn bound(watch: &Watch) -> [Bind<'_>; 3] {
-    // A counter that does not matter is the pair once more.
     let [account, address] = [&watch.account, &watch.address].map(|key| key.as_ref().unwrap_or(&watch.pair));
     [Bind::Bytes(&watch.pair), Bind::Bytes(account), Bind::Bytes(address)]
 }

@@ -1,15 +1,17 @@
 //! A name and a password, judged: behind one throttle, with the same work and the same answer whether or not there is such a name. The
 //! sign-in page and the password grant both come here.
 
+use std::time::Duration;
+
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Change, Event, Record, SignInRefusal};
 use identity::password::{Password, PasswordHash, Proof};
 use identity::session::{Ending, LiveSession};
-use identity::throttle;
 use store::accounts::Known;
 use store::failures::Watch;
 use store::records::Transaction;
+use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -18,6 +20,9 @@ use crate::error::oauth::Fault;
 
 use super::Hub;
 use super::incoming::Sender;
+
+/// How long one waits for the outcome of attempts that are made at the same time.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is told of a new password that is none.
 pub(super) const UNFIT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
@@ -57,21 +62,24 @@ pub(super) async fn judge_known(
 
 async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
-    let ticket = hub.hasher().admit()?;
     let watch = Watch::sign_in(name, &sender.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
-    // The failure is recorded before the hash is computed, so that parallel guesses count.
-    let attempt = match store::failures::attempt(records, &watch, chance::now()).await? {
-        Ok(attempt) => attempt,
-        Err(verdict) => {
+    let deadline = Instant::now() + PATIENCE;
+    let (ticket, standing, attempt) = loop {
+        let ticket = hub.hasher().admit()?;
+        let standing = hub.undecided().enter(watch.counters().to_vec());
+        // The failure is recorded before the hash is computed, so that parallel guesses count.
+        let refused = match store::failures::attempt(records, &watch, chance::now()).await? {
+            Ok(attempt) => break (ticket, standing, attempt),
+            Err(refused) => refused,
+        };
+        // Its place is for those who may try.
+        drop(ticket);
+        if !standing.others(refused.counter, deadline).await {
             let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
             hub.note_refusal(&event, sender).await?;
-            let seconds = match verdict {
-                throttle::Verdict::Wait(seconds) => seconds,
-                throttle::Verdict::Try => 1,
-            };
-            return Err(Fault::Throttled(seconds));
+            return Err(Fault::Throttled(refused.seconds));
         }
     };
     let proof = ticket.compare(hash, password.clone()).await?;
@@ -81,6 +89,7 @@ async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Passwo
     }
     if judged.admitted().is_some() {
         store::failures::forgive(records, &watch, attempt, chance::now()).await?;
+        standing.forgiven();
     } else {
         let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         note_refused(hub, id, reason, sender).await?;

@@ -1,5 +1,6 @@
 //! The three grants and their errors.
 
+use futures_util::future::join_all;
 use identity::client::GrantType;
 use identity::pkce::Verifier;
 use serde_json::json;
@@ -198,6 +199,22 @@ async fn failures_delay_page_and_grant_alike() {
             let elsewhere = stage.token_request(&[wrong[0], wrong[1], ("password", PASSWORD)]).header("x-forwarded-for", "203.0.113.9");
             assert_eq!(error(&stage.send(&elsewhere).await, 429), "temporarily_unavailable");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn right_passwords_at_the_same_time_delay_nobody_and_wrong_ones_do() {
+    // contract I15.6, contract I20.6, attack 32
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let right = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
+        for answer in join_all((0..12).map(|_| stage.token(&right))).await {
+            assert!(answer.good()["access_token"].is_string());
+        }
+        let wrong = [right[0], right[1], ("password", "not it, sorry")];
+        let answers = join_all((0..12).map(|_| stage.token(&wrong))).await;
+        let with = |status: u16| answers.iter().filter(|answer| answer.status() == status).count();
+        assert_eq!((with(400), with(429)), (5, 7), "as many as one after the other");
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     }
     assert_eq!(tried, 5, "as many as one after the other");
     let refused = failures::attempt(&world.records, &watch, NOW).await.expect("an answer");
-    assert!(matches!(refused, Err(Verdict::Wait(seconds)) if seconds > 0));
+    let refused = refused.expect_err("five count already");
+    assert!(refused.seconds > 0 && refused.counter == watch.counters()[0], "{refused:?}");
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
     assert_eq!((evidence.pair.count, evidence.address.count, evidence.account.count), (5, 5, 5));
     assert_eq!(evidence.address_is, Familiarity::Strange);
