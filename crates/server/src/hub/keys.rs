@@ -111,19 +111,26 @@ impl Keyring {
     /// Registers the key of the file where the hub is new, and reads the ring.
     pub(super) async fn open(files: KeyFiles, records: &Records) -> Result<Self, BootError> {
         let ring = register(&files, records).await.map_err(unusable)?;
-        let keys = of_ring(&files, None, &ring).map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
+        let keys = private_half(&files, None, &ring)
+            .and_then(|signing| published(signing, &ring))
+            .map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
         Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
     }
 
-    /// Reads the ring again: another replica may have announced, promoted or dropped a key. Gives why the ring cannot be used, in which
-    /// case the keys of before serve on.
+    /// Reads the ring again: another replica may have announced, promoted or dropped a key. Gives what is wrong with it. Where the key that
+    /// signs is in no file of ours, the one of before signs on; the keys of others are published and trusted all the same.
     pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
         let Some(ring) = store::signing_keys::load(records).await? else { return Ok(None) };
-        match of_ring(&self.files, Some(&self.current().signing), &ring) {
+        let before = self.current().signing.clone();
+        let (signing, problem) = match private_half(&self.files, Some(&before), &ring) {
+            Ok(signing) => (signing, None),
+            Err(problem) => (before, Some(problem)),
+        };
+        match published(signing, &ring) {
             Ok(keys) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys),
             Err(problem) => return Ok(Some(problem)),
         }
-        Ok(None)
+        Ok(problem)
     }
 
     pub(super) fn current(&self) -> Arc<Keys> {
@@ -166,17 +173,21 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     Ok(ring)
 }
 
-/// What signs and what is published by a ring. The key in use until now is not read from its file again.
-fn of_ring(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Keys, String> {
+/// The private half of the key that signs. The key in use until now is not read from its file again.
+fn private_half(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Arc<PrivateKey>, String> {
     let signing = ring.signing().id();
     let held = in_use.filter(|key| key.public().id() == signing).cloned();
-    let private = held.or_else(|| files.find(signing)).ok_or_else(|| {
+    held.or_else(|| files.find(signing)).ok_or_else(|| {
         format!(
             "the key that signs is {signing}, and neither {} nor its .next holds it; put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
             files.path.display()
         )
-    })?;
+    })
+}
+
+/// What is published by a ring, and what signs here.
+fn published(signing: Arc<PrivateKey>, ring: &KeyRing) -> Result<Keys, String> {
     let set = ring.published(chance::now()).map_err(|fault| format!("the key set {fault}"))?;
     let document = Tagged::new("application/json", set.to_json().to_string());
-    Ok(Keys { signing: private, set, document })
+    Ok(Keys { signing, set, document })
 }

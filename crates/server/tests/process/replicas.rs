@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::house::{House, PASSWORD, authorize, code, me, posted, sign_in};
-use crate::support::{Place, get};
+use crate::program::Folder;
+use crate::support::{Place, get, until};
 
 // contract I20.2, I15.3, attack 7
 #[tokio::test(flavor = "multi_thread")]
@@ -57,6 +58,34 @@ async fn what_one_hub_begins_the_other_goes_on_with_and_ends() {
         assert_eq!(get("/").header("cookie", &again).send(hub.address).await.status(), 303);
         hub.stop();
     }
+}
+
+// contract I23.20
+#[tokio::test]
+async fn a_hub_without_the_file_of_a_new_key_publishes_and_trusts_it_all_the_same() {
+    let house = House::open(Place::Postgres).await;
+    let elsewhere = Folder::new();
+    elsewhere.run(&["keys", "generate"], &[]).good();
+    elsewhere.write(".keys/oauth-private.key", &house.desk.folder.read(".keys/oauth-private.key"));
+    let [here, there] = [house.serve(), elsewhere.serve(&house.desk.variables())];
+    let before = house.password().send(there.address).await.good();
+    // Both steps before either hub looks: the second never sees the key announced.
+    house.desk.run("keys rotate");
+    house.desk.run("keys rotate --now");
+    let keys = |address| async move { get("/.well-known/jwks.json").send(address).await.good()["keys"].as_array().map(Vec::len) };
+    for hub in [&here, &there] {
+        until("both keys are published", async || keys(hub.address).await == Some(2)).await;
+    }
+    let after = house.password().send(here.address).await.good();
+    // A token's head names the key.
+    let head = |tokens: &Value| tokens["access_token"].as_str().and_then(|token| token.split('.').next()).map(str::to_owned);
+    assert_ne!(head(&before), head(&after));
+    assert_eq!(head(&house.password().send(there.address).await.good()), head(&before), "it signs with what it has");
+    for (hub, tokens) in [(&here, &before), (&there, &before), (&here, &after), (&there, &after)] {
+        assert_eq!(me(hub.address, tokens).await.good()["username"], "ada");
+    }
+    assert!(there.stop().contains("the key that signs is"));
+    here.stop();
 }
 
 // contract I20.6, attack 32
