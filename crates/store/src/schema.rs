@@ -170,7 +170,6 @@ impl Schema {
         match (schema, dialect) {
             (Some(schema), _) => within(schema),
             (None, Dialect::Sqlite) => within("main"),
-            (None, Dialect::Postgres) if self.search_path.is_empty() => within("public"),
             (None, Dialect::Postgres) => self.search_path.iter().find_map(|schema| within(schema)),
         }
     }

@@ -13,6 +13,8 @@ mod grants;
 mod links;
 #[path = "traps/paths.rs"]
 mod paths;
+#[path = "traps/pivots.rs"]
+mod pivots;
 #[path = "traps/plans.rs"]
 mod plans;
 #[path = "traps/singles.rs"]

@@ -134,9 +134,14 @@ pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_
     either!(writer, found_by(column, other));
 }
 
-/// What a column that equals the key of this number also is, if an index needs to be told.
-pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usize) {
-    either!(writer, found_by_key(column, number));
+/// What a column that equals a text also is, if an index needs to be told.
+pub(super) fn found_by_text(writer: &mut Writer, column: Column<'_>, text: impl FnOnce(&mut Writer)) {
+    either!(writer, found_by_text(column, text));
+}
+
+/// What a pivot's column that equals a text also is, if an index needs to be told.
+pub(super) fn pivot_found_by_text(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer), text: impl FnOnce(&mut Writer)) {
+    either!(writer, pivot_found_by_text(field, column, text));
 }
 
 /// What else must hold of a column that connects rows.

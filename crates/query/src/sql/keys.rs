@@ -7,7 +7,7 @@ use crate::plan::predicate::{Alias, Column};
 
 use super::Writer;
 use super::dialect;
-use super::link::{Pivot, named, pivot_side};
+use super::link::{Pivot, named, pivot_column, pivot_side};
 
 /// The keys of all parents of a batch, as the table `k` with their number `n`.
 pub(super) struct KeySource<'c> {
@@ -90,8 +90,11 @@ impl<'c> KeySource<'c> {
         writer.enumerated(" AND ", crossing.own, |writer, index, (_, column)| {
             pivot_side(writer, Pivot::Table(crossing.alias), column, self.own[index]);
             dialect::pivot_collation(writer, self.own[index]);
-            writer.raw(" = k.v");
-            writer.number(index);
+            let key = |writer: &mut Writer| numbered(writer, "k.v", index);
+            writer.raw(" = ");
+            key(writer);
+            let column = |writer: &mut Writer| pivot_column(writer, crossing.alias, column);
+            dialect::pivot_found_by_text(writer, self.own[index], column, key);
         });
     }
 
@@ -99,22 +102,31 @@ impl<'c> KeySource<'c> {
     pub(super) fn equal_target(&self, writer: &mut Writer, pairs: &[(FieldId, FieldId)]) {
         writer.enumerated(" AND ", pairs, |writer, index, (_, right)| {
             let column = Column { alias: self.alias, field: &self.target.fields[*right] };
+            let key = |writer: &mut Writer| numbered(writer, "k.v", index);
             dialect::linked_to_key(writer, column, self.own[index]);
-            writer.raw(" = k.v");
-            writer.number(index);
-            dialect::found_by_key(writer, column, index);
+            writer.raw(" = ");
+            key(writer);
+            dialect::found_by_text(writer, column, key);
             dialect::connected(writer, column);
         });
     }
 
     /// Target = pivot, where the pivot's columns are `k.x0`, … or `x.x0`, …
-    pub(super) fn equal_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>, equals: &'static str) {
+    pub(super) fn equal_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>, crossed: &'static str) {
         writer.enumerated(" AND ", crossing.other, |writer, index, (_, id)| {
             let field = Column { alias: self.alias, field: &self.target.fields[*id] };
+            let crossed = |writer: &mut Writer| numbered(writer, crossed, index);
             dialect::linked_to_pivot(writer, field);
-            writer.raw(equals);
-            writer.number(index);
+            writer.raw(" = ");
+            crossed(writer);
+            dialect::found_by_text(writer, field, crossed);
             dialect::connected(writer, field);
         });
     }
+}
+
+/// `k.v0`
+fn numbered(writer: &mut Writer, name: &'static str, number: usize) {
+    writer.raw(name);
+    writer.number(number);
 }

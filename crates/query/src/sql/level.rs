@@ -184,7 +184,7 @@ fn joined(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) -> Conju
     writer.raw(" ON ");
     match keys.way {
         Way::Direct(pairs) => keys.equal_target(writer, pairs),
-        Way::Through(crossing) => keys.equal_crossed(writer, crossing, " = k.x"),
+        Way::Through(crossing) => keys.equal_crossed(writer, crossing, "k.x"),
     }
     Conjunction::new(" WHERE ")
 }
@@ -209,7 +209,7 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
             writer.raw(" JOIN ");
             writer.named_table(&select.scope);
             writer.raw(" ON ");
-            keys.equal_crossed(writer, crossing, " = x.x");
+            keys.equal_crossed(writer, crossing, "x.x");
             Conjunction::new(" WHERE ")
         }
     };

@@ -175,7 +175,7 @@ fn direct(writer: &mut Writer, pairs: &[(FieldId, FieldId)], own: Side<'_>, othe
     });
 }
 
-fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
+pub(super) fn pivot_column(writer: &mut Writer, pivot: Alias, column: &Identifier) {
     writer.alias(pivot);
     writer.raw(".");
     writer.identifier(column);
@@ -203,6 +203,7 @@ fn to_target(writer: &mut Writer, other: &[(Identifier, FieldId)], pivot: Pivot,
         dialect::linked_to_pivot(writer, field);
         writer.raw(" = ");
         pivot_side(writer, pivot, column, field.field);
+        found(writer, pivot, column, field);
         dialect::connected(writer, field);
     });
 }
@@ -213,6 +214,15 @@ fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>
         pivot_side(writer, pivot, column, field.field);
         writer.raw(" = ");
         dialect::linked_to_pivot(writer, field);
+        found(writer, pivot, column, field);
         dialect::connected(writer, field);
     });
+}
+
+/// What a pivot's column that equals a field also is, if an index needs to be told.
+fn found(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: Column<'_>) {
+    if let Pivot::Table(alias) = pivot {
+        let pivot = |writer: &mut Writer| pivot_column(writer, alias, column);
+        dialect::pivot_found_by_text(writer, field.field, pivot, |writer| writer.column(field));
+    }
 }

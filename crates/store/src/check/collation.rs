@@ -1,6 +1,6 @@
 //! Texts of two collations do not compare by themselves on PostgreSQL; where a relation makes them meet, one gives way.
 
-use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Resource, ResourceId, TableName};
+use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 
 use crate::schema::{Collation, Schema};
@@ -23,7 +23,10 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
                     let away = other.iter().map(|(column, field)| (relation.target, *field, column));
                     for (resource, field, column) in own.iter().map(|(field, column)| (id, *field, column)).chain(away) {
                         let end = catalog.resource(resource);
-                        if differ(of(end, &end.fields[field]), of_column(schema, pivot, column)) {
+                        let differ = differ(of(end, &end.fields[field]), of_column(schema, pivot, column));
+                        // A field that is cast anyway takes the pivot's column with it.
+                        let is_plain = matches!(end.fields[field].native, Native::Standard | Native::Varchar);
+                        if differ || (is_plain && takes_for_equal(schema, pivot, column)) {
                             found.push((resource, field));
                         }
                     }
@@ -36,6 +39,12 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
 
 fn of_column<'s>(schema: &'s Schema, table: &TableName, column: &Identifier) -> Option<&'s Collation> {
     schema.table(table, Dialect::Postgres)?.column(column.plain(), Dialect::Postgres)?.collation.as_ref()
+}
+
+/// Whether a column of a pivot takes texts for equal that are not.
+fn takes_for_equal(schema: &Schema, table: &TableName, column: &Identifier) -> bool {
+    let found = schema.table(table, Dialect::Postgres).and_then(|table| table.column(column.plain(), Dialect::Postgres));
+    found.is_some_and(|found| found.native == "citext" || found.collation.as_ref().is_some_and(|collation| !collation.deterministic))
 }
 
 /// The database's own collation yields to every other.

@@ -51,6 +51,21 @@ const POSTGRES_SHOP: &str = r#"
     CREATE TABLE peristyle.accounts (id uuid PRIMARY KEY);
 "#;
 
+// contract P4.1
+#[tokio::test]
+async fn a_search_path_without_schemas_finds_no_table_by_its_name_alone() {
+    with_postgres("", "CREATE TABLE users (id int PRIMARY KEY); SET search_path = '$user'", |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = manifest(&schema, Dialect::Postgres);
+        has(&text, r#"table = "public.users""#);
+        assert_eq!(passes(&text, &schema, Dialect::Postgres), Vec::<String>::new());
+        let bare = text.replace("public.users", "users");
+        let found = findings(&bare, &schema, Dialect::Postgres);
+        assert!(found.iter().any(|finding| finding.contains("users") && finding.contains("error")), "{found:?}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_postgres_shop_becomes_a_manifest_that_passes() {
     with_postgres("", POSTGRES_SHOP, |client| async move {

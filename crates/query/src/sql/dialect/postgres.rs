@@ -1,5 +1,7 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
+mod sound;
+
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
@@ -7,9 +9,14 @@ use crate::value::Value;
 
 use super::super::{Kind, Many, Source, Writer};
 use super::alike::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+use sound::sound_jsonb;
 
 /// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
+
+/// The operators of all arrays: the extension `intarray` has others of the same names for integers, which fail on NULL.
+const CONTAINS: &str = " OPERATOR(pg_catalog.@>) ";
+const OVERLAPS: &str = " OPERATOR(pg_catalog.&&) ";
 
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
@@ -21,37 +28,6 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
         }
         _ => writer.column(column),
     }
-}
-
-/// A `json` as `jsonb`. The former keeps texts that the latter refuses; they compare with nothing, rather than fail the statement.
-fn sound_jsonb(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
-    let text = |writer: &mut Writer| {
-        json(writer);
-        writer.raw("::text");
-    };
-    writer.raw("CASE WHEN (octet_length(");
-    text(writer);
-    // Digits in a row, more than a number may have behind its point.
-    writer.raw(") < 15000 OR strpos(translate(");
-    text(writer);
-    writer.raw(", '123456789', '000000000'), repeat('0', 15000)) = 0) AND (");
-    text(writer);
-    // Most have nothing that looks like one of the others.
-    writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' OR (");
-    without_escapes(writer, &text);
-    writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])' AND regexp_replace(");
-    without_escapes(writer, &text);
-    writer.raw(", '\"[^\"]*\"', '', 'g') !~ '[eE][+-]?[0-9]{4,}|\\[{200,}')) THEN ");
-    json(writer);
-    writer.raw("::jsonb END");
-}
-
-/// The text of a `json` without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote ends a
-/// text.
-fn without_escapes(writer: &mut Writer, text: &dyn Fn(&mut Writer)) {
-    writer.raw("regexp_replace(");
-    text(writer);
-    writer.raw(", '\\\\[^u]|\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')");
 }
 
 /// What `write` says of a column, or NULL where the column holds none of an enum's values.
@@ -217,7 +193,7 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
         return;
     }
     array_operand(writer, column);
-    writer.raw(" @> ");
+    writer.raw(CONTAINS);
     writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
 }
 
@@ -236,7 +212,7 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value])
         return;
     }
     array_operand(writer, column);
-    writer.raw(" && ");
+    writer.raw(OVERLAPS);
     writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
 }
 
@@ -293,11 +269,14 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
+/// Whether its texts are compared as text only after a cast.
+fn is_by_cast(field: &Field) -> bool {
+    matches!(field.native, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation)
+}
+
 /// Two columns of the same native type need no cast, and an index serves.
 pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if column.field.native == other.native
-        && !matches!(other.native, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation)
-    {
+    if column.field.native == other.native && !is_by_cast(other) {
         writer.column(column);
     } else {
         standard(writer, column);
@@ -335,14 +314,19 @@ pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_
     }
 }
 
-/// An index of the column finds what may equal a bound key.
-pub(super) fn found_by_key(writer: &mut Writer, column: Column<'_>, number: usize) {
-    if is_found(column.field) {
+/// An index of the column finds what may equal a text.
+pub(super) fn found_by_text(writer: &mut Writer, column: Column<'_>, text: impl FnOnce(&mut Writer)) {
+    pivot_found_by_text(writer, column.field, |writer| writer.column(column), text);
+}
+
+/// An index of a pivot's column does, where it is of the type of its field.
+pub(super) fn pivot_found_by_text(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer), text: impl FnOnce(&mut Writer)) {
+    if is_found(field) {
         writer.raw(" AND ");
-        writer.column(column);
-        writer.raw(" = k.v");
-        writer.number(number);
-        own_type(writer, column.field);
+        column(writer);
+        writer.raw(" = ");
+        text(writer);
+        own_type(writer, field);
     }
 }
 
@@ -361,11 +345,15 @@ pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Fiel
     }
 }
 
-pub(super) fn pivot(writer: &mut Writer, _: &Field, column: impl FnOnce(&mut Writer)) {
+/// Texts of a pivot are told apart as those of its field are.
+pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
     column(writer);
+    if is_by_cast(field) {
+        writer.raw(OWN_COLLATION);
+    }
 }
 
-/// The columns of a pivot compare as they were declared.
+/// It was said with the column.
 pub(super) fn pivot_collation(_: &mut Writer, _: &Field) {}
 
 /// A column as one of the types that keys are bound as.

@@ -314,7 +314,9 @@ pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Wri
 /// What is compared is what indexes hold.
 pub(super) fn found_by(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
 
-pub(super) fn found_by_key(_: &mut Writer, _: Column<'_>, _: usize) {}
+pub(super) fn found_by_text(_: &mut Writer, _: Column<'_>, _: impl FnOnce(&mut Writer)) {}
+
+pub(super) fn pivot_found_by_text(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer), _: impl FnOnce(&mut Writer)) {}
 
 /// A value that does not fit is NULL, and NULL connects nothing.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
