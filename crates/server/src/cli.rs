@@ -183,7 +183,10 @@ fn execute(typed: Typed) -> Result<ExitCode, Failure> {
         Typed::Demo(arguments) => return runtime.block_on(demo::run(&arguments)),
         Typed::Configured(command) => command,
     };
-    let config = Config::from_environment()?;
+    let config = match Config::from_environment() {
+        Err(error) if matches!(command, Command::Serve { .. }) => return serve::refused(error),
+        read => read?,
+    };
     runtime.block_on(async {
         match command {
             Command::Serve { until_stdin_closes, json } => serve::run(&config, Until::of(until_stdin_closes), Output::of(json)).await,

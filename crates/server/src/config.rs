@@ -1,6 +1,7 @@
 //! The environment, read once. No other file looks at it.
 
 mod address;
+mod log;
 pub mod satellite;
 
 use std::collections::HashMap;
@@ -11,9 +12,10 @@ use std::time::Duration;
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
-use tracing_subscriber::filter::LevelFilter;
 
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};
+pub use log::LogFormat;
+use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
@@ -108,15 +110,6 @@ pub enum Introspection {
     Off,
 }
 
-/// How logs look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// For machines.
-    Json,
-}
-
 impl std::fmt::Debug for Config {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Addresses of databases hold passwords.
@@ -141,6 +134,12 @@ impl Config {
             }
         }
         Self::from_values(&values)
+    }
+
+    /// The format of logs alone, to tell that the rest cannot be read.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub(crate) fn log_format_alone() -> LogFormat {
+        if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") { LogFormat::Json } else { LogFormat::Text }
     }
 
     fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
@@ -309,16 +308,6 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
         let words = Strategy::ALL.map(Strategy::as_str).join(", ");
         ConfigError { variable: "OAUTH_STRATEGY", problem: format!("found {word:?}; valid options are {words}") }
     })
-}
-
-fn log_filter(text: &str) -> Result<String, ConfigError> {
-    // A word by itself that is no level would be taken for the name of a part of the program, of which there is none: silence.
-    let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
-    let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
-    match tracing_subscriber::EnvFilter::try_new(text) {
-        Ok(_) if levels => Ok(text.to_owned()),
-        _ => Err(wrong("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::config::{Config, LogFormat};
+use crate::config::{Config, ConfigError, LogFormat};
 use crate::metrics::Metrics;
 use crate::{boot, listen, router, telemetry};
 
@@ -38,6 +38,18 @@ pub(super) async fn run(config: &Config, until: Until, output: Output) -> Result
             Ok(ExitCode::FAILURE)
         }
         ended => ended,
+    }
+}
+
+/// A configuration that cannot be used, told as the logs of a server are.
+pub(super) fn refused(error: ConfigError) -> Result<ExitCode, Failure> {
+    match Config::log_format_alone() {
+        LogFormat::Text => Err(error.into()),
+        format @ LogFormat::Json => {
+            telemetry::start_for_errors(format);
+            tracing::error!("{error}");
+            Ok(ExitCode::FAILURE)
+        }
     }
 }
 
