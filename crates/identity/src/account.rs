@@ -114,7 +114,7 @@ pub struct Names {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
     /// Empty, too long, or with characters that cannot be seen.
-    #[error("a username or email is 1 to 254 characters without spaces at its ends and without control characters")]
+    #[error("a username or email is 1 to 254 characters without spaces at its ends and without characters that cannot be seen")]
     Shape,
     /// No address.
     #[error("an email has one @ with something before and after it, and no space")]
@@ -127,8 +127,8 @@ pub enum NameFault {
 impl Names {
     /// Checks names. A username with an `@` must be the account's own email, or it could catch another person's sign-in.
     pub fn check(username: Option<&str>, email: Option<&str>) -> Result<Self, NameFault> {
-        let shaped =
-            |text: &str| !text.is_empty() && text.len() <= LONGEST_NAME && text.trim() == text && !text.chars().any(char::is_control);
+        let unreadable = |character: char| character.is_control() || is_invisible(character);
+        let shaped = |text: &str| !text.is_empty() && text.len() <= LONGEST_NAME && text.trim() == text && !text.chars().any(unreadable);
         if !username.into_iter().chain(email).all(shaped) {
             return Err(NameFault::Shape);
         }
@@ -144,6 +144,15 @@ impl Names {
         }
         Ok(Names { username: username.map(str::to_owned), email: email.map(str::to_owned) })
     }
+}
+
+/// Characters that take no place where they are shown: formats, joiners, marks of direction, fillers, selectors and tags.
+pub const fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// How a name is compared when somebody signs in: without regard to case and to spaces at its ends. Lookups, uniqueness and throttling

@@ -234,4 +234,4 @@ impl Satellite {
     }
 }
 
-const REVOKED: Problem = Problem::InvalidToken("the access token was revoked");
+const REVOKED: Problem = Problem::InvalidToken("the access token was revoked or has expired");

@@ -159,6 +159,10 @@ fn names_are_compared_without_case_and_no_username_catches_anothers_email() {
         assert_eq!(Names::check(username, email), Err(fault), "{username:?} {email:?}");
     }
     assert_eq!(Names::check(Some(&"x".repeat(255)), None), Err(NameFault::Shape));
+    // Nobody should take one account for another.
+    for unseen in ["an\u{200b}a", "ana\u{feff}", "\u{202e}ana", "ana\u{e0041}"] {
+        assert_eq!(Names::check(Some(unseen), None), Err(NameFault::Shape), "{unseen:?}");
+    }
 }
 
 #[test]

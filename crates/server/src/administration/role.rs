@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
-use identity::account::{Holding, Permission};
+use identity::account::{Holding, Permission, is_invisible};
 use identity::event::{Change, Record};
 use store::roles::{self, RoleRecord};
 
@@ -34,15 +34,6 @@ fn role_name(text: &str) -> Result<String, Fault> {
         return Err(Fault::Exists(format!("{TAKEN} exists already")));
     }
     Ok(name)
-}
-
-/// Characters that take no place where they are shown: formats, joiners, marks of direction, fillers, selectors and tags.
-const fn is_invisible(character: char) -> bool {
-    matches!(character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn listed(names: &[String]) -> Result<BTreeSet<Permission>, Fault> {
