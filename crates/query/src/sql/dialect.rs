@@ -144,6 +144,11 @@ pub(super) fn pivot_found_by_text(writer: &mut Writer, field: &Field, column: im
     either!(writer, pivot_found_by_text(field, column, text));
 }
 
+/// What else must hold of a pivot's column that connects rows.
+pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+    either!(writer, pivot_fits(field, column));
+}
+
 /// What else must hold of a column that connects rows.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     either!(writer, connected(column));

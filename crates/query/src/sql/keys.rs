@@ -95,6 +95,7 @@ impl<'c> KeySource<'c> {
             key(writer);
             let column = |writer: &mut Writer| pivot_column(writer, crossing.alias, column);
             dialect::pivot_found_by_text(writer, self.own[index], column, key);
+            dialect::pivot_fits(writer, self.own[index], column);
         });
     }
 
@@ -120,6 +121,7 @@ impl<'c> KeySource<'c> {
             writer.raw(" = ");
             crossed(writer);
             dialect::found_by_text(writer, field, crossed);
+            dialect::pivot_fits(writer, field.field, crossed);
             dialect::connected(writer, field);
         });
     }

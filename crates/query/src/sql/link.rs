@@ -77,6 +77,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>) {
             writer.separated(" AND ", owns, |writer, (id, column)| {
                 pivot_side(writer, side, column, own(*id).field);
                 writer.raw(" IS NOT NULL");
+                dialect::pivot_fits(writer, own(*id).field, |writer| pivot_column(writer, exists.pivot, column));
             });
         }
     }
@@ -219,10 +220,12 @@ fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>
     });
 }
 
-/// What a pivot's column that equals a field also is, if an index needs to be told.
+/// What else is to be said of a pivot's column that equals a field.
 fn found(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: Column<'_>) {
-    if let Pivot::Table(alias) = pivot {
-        let pivot = |writer: &mut Writer| pivot_column(writer, alias, column);
-        dialect::pivot_found_by_text(writer, field.field, pivot, |writer| writer.column(field));
+    let (Pivot::Table(alias) | Pivot::Read(alias)) = pivot;
+    let side = |writer: &mut Writer| pivot_column(writer, alias, column);
+    if let Pivot::Table(_) = pivot {
+        dialect::pivot_found_by_text(writer, field.field, side, |writer| writer.column(field));
     }
+    dialect::pivot_fits(writer, field.field, side);
 }

@@ -123,3 +123,29 @@ fn check_warns_of_permissions_that_nobody_can_be_given() {
     assert!(text.contains("warning: peristyle.toml:1: \"customers.read\" is a permission that no role but `administrator`"), "{text}");
     assert!(text.contains("warning: peristyle.toml:5: \"plain\" is a permission"), "{text}");
 }
+
+// contract P4.1
+#[test]
+fn what_only_the_maker_of_a_sqlite_file_can_read_is_told() {
+    let folder = Folder::shop();
+    std::fs::remove_file(folder.path("shop.db")).expect("the file");
+    let file = rusqlite::Connection::open(folder.path("shop.db")).expect("a file");
+    file.create_collation("LOCALIZED", |left: &str, right: &str| left.cmp(right)).expect("a collation");
+    file.execute_batch(
+        "PRAGMA encoding = 'UTF-16le'; CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT COLLATE LOCALIZED);
+         CREATE INDEX words_word ON words (word); CREATE VIEW failing AS SELECT id, abs(-9223372036854775808) AS o FROM words;
+         INSERT INTO words VALUES (1, 'one')",
+    )
+    .expect("a table");
+    let words = "[resource.a.word]\ntable = \"words\"\nfields.word = \"text\"\n";
+    let failing = "[resource.a.failing]\ntable = \"failing\"\nfields.o = \"bigint\"\n";
+    folder.write("peristyle.toml", &format!("{words}{failing}"));
+    let told = folder.run(&["check"], &[]).good();
+    for line in [
+        "peristyle.toml:1: `a.word`: SQLite cannot read it in every way, and statements that need to will fail: no such collation sequence: LOCALIZED",
+        "peristyle.toml:3: the file keeps texts as UTF-16le, by whose bytes they sort and compare, not by code point",
+        "peristyle.toml:4: `a.failing`: SQLite cannot read it in every way, and statements that need to will fail: integer overflow",
+    ] {
+        assert!(told.contains(line), "no line {line:?} in\n{told}");
+    }
+}

@@ -2,10 +2,10 @@
 //! reads as null without a word.
 
 use query::catalog::{Catalog, Stored};
-use query::types::Type;
+use query::types::{Scalar, Type};
 use rusqlite::{Connection, ErrorCode, Result};
 
-use crate::sqlite::{glance, readable};
+use crate::sqlite::{glance, quoted, readable};
 
 use super::{Finding, Severity};
 
@@ -44,7 +44,7 @@ pub(crate) fn asked(catalog: &Catalog) -> Vec<Asked> {
 
 /// A warning for each field with values that do not fit. `begin` is called before each table, to give it a time of its own.
 pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = Vec::from_iter(encoding(connection, asked));
     for table in asked {
         begin();
         let (rows, counts) = match count(connection, table) {
@@ -54,8 +54,10 @@ pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()
                 findings.push(Finding { severity: Severity::Warning, line: table.line, message });
                 continue;
             }
-            // What cannot be read at all was found before.
-            Err(_) => continue,
+            Err(error) => {
+                findings.extend(unreadable(table, &error));
+                continue;
+            }
         };
         for (field, count) in table.fields.iter().zip(counts).filter(|(_, count)| *count > 0) {
             let kind = field.kind.name();
@@ -75,8 +77,33 @@ pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()
     findings
 }
 
+/// That texts are kept in a form by which they do not sort as code points do; said once, at the first text.
+fn encoding(connection: &Connection, asked: &[Asked]) -> Option<Finding> {
+    let encoding: String = connection.query_row("PRAGMA main.encoding", [], |row| row.get(0)).ok()?;
+    let mut fields = asked.iter().flat_map(|table| &table.fields);
+    let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_)))).filter(|_| encoding != "UTF-8")?;
+    let message =
+        format!("the file keeps texts as {encoding}, by whose bytes they sort and compare, not by code point; a file in UTF-8 does");
+    Some(Finding { severity: Severity::Warning, line: text.line, message })
+}
+
+/// That SQLite lacks what a table needs: a collation or a function that only the program has which made the file. What is missing
+/// altogether was found before.
+fn unreadable(table: &Asked, error: &rusqlite::Error) -> Option<Finding> {
+    let reason = error.to_string();
+    let known = ["no such table", "no such column"].iter().any(|missing| reason.contains(missing));
+    let message = format!("`{}`: SQLite cannot read it in every way, and statements that need to will fail: {reason}", table.resource);
+    (!known).then_some(Finding { severity: Severity::Warning, line: table.line, message })
+}
+
 /// How many rows were looked at, and of each field how many values do not fit.
 fn count(connection: &Connection, asked: &Asked) -> Result<(u32, Vec<u32>)> {
+    const COLLATIONS: &str =
+        "SELECT DISTINCT part.coll FROM pragma_index_list(?1, 'main') AS list, pragma_index_xinfo(list.name, 'main') AS part";
+    let mut collations = connection.prepare(COLLATIONS)?;
+    for name in collations.query_map([&asked.table], |row| row.get::<_, String>(0))? {
+        connection.prepare(&format!("SELECT '' < '' COLLATE {}", quoted(&name?)))?;
+    }
     let mut counts = vec![0; asked.fields.len()];
     let columns = asked.fields.iter().map(|field| field.column.as_str());
     let rows = glance(connection, &asked.table, columns, |index, cell| {

@@ -13,7 +13,6 @@ pub(crate) fn glance<'n>(
     columns: impl Iterator<Item = &'n str>,
     mut see: impl FnMut(usize, ValueRef<'_>),
 ) -> Result<u32> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let columns: Vec<String> = columns.map(quoted).collect();
     let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {ROWS}", columns.join(", "), quoted(table)))?;
     let mut rows = statement.query([])?;
@@ -28,4 +27,9 @@ pub(crate) fn glance<'n>(
         }
     }
     Ok(count)
+}
+
+/// A name as SQL wants it.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -114,3 +114,30 @@ async fn arrays_of_integers_are_compared_alike_beside_intarray() {
     drop(database);
     server.drop().await;
 }
+
+/// contract P3.3: a value of a SQLite pivot that is kept in another way connects nothing, wherever it is looked at.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pivot_of_numbers_as_texts_connects_nothing_anywhere() {
+    for columns in ["l, r", "l TEXT, r TEXT", "l INTEGER, r"] {
+        let file = support::Sqlite::with(&format!(
+            "CREATE TABLE lefts (k INTEGER PRIMARY KEY); CREATE TABLE rights (k INTEGER PRIMARY KEY, w INTEGER); CREATE TABLE pairs ({columns});
+             INSERT INTO lefts VALUES (1), (2), (3); INSERT INTO rights VALUES (1, 1), (2, 2), (3, 4);
+             INSERT INTO pairs VALUES (1, 1), ('1', 2), (2, '2'), ('02', 3), (3, 3.0), ('3.0', 1), (1, '3')"
+        ));
+        let database = support::open(&file.url);
+        let catalog = support::catalog(&MANIFEST.replace("k = { type = \"text\"", "k = { type = \"bigint\""), &database).await;
+        let ask = async |statement: Value| answer(&catalog, &database, "t.left", &statement).await.expect("rows");
+        for number in 1..=3 {
+            let both = json!({ "where": { "rights": { "k": { "eq": number } } }, "relations": { "rights": true } });
+            for row in ask(both).await.as_array().expect("rows") {
+                let loaded = row["rights"].as_array().expect("rows");
+                assert!(loaded.iter().any(|right| right["k"] == number), "{columns}: {row} for {number}");
+            }
+        }
+        let rows = ask(json!({ "relations": { "rights": true } })).await;
+        let all = rows.as_array().expect("rows").iter().flat_map(|row| row["rights"].as_array().expect("rows"));
+        let loaded: i64 = all.filter_map(|right| right["w"].as_i64()).sum();
+        let total = ask(json!({ "aggregation": { "fields": [{ "fn": "sum", "field": "rights.w", "as": "w" }] } })).await;
+        assert_eq!(total[0]["w"].as_i64().unwrap_or(0), loaded, "{columns}: {rows}");
+    }
+}

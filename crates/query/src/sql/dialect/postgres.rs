@@ -330,6 +330,9 @@ pub(super) fn pivot_found_by_text(writer: &mut Writer, field: &Field, column: im
     }
 }
 
+/// Its type sees to that.
+pub(super) fn pivot_fits(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer)) {}
+
 /// PostgreSQL's types hold only what fits them, but for texts that are declared to be an enum.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     if let Some(values) = enum_values(column.field) {

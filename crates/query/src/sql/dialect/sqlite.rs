@@ -318,6 +318,20 @@ pub(super) fn found_by_text(_: &mut Writer, _: Column<'_>, _: impl FnOnce(&mut W
 
 pub(super) fn pivot_found_by_text(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer), _: impl FnOnce(&mut Writer)) {}
 
+/// A pivot's column may keep numbers as texts, or texts as numbers, which SQLite takes for equal here and not there.
+pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+    let class = match field.kind.scalar() {
+        _ if !comparable(field) => return,
+        Scalar::Bool | Scalar::Int | Scalar::BigInt => "'integer'",
+        Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => "'text'",
+        Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => return,
+    };
+    writer.raw(" AND typeof(");
+    column(writer);
+    writer.raw(") = ");
+    writer.raw(class);
+}
+
 /// A value that does not fit is NULL, and NULL connects nothing.
 pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
