@@ -25,7 +25,7 @@ use crate::settings::DatabaseSettings;
 
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
-pub(crate) use glance::{glance, quoted};
+pub(crate) use glance::{encoding_of, glance, know_collations};
 use place::{Identity, Place};
 pub(crate) use pour::stream;
 pub(crate) use read::{analyze, page};

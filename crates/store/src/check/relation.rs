@@ -1,7 +1,8 @@
 //! One relation against the keys and indexes of the tables it connects.
 
-use query::catalog::{Field, FieldId, Identifier, Link, Native, Relation, Resource, TableName};
+use query::catalog::{Field, FieldId, Identifier, Link, Native, Relation, Resource, Stored, TableName};
 use query::sql::Dialect;
+use query::types::{Scalar, Type};
 
 use crate::schema::Table;
 
@@ -44,10 +45,16 @@ impl<'c> Checker<'c> {
     }
 
     fn unique(&mut self, relation: &Relation, (target, fields): (&Resource, &[FieldId]), (table, columns): (&Table, &[&str]), what: &str) {
+        let listed = columns.join(", ");
         if table.is_unique(columns, self.dialect) {
+            if self.dialect == Dialect::Sqlite && fields.iter().any(|id| has_spellings(&target.fields[*id])) {
+                let message = format!(
+                    "{what}: ({listed}) is unique by its texts, and compared by value; keep each value in one spelling, or declare the relation `many`"
+                );
+                self.warning(relation.line, message);
+            }
             return;
         }
-        let listed = columns.join(", ");
         if table.has_heirs {
             let message = format!(
                 "{what}: `one` needs a unique key, and no key of `{}` covers the tables that inherit from it; declare the relation `many`",
@@ -117,4 +124,9 @@ impl<'c> Checker<'c> {
             self.index(table, &columns, line, what);
         }
     }
+}
+
+/// Whether SQLite keeps equal values of a field in several ways, which a unique key tells apart: `1.0` and `1.00`.
+fn has_spellings(field: &Field) -> bool {
+    field.stored == Stored::Datetime || matches!(field.kind, Type::One(Scalar::Decimal | Scalar::Time))
 }

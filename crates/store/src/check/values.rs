@@ -5,7 +5,7 @@ use query::catalog::{Catalog, Stored};
 use query::types::{Scalar, Type};
 use rusqlite::{Connection, ErrorCode, Result};
 
-use crate::sqlite::{glance, quoted, readable};
+use crate::sqlite::{encoding_of, glance, know_collations, readable};
 
 use super::{Finding, Severity};
 
@@ -79,7 +79,7 @@ pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()
 
 /// That texts are kept in a form by which they do not sort as code points do; said once, at the first text.
 fn encoding(connection: &Connection, asked: &[Asked]) -> Option<Finding> {
-    let encoding: String = connection.query_row("PRAGMA main.encoding", [], |row| row.get(0)).ok()?;
+    let encoding = encoding_of(connection).ok()?;
     let mut fields = asked.iter().flat_map(|table| &table.fields);
     let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_)))).filter(|_| encoding != "UTF-8")?;
     let message =
@@ -98,12 +98,7 @@ fn unreadable(table: &Asked, error: &rusqlite::Error) -> Option<Finding> {
 
 /// How many rows were looked at, and of each field how many values do not fit.
 fn count(connection: &Connection, asked: &Asked) -> Result<(u32, Vec<u32>)> {
-    const COLLATIONS: &str =
-        "SELECT DISTINCT part.coll FROM pragma_index_list(?1, 'main') AS list, pragma_index_xinfo(list.name, 'main') AS part";
-    let mut collations = connection.prepare(COLLATIONS)?;
-    for name in collations.query_map([&asked.table], |row| row.get::<_, String>(0))? {
-        connection.prepare(&format!("SELECT '' < '' COLLATE {}", quoted(&name?)))?;
-    }
+    know_collations(connection, &asked.table)?;
     let mut counts = vec![0; asked.fields.len()];
     let columns = asked.fields.iter().map(|field| field.column.as_str());
     let rows = glance(connection, &asked.table, columns, |index, cell| {

@@ -29,7 +29,23 @@ pub(crate) fn glance<'n>(
     Ok(count)
 }
 
+/// How the file keeps texts: `UTF-8`, as a rule.
+pub(crate) fn encoding_of(connection: &Connection) -> Result<String> {
+    connection.query_row("PRAGMA main.encoding", [], |row| row.get(0))
+}
+
+/// Fails where an index of a table has a collation that is not known here.
+pub(crate) fn know_collations(connection: &Connection, table: &str) -> Result<()> {
+    const NAMES: &str =
+        "SELECT DISTINCT part.coll FROM pragma_index_list(?1, 'main') AS list, pragma_index_xinfo(list.name, 'main') AS part";
+    let mut names = connection.prepare(NAMES)?;
+    for name in names.query_map([table], |row| row.get::<_, String>(0))? {
+        connection.prepare(&format!("SELECT '' < '' COLLATE {}", quoted(&name?)))?;
+    }
+    Ok(())
+}
+
 /// A name as SQL wants it.
-pub(crate) fn quoted(name: &str) -> String {
+fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -4,6 +4,27 @@ use super::{findings, sqlite, with_postgres};
 use query::sql::Dialect;
 use store::schema::read_postgres;
 
+// contract P4.1
+#[test]
+fn a_key_whose_values_have_several_spellings_is_worth_a_look() {
+    let schema = sqlite(
+        "CREATE TABLE prices (amount TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); CREATE TABLE goods (id INTEGER PRIMARY KEY, amount TEXT)",
+    );
+    let text = r#"[resource.app.price.fields]
+amount = { type = "decimal", key = true, null = false }
+name = "text"
+[resource.app.good.fields]
+id = { type = "bigint", key = true }
+amount = "decimal"
+label = { type = "text", column = "amount" }
+[resource.app.good.relations]
+price = { one = "app.price", on = { amount = "amount" } }
+named = { one = "app.price", on = { label = "name" } }
+"#;
+    let expected = "9 warning: relation `price` of `app.good`: (amount) is unique by its texts, and compared by value; keep each value in one spelling, or declare the relation `many`";
+    assert_eq!(findings(text, &schema, Dialect::Sqlite), [expected]);
+}
+
 #[test]
 fn check_on_sqlite_finds_each_fault() {
     let schema = sqlite(
