@@ -89,9 +89,14 @@ impl Failures {
         }
     }
 
+    /// By how many it is over what brings no delay.
+    fn over(self, allowance: Allowance, now: Moment) -> u32 {
+        self.counted(now).saturating_add(1).saturating_sub(allowance.first_delay)
+    }
+
     /// Seconds still to wait.
     fn wait(self, allowance: Allowance, now: Moment) -> i64 {
-        let over = self.counted(now).saturating_add(1).saturating_sub(allowance.first_delay);
+        let over = self.over(allowance, now);
         let Some(last) = self.last.filter(|_| over > 0) else { return 0 };
         let delay = 1_i64.checked_shl(over.min(32)).unwrap_or(i64::MAX).min(allowance.longest_seconds);
         (delay - now.since(last)).clamp(0, delay)
@@ -138,7 +143,7 @@ impl Verdict {
 
 /// Which of its counters an attempt waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum Binding {
     /// [`Counter::Pair`]
     Pair,
     /// [`Counter::Address`]
@@ -152,14 +157,25 @@ pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
     Verdict::after(longest(evidence, now).1)
 }
 
+impl Binding {
+    /// By how many failures this counter is over what it allows without a delay.
+    pub fn over(self, evidence: &Evidence, now: Moment) -> u32 {
+        match self {
+            Binding::Pair => evidence.pair.over(PAIR, now),
+            Binding::Address => evidence.address.over(ADDRESS, now),
+            Binding::Account => evidence.account.over(ACCOUNT, now),
+        }
+    }
+}
+
 /// The counter that makes an attempt wait longest, and for how many seconds; none where it need not wait.
-pub fn longest(evidence: &Evidence, now: Moment) -> (Bound, i64) {
+pub fn longest(evidence: &Evidence, now: Moment) -> (Binding, i64) {
     let account = match evidence.address_is {
         Familiarity::Familiar => 0,
         Familiarity::Strange => evidence.account.wait(ACCOUNT, now),
     };
-    let waits = [(Bound::Address, evidence.address.wait(ADDRESS, now)), (Bound::Account, account)];
-    waits.into_iter().fold((Bound::Pair, evidence.pair.wait(PAIR, now)), |most, other| if other.1 > most.1 { other } else { most })
+    let waits = [(Binding::Address, evidence.address.wait(ADDRESS, now)), (Binding::Account, account)];
+    waits.into_iter().fold((Binding::Pair, evidence.pair.wait(PAIR, now)), |most, other| if other.1 > most.1 { other } else { most })
 }
 
 /// Judges one more failure of a client. A right secret is never judged: nobody can shut a client out by failing in its name.

@@ -2,7 +2,7 @@
 //! as a thousand.
 
 use identity::moment::Moment;
-use identity::throttle::{Bound as Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge_client, longest};
+use identity::throttle::{Binding, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, Verdict, judge_client, longest};
 use uuid::Uuid;
 
 use crate::Error;
@@ -55,9 +55,9 @@ impl Watch {
         [self.pair, self.account.unwrap_or(self.pair), self.address.unwrap_or(self.pair)]
     }
 
-    fn counter(&self, bound: Binding) -> Key {
+    fn counter(&self, binding: Binding) -> Key {
         let [pair, account, address] = self.counters();
-        match bound {
+        match binding {
             Binding::Pair => pair,
             Binding::Account => account,
             Binding::Address => address,
@@ -84,6 +84,8 @@ pub struct Refused {
     pub seconds: i64,
     /// The counter that says so.
     pub counter: Key,
+    /// By how many failures that counter is over.
+    pub over: usize,
 }
 
 /// What is known, without counting anything.
@@ -95,9 +97,9 @@ pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Erro
 /// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
 pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Refused>, Error> {
     let (transaction, before) = hold(records, watch, now).await?;
-    let (bound, seconds) = longest(&before, now);
+    let (binding, seconds) = longest(&before, now);
     if seconds > 0 {
-        return Ok(Err(Refused { seconds, counter: watch.counter(bound) }));
+        return Ok(Err(Refused { seconds, counter: watch.counter(binding), over: binding.over(&before, now) as usize }));
     }
     count(transaction, watch, &before, now).await?;
     Ok(Ok(Attempt { at: now, before }))

@@ -164,6 +164,11 @@ pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Wri
     either!(writer, pivot(field, column));
 }
 
+/// The same where it is read before it is compared.
+pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+    either!(writer, pivot_read(field, column));
+}
+
 /// How a pivot's column compares with the field it stands for.
 pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     either!(writer, pivot_collation(field));

@@ -97,6 +97,9 @@ impl<'c> KeySource<'c> {
             dialect::pivot_found_by_text(writer, self.own[index], column, key);
             dialect::pivot_fits(writer, self.own[index], column);
         });
+        for (column, id) in crossing.other {
+            dialect::pivot_fits(writer, &self.target.fields[*id], |writer| pivot_column(writer, crossing.alias, column));
+        }
     }
 
     /// Target = key.
@@ -121,7 +124,6 @@ impl<'c> KeySource<'c> {
             writer.raw(" = ");
             crossed(writer);
             dialect::found_by_text(writer, field, crossed);
-            dialect::pivot_fits(writer, field.field, crossed);
             dialect::connected(writer, field);
         });
     }

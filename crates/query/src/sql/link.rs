@@ -135,7 +135,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             // One that both sides share, as tenants do, is one column.
             columns.extend(other_fields.filter(|(column, _)| own.iter().all(|(_, shared)| shared != *column)));
             writer.separated(", ", columns, |writer, (column, field)| {
-                dialect::pivot(writer, field, |writer| writer.identifier(column));
+                dialect::pivot_read(writer, field, |writer| writer.identifier(column));
                 dialect::pivot_collation(writer, field);
                 writer.raw(" AS ");
                 writer.identifier(column);
@@ -222,10 +222,9 @@ fn from_own(writer: &mut Writer, own: &[(FieldId, Identifier)], parent: Side<'_>
 
 /// What else is to be said of a pivot's column that equals a field.
 fn found(writer: &mut Writer, pivot: Pivot, column: &Identifier, field: Column<'_>) {
-    let (Pivot::Table(alias) | Pivot::Read(alias)) = pivot;
-    let side = |writer: &mut Writer| pivot_column(writer, alias, column);
-    if let Pivot::Table(_) = pivot {
+    if let Pivot::Table(alias) = pivot {
+        let side = |writer: &mut Writer| pivot_column(writer, alias, column);
         dialect::pivot_found_by_text(writer, field.field, side, |writer| writer.column(field));
+        dialect::pivot_fits(writer, field.field, side);
     }
-    dialect::pivot_fits(writer, field.field, side);
 }

@@ -76,7 +76,7 @@ async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Passwo
         };
         // Its place is for those who may try.
         drop(ticket);
-        if !standing.others(refused.counter, deadline).await {
+        if !standing.others(&refused, deadline).await {
             let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
             hub.note_refusal(&event, sender).await?;
             return Err(Fault::Throttled(refused.seconds));

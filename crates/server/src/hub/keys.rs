@@ -69,6 +69,9 @@ pub(crate) fn others_can_read(_: &Path) -> bool {
     false
 }
 
+/// What is said of a key that signed here for too long after it was retired elsewhere.
+const UNTRUSTED: &str = "the key that signs here is published no more, and nothing is signed with it";
+
 /// What signs and what is published now.
 #[derive(Debug)]
 pub(super) struct Keys {
@@ -78,6 +81,11 @@ pub(super) struct Keys {
 }
 
 impl Keys {
+    /// Whether the key that signs is published: one that was retired elsewhere is for a day.
+    fn are_trusted(&self) -> bool {
+        self.set.find(self.signing()).is_some()
+    }
+
     /// The published keys, to verify with.
     pub(super) fn set(&self) -> &KeySet {
         &self.set
@@ -126,20 +134,25 @@ impl Keyring {
             Ok(signing) => (signing, None),
             Err(problem) => (before, Some(problem)),
         };
-        match published(signing, &ring) {
-            Ok(keys) => *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys),
+        let keys = match published(signing, &ring) {
+            Ok(keys) => Arc::new(keys),
             Err(problem) => return Ok(Some(problem)),
-        }
-        Ok(problem)
+        };
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = keys.clone();
+        Ok(problem.map(|problem| if keys.are_trusted() { problem } else { format!("{problem}; {UNTRUSTED}") }))
     }
 
     pub(super) fn current(&self) -> Arc<Keys> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Signs claims.
+    /// Signs claims, unless nobody would trust them.
     pub(super) fn sign<C: Claims>(&self, claims: &C) -> Result<String, Fault> {
-        sign(claims, &self.current().signing).map_err(|_| Fault::Internal("a token could not be signed"))
+        let keys = self.current();
+        if !keys.are_trusted() {
+            return Err(Fault::Internal(UNTRUSTED));
+        }
+        sign(claims, &keys.signing).map_err(|_| Fault::Internal("a token could not be signed"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Attempts to sign in whose outcome is not known yet. Each counts as a failure until then, so that parallel guesses count; whoever would be
+//! Attempts to sign in whose outcome is not known yet. Each counts as a failure until then, so that parallel guesses count; whoever may be
 //! refused for that alone waits for the outcome here, since only failures are to delay anybody.
 //!
 //! This is the process's own knowledge. Attempts at other replicas count without being waited for.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::failures::Key;
+use store::failures::{Key, Refused};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -61,10 +61,10 @@ impl Standing<'_> {
         }
     }
 
-    /// Gives this attempt up and waits for the others that stand in a counter, but not longer than this. Whether one of them was forgiven,
-    /// so that it is worth trying again.
-    pub(super) async fn others(self, counter: Key, deadline: Instant) -> bool {
-        let found = self.lines.iter().zip(&self.seen).find(|((key, _), _)| *key == counter);
+    /// Gives this attempt up and waits for the others that stand in its counter, but not longer than this. Whether one of them was forgiven,
+    /// so that it is worth trying again. Where they are too few to make the difference, there is nothing to wait for.
+    pub(super) async fn others(self, refused: &Refused, deadline: Instant) -> bool {
+        let found = self.lines.iter().zip(&self.seen).find(|((key, _), _)| *key == refused.counter);
         let Some((line, seen)) = found.map(|((_, line), seen)| (line.clone(), *seen)) else { return false };
         drop(self);
         loop {
@@ -75,7 +75,7 @@ impl Standing<'_> {
             if forgiven != seen {
                 return true;
             }
-            if open == 0 || timeout_at(deadline, decided).await.is_err() {
+            if open < refused.over.max(1) || timeout_at(deadline, decided).await.is_err() {
                 return false;
             }
         }
@@ -107,6 +107,8 @@ mod tests {
 
     use super::*;
 
+    const REFUSED: Refused = Refused { seconds: 2, counter: [1; 32], over: 1 };
+
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(3_600)
     }
@@ -115,7 +117,7 @@ mod tests {
     async fn whoever_waits_tries_again_when_another_was_forgiven() {
         let undecided = Undecided::default();
         let (first, second) = (undecided.enter(vec![[1; 32], [2; 32]]), undecided.enter(vec![[1; 32], [3; 32]]));
-        let mut waiting = std::pin::pin!(second.others([1; 32], later()));
+        let mut waiting = std::pin::pin!(second.others(&REFUSED, later()));
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
         first.forgiven();
         assert!(waiting.await);
@@ -126,15 +128,18 @@ mod tests {
     async fn failures_and_strangers_and_time_let_nobody_try_again() {
         let undecided = Undecided::default();
         let (first, second) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        let mut waiting = std::pin::pin!(second.others([1; 32], later()));
+        let mut waiting = std::pin::pin!(second.others(&REFUSED, later()));
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
         drop(first);
         assert!(!waiting.await, "it failed");
 
         let (_stranger, alone) = (undecided.enter(vec![[2; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!alone.others([1; 32], later()).await, "nobody else stands there");
+        assert!(!alone.others(&REFUSED, later()).await, "nobody else stands there");
+
+        let (_few, beyond) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
+        assert!(!beyond.others(&Refused { over: 2, ..REFUSED }, later()).await, "one success would not be enough");
 
         let (_slow, patient) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!patient.others([1; 32], Instant::now()).await, "it took too long");
+        assert!(!patient.others(&REFUSED, Instant::now()).await, "it took too long");
     }
 }

@@ -84,7 +84,13 @@ async fn a_hub_without_the_file_of_a_new_key_publishes_and_trusts_it_all_the_sam
     for (hub, tokens) in [(&here, &before), (&there, &before), (&here, &after), (&there, &after)] {
         assert_eq!(me(hub.address, tokens).await.good()["username"], "ada");
     }
-    assert!(there.stop().contains("the key that signs is"));
+    // A day later nobody trusts what it would sign, and it signs nothing.
+    let over = "UPDATE peristyle.signing_key SET moment = moment - interval '3 days' WHERE state = 'retired'";
+    assert_eq!(house.desk.database.change(over).await, 1);
+    until("it signs no more", async || house.password().send(there.address).await.status() == 500).await;
+    assert_eq!(head(&house.password().send(here.address).await.good()), head(&after));
+    let log = there.stop();
+    assert!(log.contains("the key that signs is") && log.contains("published no more, and nothing is signed with it"), "{log}");
     here.stop();
 }
 

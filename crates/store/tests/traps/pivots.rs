@@ -23,16 +23,26 @@ const MANIFEST: &str = r#"
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pivot_connects_by_the_exact_text_whatever_its_columns_take_for_equal() {
     let blunt = "text COLLATE blunt";
-    for (ends, pairs) in [("citext", "citext"), (blunt, blunt), ("text", "citext"), ("text", blunt), ("citext", "text")] {
+    for (ends, pairs) in [
+        ("citext", "citext"),
+        (blunt, blunt),
+        ("text", "citext"),
+        ("text", blunt),
+        ("citext", "text"),
+        ("end_of", "citext"),
+        ("end_of", blunt),
+    ] {
         let server = support::Postgres::with(&format!(
             "CREATE EXTENSION citext; CREATE COLLATION blunt (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-             CREATE TABLE lefts (k {ends}); CREATE TABLE rights (k {ends}, w int); CREATE TABLE pairs (l {pairs}, r {pairs});
+             CREATE TYPE end_of AS ENUM ('x', 'X', 'y', 'a', 'A', 'b'); CREATE TABLE lefts (k {ends}); CREATE TABLE rights (k {ends}, w int); CREATE TABLE pairs (l {pairs}, r {pairs});
              INSERT INTO lefts VALUES ('x'), ('X'), ('y'); INSERT INTO rights VALUES ('a', 1), ('A', 2), ('b', 4);
              INSERT INTO pairs VALUES ('x', 'a'), ('x', 'A'), ('x', 'A'), ('y', 'b'), ('X', 'B')"
         ))
         .await;
         let database = support::open(&server.url);
-        let catalog = support::catalog(MANIFEST, &database).await;
+        let values = r#"k = { type = "enum", values = ["x", "X", "y", "a", "A", "b"]"#;
+        let manifest = if ends == "end_of" { MANIFEST.replace(r#"k = { type = "text""#, values) } else { MANIFEST.to_owned() };
+        let catalog = support::catalog(&manifest, &database).await;
         let ask = async |statement: Value| answer(&catalog, &database, "t.left", &statement).await.expect("rows");
         let weights = |rows: &Value, name: &str| {
             let row = rows.as_array().expect("rows").iter().find(|row| row["k"] == name).expect("a row");
@@ -118,26 +128,31 @@ async fn arrays_of_integers_are_compared_alike_beside_intarray() {
 /// contract P3.3: a value of a SQLite pivot that is kept in another way connects nothing, wherever it is looked at.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pivot_of_numbers_as_texts_connects_nothing_anywhere() {
-    for columns in ["l, r", "l TEXT, r TEXT", "l INTEGER, r"] {
+    let kinds = [("bigint", "INTEGER"), ("float", "REAL")];
+    let declared = ["l, r", "l TEXT, r TEXT", "l INTEGER, r"];
+    for ((kind, ends), columns) in kinds.into_iter().flat_map(|kind| declared.map(|columns| (kind, columns))) {
         let file = support::Sqlite::with(&format!(
-            "CREATE TABLE lefts (k INTEGER PRIMARY KEY); CREATE TABLE rights (k INTEGER PRIMARY KEY, w INTEGER); CREATE TABLE pairs ({columns});
+            "CREATE TABLE lefts (k {ends} PRIMARY KEY); CREATE TABLE rights (k {ends} PRIMARY KEY, w INTEGER); CREATE TABLE pairs ({columns});
              INSERT INTO lefts VALUES (1), (2), (3); INSERT INTO rights VALUES (1, 1), (2, 2), (3, 4);
              INSERT INTO pairs VALUES (1, 1), ('1', 2), (2, '2'), ('02', 3), (3, 3.0), ('3.0', 1), (1, '3')"
         ));
         let database = support::open(&file.url);
-        let catalog = support::catalog(&MANIFEST.replace("k = { type = \"text\"", "k = { type = \"bigint\""), &database).await;
+        let catalog = support::catalog(&MANIFEST.replace("k = { type = \"text\"", &format!("k = {{ type = \"{kind}\"")), &database).await;
         let ask = async |statement: Value| answer(&catalog, &database, "t.left", &statement).await.expect("rows");
         for number in 1..=3 {
             let both = json!({ "where": { "rights": { "k": { "eq": number } } }, "relations": { "rights": true } });
             for row in ask(both).await.as_array().expect("rows") {
                 let loaded = row["rights"].as_array().expect("rows");
-                assert!(loaded.iter().any(|right| right["k"] == number), "{columns}: {row} for {number}");
+                assert!(
+                    loaded.iter().any(|right| right["k"].as_f64() == Some(f64::from(number))),
+                    "{kind} by {columns}: {row} for {number}"
+                );
             }
         }
         let rows = ask(json!({ "relations": { "rights": true } })).await;
         let all = rows.as_array().expect("rows").iter().flat_map(|row| row["rights"].as_array().expect("rows"));
         let loaded: i64 = all.filter_map(|right| right["w"].as_i64()).sum();
         let total = ask(json!({ "aggregation": { "fields": [{ "fn": "sum", "field": "rights.w", "as": "w" }] } })).await;
-        assert_eq!(total[0]["w"].as_i64().unwrap_or(0), loaded, "{columns}: {rows}");
+        assert_eq!(total[0]["w"].as_i64().unwrap_or(0), loaded, "{kind} by {columns}: {rows}");
     }
 }

@@ -348,12 +348,16 @@ pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Fiel
     }
 }
 
-/// Texts of a pivot are told apart as those of its field are.
+/// Texts of a pivot are told apart as those of its field are, and those of a native enum as texts are.
 pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
     column(writer);
-    if is_by_cast(field) {
+    if is_by_cast(field) || matches!(field.native, Native::Enum(..)) {
         writer.raw(OWN_COLLATION);
     }
+}
+
+pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
+    pivot(writer, field, column);
 }
 
 /// It was said with the column.

@@ -83,24 +83,31 @@ fn guard(writer: &mut Writer, column: Column<'_>) {
 /// The same for one that equals a value which fits. SQLite may take a number for its text; what is stored in the way of that value is that
 /// value, and needs no further look.
 fn guard_equal(writer: &mut Writer, column: Column<'_>) {
-    match column.field.kind.scalar() {
-        Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => {
+    match class(column.field) {
+        Some(class) => {
             writer.raw(" AND ");
-            stored_as(writer, column, "'text'");
+            stored_as(writer, |writer| writer.column(column), class);
         }
-        Scalar::Bool | Scalar::Int => {
-            writer.raw(" AND ");
-            stored_as(writer, column, "'integer'");
-        }
-        Scalar::BigInt | Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => guard(writer, column),
+        None => guard(writer, column),
+    }
+}
+
+/// In which way all values of a type are stored, where there is one.
+fn class(field: &Field) -> Option<&'static str> {
+    match field.kind.scalar() {
+        _ if !comparable(field) => None,
+        Scalar::Bool | Scalar::Int | Scalar::BigInt => Some("= 'integer'"),
+        Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => Some("= 'text'"),
+        Scalar::Float => Some("IN ('real', 'integer')"),
+        Scalar::Decimal | Scalar::Time | Scalar::Json => None,
     }
 }
 
 /// That the value is stored in this way.
-fn stored_as(writer: &mut Writer, column: Column<'_>, class: &'static str) {
+fn stored_as(writer: &mut Writer, column: impl FnOnce(&mut Writer), class: &'static str) {
     writer.raw("typeof(");
-    writer.column(column);
-    writer.raw(") = ");
+    column(writer);
+    writer.raw(") ");
     writer.raw(class);
 }
 
@@ -108,7 +115,7 @@ fn stored_as(writer: &mut Writer, column: Column<'_>, class: &'static str) {
 fn fits(writer: &mut Writer, column: Column<'_>) {
     // What a key nearly always is deserves the cheaper test.
     if column.field.kind == Type::One(Scalar::BigInt) {
-        return stored_as(writer, column, "'integer'");
+        return stored_as(writer, |writer| writer.column(column), "= 'integer'");
     }
     writer.raw(function(column.field));
     writer.column(column);
@@ -169,7 +176,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
 }
 
 pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), logic: Logic) {
-    let indexed = logic != Logic::ThreeValued && comparable(column.field);
+    let indexed = logic == Logic::UnknownIsFalse && comparable(column.field);
     writer.raw("(");
     if indexed {
         stored(writer, column);
@@ -320,16 +327,20 @@ pub(super) fn pivot_found_by_text(_: &mut Writer, _: &Field, _: impl FnOnce(&mut
 
 /// A pivot's column may keep numbers as texts, or texts as numbers, which SQLite takes for equal here and not there.
 pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
-    let class = match field.kind.scalar() {
-        _ if !comparable(field) => return,
-        Scalar::Bool | Scalar::Int | Scalar::BigInt => "'integer'",
-        Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => "'text'",
-        Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => return,
-    };
-    writer.raw(" AND typeof(");
+    if let Some(class) = class(field) {
+        writer.raw(" AND ");
+        stored_as(writer, column, class);
+    }
+}
+
+/// NULL where it does not fit, before equal values become one: `3` and `3.0` are.
+pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+    let Some(class) = class(field) else { return pivot(writer, field, column) };
+    writer.raw("CASE WHEN ");
+    stored_as(writer, &column, class);
+    writer.raw(" THEN ");
     column(writer);
-    writer.raw(") = ");
-    writer.raw(class);
+    writer.raw(" END");
 }
 
 /// A value that does not fit is NULL, and NULL connects nothing.
