@@ -152,11 +152,6 @@ pub enum Binding {
     Account,
 }
 
-/// Judges an attempt.
-pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
-    Verdict::after(longest(evidence, now).1)
-}
-
 impl Binding {
     /// By how many failures this counter is over what it allows without a delay.
     pub fn over(self, evidence: &Evidence, now: Moment) -> u32 {
@@ -166,6 +161,11 @@ impl Binding {
             Binding::Account => evidence.account.over(ACCOUNT, now),
         }
     }
+}
+
+/// Judges an attempt.
+pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
+    Verdict::after(longest(evidence, now).1)
 }
 
 /// The counter that makes an attempt wait longest, and for how many seconds; none where it need not wait.

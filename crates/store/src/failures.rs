@@ -167,6 +167,7 @@ fn long_ago(now: Moment) -> Bind<'static> {
 }
 
 fn bound(watch: &Watch) -> [Bind<'_>; 3] {
+    // As [`Watch::counters`], without a copy.
     let [account, address] = [&watch.account, &watch.address].map(|key| key.as_ref().unwrap_or(&watch.pair));
     [Bind::Bytes(&watch.pair), Bind::Bytes(account), Bind::Bytes(address)]
 }

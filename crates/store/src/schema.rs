@@ -15,7 +15,7 @@ pub use sqlite::read_sqlite;
 pub struct Schema {
     /// Every table and view, Peristyle's own left out.
     pub tables: Vec<Table>,
-    /// The schemas in which a table without one is looked for, in order. Empty on SQLite.
+    /// The schemas in which a table without one is looked for, in order: none on SQLite, nor where PostgreSQL's setting names no schema that exists.
     pub search_path: Vec<String>,
     /// How PostgreSQL sorts and folds texts. Always there on PostgreSQL, never on SQLite.
     pub locale: Option<Locale>,
