@@ -153,10 +153,11 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// By how many failures this counter is over what it allows without a delay.
-    pub fn over(self, evidence: &Evidence, now: Moment) -> u32 {
+    /// How many of the failures that this counter knows of would have to turn out as successes for it to make nobody wait.
+    pub fn successes_wanted(self, evidence: &Evidence, now: Moment) -> u32 {
         match self {
-            Binding::Pair => evidence.pair.over(PAIR, now),
+            // It begins anew with each.
+            Binding::Pair => 1,
             Binding::Address => evidence.address.over(ADDRESS, now),
             Binding::Account => evidence.account.over(ACCOUNT, now),
         }

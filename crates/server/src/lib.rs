@@ -5,6 +5,7 @@ mod accept;
 pub mod administration;
 pub mod app_files;
 mod ask;
+mod at_once;
 pub mod auth;
 mod body;
 pub mod boot;

@@ -20,6 +20,7 @@ use tokio_io_timeout::TimeoutStream;
 use tower::{Service, ServiceExt};
 
 use crate::abrupt::Connection;
+use crate::at_once::AtOnce;
 use crate::client::Peer;
 
 /// How long a client may take to send a request's head, the first one from when it connects.
@@ -93,7 +94,7 @@ where
     });
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
     let watched = graceful.watch(connection);
-    tokio::spawn(async move {
+    tokio::spawn(AtOnce::new(async move {
         let mut watched = std::pin::pin!(watched);
         let ended = match tokio::time::timeout(HEAD, &mut watched).await {
             Ok(ended) => ended,
@@ -104,7 +105,7 @@ where
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended");
         }
-    });
+    }));
 }
 
 /// Resolves when the process is asked to end. It listens from the moment it is made, so that whoever has seen us serve can end us in

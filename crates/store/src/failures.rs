@@ -84,8 +84,8 @@ pub struct Refused {
     pub seconds: i64,
     /// The counter that says so.
     pub counter: Key,
-    /// By how many failures that counter is over.
-    pub over: usize,
+    /// How many failures that it knows of would have to turn out as successes.
+    pub successes_wanted: usize,
 }
 
 /// What is known, without counting anything.
@@ -99,7 +99,8 @@ pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Re
     let (transaction, before) = hold(records, watch, now).await?;
     let (binding, seconds) = longest(&before, now);
     if seconds > 0 {
-        return Ok(Err(Refused { seconds, counter: watch.counter(binding), over: binding.over(&before, now) as usize }));
+        let successes_wanted = binding.successes_wanted(&before, now) as usize;
+        return Ok(Err(Refused { seconds, counter: watch.counter(binding), successes_wanted }));
     }
     count(transaction, watch, &before, now).await?;
     Ok(Ok(Attempt { at: now, before }))

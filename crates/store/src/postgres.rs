@@ -3,6 +3,7 @@
 mod address;
 mod bind;
 mod cursor;
+mod driver;
 mod encode;
 mod lease;
 mod load;
@@ -33,6 +34,7 @@ use crate::settings::{DatabaseSettings, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
+use driver::Driver;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
 pub(crate) use read::{Begun, analyze, proceed, start};
@@ -93,6 +95,12 @@ pub(crate) struct Manager {
     session: Arc<str>,
 }
 
+/// A connection and what moves it on.
+pub(crate) struct Driven {
+    pub(crate) connection: Connection,
+    driver: Driver,
+}
+
 /// A connection with its prepared statements.
 pub(crate) struct Connection {
     pub(crate) client: Client,
@@ -119,27 +127,28 @@ impl Kept {
 }
 
 impl managed::Manager for Manager {
-    type Type = Connection;
+    type Type = Driven;
     type Error = tokio_postgres::Error;
 
-    async fn create(&self) -> Result<Connection, tokio_postgres::Error> {
+    async fn create(&self) -> Result<Driven, tokio_postgres::Error> {
         // Boxed, as all that is rare and large: whoever waits for a connection would carry its size.
         let (client, connection) = Box::pin(self.config.connect(self.tls.clone())).await?;
-        tokio::spawn(async move {
+        let mut driver = Driver::new(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
             }
         });
         // A pooler's connection is not ours to set up.
         if self.prepare == Prepare::On {
-            Box::pin(client.batch_execute(&self.session)).await?;
+            Box::pin(driver.drive(client.batch_execute(&self.session))).await?;
         }
         let Manager { prepare, grace, .. } = *self;
-        Ok(Connection { client, statements: LruCache::new(STATEMENTS), is_preparing: false, prepare, grace, tls: self.tls.clone() })
+        let statements = LruCache::new(STATEMENTS);
+        Ok(Driven { connection: Connection { client, statements, is_preparing: false, prepare, grace, tls: self.tls.clone() }, driver })
     }
 
-    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
-        if connection.client.is_closed() {
+    async fn recycle(&self, driven: &mut Driven, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
+        if driven.driver.is_over() {
             return Err(RecycleError::message("the connection is closed"));
         }
         Ok(())

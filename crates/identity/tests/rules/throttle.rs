@@ -1,7 +1,7 @@
 //! How fast passwords may be guessed.
 
 use identity::throttle::{
-    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge, judge_client,
+    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge, judge_client, longest,
 };
 
 use crate::support::{NOW, seconds};
@@ -57,6 +57,17 @@ fn nobody_is_shut_out_from_afar() {
     assert_eq!(ACCOUNT.first_delay, 10 * PAIR.first_delay);
     let own = Evidence { pair: failures(1_000), address_is: Familiarity::Familiar, ..Evidence::default() };
     assert_eq!(judge(&own, NOW), Verdict::Wait(900), "a familiar address has its own count");
+}
+
+// attack 32
+#[test]
+fn one_success_begins_a_pair_anew_and_is_one_less_of_an_address() {
+    let wanted = |evidence: &Evidence| longest(evidence, NOW).0.successes_wanted(evidence, NOW);
+    assert_eq!(wanted(&pair(1_000)), 1);
+    let spraying = Evidence { address: failures(ADDRESS.first_delay + 2), ..Evidence::default() };
+    assert_eq!(wanted(&spraying), 3);
+    let everywhere = Evidence { account: failures(ACCOUNT.first_delay), ..Evidence::default() };
+    assert_eq!(wanted(&everywhere), 1);
 }
 
 // attack 31

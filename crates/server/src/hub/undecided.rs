@@ -75,7 +75,7 @@ impl Standing<'_> {
             if forgiven != seen {
                 return true;
             }
-            if open < refused.over.max(1) || timeout_at(deadline, decided).await.is_err() {
+            if open < refused.successes_wanted.max(1) || timeout_at(deadline, decided).await.is_err() {
                 return false;
             }
         }
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    const REFUSED: Refused = Refused { seconds: 2, counter: [1; 32], over: 1 };
+    const REFUSED: Refused = Refused { seconds: 2, counter: [1; 32], successes_wanted: 1 };
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(3_600)
@@ -137,7 +137,7 @@ mod tests {
         assert!(!alone.others(&REFUSED, later()).await, "nobody else stands there");
 
         let (_few, beyond) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!beyond.others(&Refused { over: 2, ..REFUSED }, later()).await, "one success would not be enough");
+        assert!(!beyond.others(&Refused { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
 
         let (_slow, patient) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
         assert!(!patient.others(&REFUSED, Instant::now()).await, "it took too long");

@@ -8,12 +8,12 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 
-use super::{CONNECT, Connection, Manager};
+use super::{CONNECT, Connection, Driven, Manager};
 
 /// A connection on loan. Dropped, it goes back once it is idle: a transaction that it is in is rolled back before, a statement that began
 /// a moment ago may end. One that takes longer is cancelled, and its connection does not go back.
 pub(crate) struct Lease {
-    connection: Option<Object<Manager>>,
+    driven: Option<Object<Manager>>,
     state: State,
     /// When the step began that did not end yet.
     step: Option<Instant>,
@@ -33,8 +33,8 @@ pub(crate) enum State {
 }
 
 impl Lease {
-    pub(super) fn new(connection: Object<Manager>) -> Self {
-        Lease { connection: Some(connection), state: State::Idle, step: None }
+    pub(super) fn new(driven: Object<Manager>) -> Self {
+        Lease { driven: Some(driven), state: State::Idle, step: None }
     }
 
     /// Says what the connection is at from here on, between steps.
@@ -44,7 +44,7 @@ impl Lease {
 
     /// Whether the connection was found closed, or was given up.
     pub(crate) fn is_gone(&self) -> bool {
-        self.connection.is_none()
+        self.driven.is_none()
     }
 
     /// Runs one step on the connection within the time allowed. A connection that did not answer in time is given up.
@@ -53,11 +53,11 @@ impl Lease {
         timeout: Duration,
         step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Error> {
-        let Some(connection) = self.connection.as_mut() else {
+        let Some(Driven { connection, driver }) = self.driven.as_deref_mut() else {
             return Err(Error::Unavailable("the connection is gone".to_owned()));
         };
         self.step = Some(Instant::now());
-        match tokio::time::timeout(timeout, step(connection)).await {
+        match tokio::time::timeout(timeout, driver.drive(step(connection))).await {
             Err(_) => {
                 self.discard();
                 Err(Error::Timeout)
@@ -65,7 +65,7 @@ impl Lease {
             Ok(result) => {
                 self.step = None;
                 if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
-                    drop(self.connection.take().map(Object::take));
+                    drop(self.driven.take().map(Object::take));
                 }
                 Ok(result?)
             }
@@ -74,33 +74,33 @@ impl Lease {
 
     /// Whether the last page of this statement was full.
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
-        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
+        self.driven.as_ref().and_then(|driven| driven.connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }
 
     /// Remembers whether a page was full.
     pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
-        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
+        if let Some(kept) = self.driven.as_mut().and_then(|driven| driven.connection.statements.peek_mut(sql.text())) {
             kept.full = full;
         }
     }
 
     /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
-        let Some(connection) = self.connection.take().map(Object::take) else { return };
+        let Some(driven) = self.driven.take().map(Object::take) else { return };
         if self.step.is_none() && self.state != State::Running {
             return;
         }
         // Without a runtime there is nobody left to cancel it; to close the connection has to do.
         let Ok(runtime) = Handle::try_current() else { return };
-        let token = connection.client.cancel_token();
-        let tls = connection.tls.clone();
+        let token = driven.connection.client.cancel_token();
+        let tls = driven.connection.tls.clone();
         runtime.spawn(async move {
             match tokio::time::timeout(CONNECT, token.cancel_query(tls)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "a statement could not be cancelled"),
                 Err(_) => tracing::debug!("a statement could not be cancelled in time"),
             }
-            drop(connection);
+            drop(driven);
         });
     }
 }
@@ -109,13 +109,13 @@ impl Lease {
     /// Ends what the connection is at, and then the loan: requests that are given up are as usual as refusals, and a new connection costs
     /// much more than to wait for this one.
     fn settle(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(driven) = self.driven.take() else { return };
         // Without a runtime there is nobody left to do it; to close the connection ends everything too.
-        let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
-        let patience = self.step.map_or(CONNECT, |start| connection.grace.saturating_sub(start.elapsed()));
+        let Ok(runtime) = Handle::try_current() else { return drop(Object::take(driven)) };
+        let patience = self.step.map_or(CONNECT, |start| driven.connection.grace.saturating_sub(start.elapsed()));
         // Answered only after all that was sent before it.
         let words = if self.state == State::InTransaction { "ROLLBACK" } else { "" };
-        let mut lease = Lease { connection: Some(connection), state: State::Returning, step: None };
+        let mut lease = Lease { driven: Some(driven), state: State::Returning, step: None };
         runtime.spawn(async move {
             match lease.step(patience, async |connection| connection.client.batch_execute(words).await).await {
                 Ok(()) => lease.enter(State::Idle),
@@ -128,7 +128,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         // What is prepared for nobody would never be closed.
-        let is_preparing = self.connection.as_ref().is_some_and(|connection| connection.is_preparing);
+        let is_preparing = self.driven.as_ref().is_some_and(|driven| driven.connection.is_preparing);
         match self.state {
             State::Idle if self.step.is_none() => {}
             State::Idle | State::InTransaction if !is_preparing => self.settle(),
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(session(&postgres).await, before, "a transaction that failed is over too");
     }
 
-    /// Begins a step on the only connection and gives it up in the middle. What it sends and is answered passes through a task of its own,
-    /// which does not run before we wait: so it is never done that soon, however slow the machine is.
+    /// Begins a step on the only connection and gives it up in the middle. A connection looks for answers before it sends: so it is never
+    /// done that soon, however slow the machine is.
     fn give_up(lease: &mut Lease, step: impl AsyncFnOnce(&mut Connection) -> Result<(), tokio_postgres::Error>) {
         assert!(lease.step(LIMIT, step).now_or_never().is_none(), "it is not done");
     }
