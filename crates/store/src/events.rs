@@ -55,25 +55,43 @@ impl Parts {
     }
 }
 
-/// Notes an event. In a transaction it is the last statement before the commit, so that the log tells nothing that did not happen.
+const INSERT: &str = "INSERT INTO peristyle.event (at, kind, account_id, client_id, session_id, actor_id, address, detail) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// An event for the log of the process.
+#[derive(Debug)]
+pub struct LogLine {
+    event: &'static str,
+    address: Option<String>,
+    data: String,
+}
+
+impl LogLine {
+    pub(crate) fn of(event: &Event, parts: &Parts, occasion: Occasion<'_>) -> Self {
+        LogLine { event: event.name(), address: occasion.address.map(str::to_owned), data: parts.data.clone() }
+    }
+
+    pub(crate) fn tell(self) {
+        let LogLine { event, address, data } = self;
+        tracing::info!(target: "peristyle::audit", event, address, %data, "audit");
+    }
+}
+
+/// Notes an event. In a transaction the log of the process is told after the commit, and so of nothing that did not happen.
 pub async fn append(on: impl Run, event: &Event, occasion: Occasion<'_>) -> Result<(), Error> {
     let parts = Parts::of(event);
-    insert(on, event, &parts, occasion).await?;
-    tell(event, &parts, occasion);
-    Ok(())
+    on.note(INSERT, &binds(event, &parts, occasion), LogLine::of(event, &parts, occasion)).await
 }
 
 /// Notes that an event came again so many times. The log was told each time.
 pub async fn append_repeats(on: impl Run, event: &Event, times: u64, occasion: Occasion<'_>) -> Result<(), Error> {
     let mut data = event.data();
     data.insert("times".to_owned(), times.into());
-    insert(on, event, &Parts::with(data), occasion).await
+    on.rows(INSERT, &binds(event, &Parts::with(data), occasion)).await.map(drop)
 }
 
-async fn insert(on: impl Run, event: &Event, parts: &Parts, occasion: Occasion<'_>) -> Result<(), Error> {
-    const SQL: &str = "INSERT INTO peristyle.event (at, kind, account_id, client_id, session_id, actor_id, address, detail) \
-                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let binds = [
+fn binds<'a>(event: &Event, parts: &'a Parts, occasion: Occasion<'a>) -> [Bind<'a>; 8] {
+    [
         Bind::moment(occasion.now),
         Bind::Text(event.name()),
         Bind::maybe(parts.account, Bind::Id),
@@ -82,18 +100,12 @@ async fn insert(on: impl Run, event: &Event, parts: &Parts, occasion: Occasion<'
         Bind::maybe(parts.actor, Bind::Id),
         Bind::maybe(occasion.address, Bind::Text),
         Bind::Json(&parts.data),
-    ];
-    on.rows(SQL, &binds).await.map(drop)
+    ]
 }
 
 /// Tells an event to the log of the process alone.
 pub fn log(event: &Event, occasion: Occasion<'_>) {
-    tell(event, &Parts::of(event), occasion);
-}
-
-/// The same for the log of the process.
-pub(crate) fn tell(event: &Event, parts: &Parts, occasion: Occasion<'_>) {
-    tracing::info!(target: "peristyle::audit", event = event.name(), address = occasion.address, data = %parts.data, "audit");
+    LogLine::of(event, &Parts::of(event), occasion).tell();
 }
 
 fn read(row: &Row) -> Result<Noted, Error> {

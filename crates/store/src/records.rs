@@ -16,6 +16,7 @@ use query::sql::Dialect;
 
 use crate::Error;
 use crate::database::Database;
+use crate::events::LogLine;
 
 pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};
@@ -42,6 +43,8 @@ enum Kept {
 pub struct Transaction {
     open: Open,
     changes: Changes,
+    /// What the log is told once it counts.
+    lines: Vec<LogLine>,
 }
 
 #[derive(Debug)]
@@ -137,11 +140,20 @@ pub trait Run: Send {
     {
         async move { Ok(self.rows(sql, binds).await?.into_iter().next()) }
     }
+
+    /// Runs a statement that notes an event, of which the log is told as soon as it counts.
+    fn note(self, sql: &'static str, binds: &[Bind<'_>], line: LogLine) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 impl Run for &Records {
     async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         self.run(sql, binds).await
+    }
+
+    async fn note(self, sql: &'static str, binds: &[Bind<'_>], line: LogLine) -> Result<(), Error> {
+        self.run(sql, binds).await?;
+        line.tell();
+        Ok(())
     }
 }
 
@@ -149,11 +161,17 @@ impl Run for &mut Transaction {
     async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
         self.run(sql, binds).await
     }
+
+    async fn note(self, sql: &'static str, binds: &[Bind<'_>], line: LogLine) -> Result<(), Error> {
+        self.run(sql, binds).await?;
+        self.lines.push(line);
+        Ok(())
+    }
 }
 
 impl Transaction {
     fn of(open: Open) -> Self {
-        Transaction { open, changes: Changes::default() }
+        Transaction { open, changes: Changes::default(), lines: Vec::new() }
     }
 
     /// Which SQL it speaks.
@@ -190,9 +208,11 @@ impl Transaction {
         let changes = std::mem::take(&mut self.changes);
         changes::keep(&mut self, changes).await?;
         match self.open {
-            Open::Postgres(open) => open.commit().await,
-            Open::Sqlite(open) => open.commit().await,
+            Open::Postgres(open) => open.commit().await?,
+            Open::Sqlite(open) => open.commit().await?,
         }
+        self.lines.into_iter().for_each(LogLine::tell);
+        Ok(())
     }
 
     /// Runs its last statement and makes it count.
@@ -200,11 +220,13 @@ impl Transaction {
         let changes = std::mem::take(&mut self.changes);
         changes::keep(&mut self, changes).await?;
         match self.open {
-            Open::Postgres(open) => open.commit_with(sql, binds).await,
+            Open::Postgres(open) => open.commit_with(sql, binds).await?,
             Open::Sqlite(mut open) => {
                 open.run(sql, binds).await?;
-                open.commit().await
+                open.commit().await?;
             }
         }
+        self.lines.into_iter().for_each(LogLine::tell);
+        Ok(())
     }
 }

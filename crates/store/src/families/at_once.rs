@@ -8,7 +8,7 @@ use identity::grant::password::Entry;
 
 use crate::Error;
 use crate::accounts;
-use crate::events::{self, Occasion};
+use crate::events::{self, LogLine, Occasion};
 use crate::records::{Bind, Records};
 
 use super::{Binds, Rotated, granted};
@@ -135,7 +135,7 @@ async fn start(
     if records.run(sql, &[&binds[..], &more].concat()).await?.is_empty() {
         return Ok(false);
     }
-    events::tell(&event, &parts, occasion);
+    LogLine::of(&event, &parts, occasion).tell();
     Ok(true)
 }
 
@@ -163,6 +163,6 @@ pub(super) async fn rotate(records: &Records, (used, next): Binds<'_>, event: &E
     if records.run(SQL, &binds).await?.is_empty() {
         return Ok(Rotated::Late);
     }
-    events::tell(event, &parts, occasion);
+    LogLine::of(event, &parts, occasion).tell();
     Ok(Rotated::Done)
 }

@@ -1,6 +1,7 @@
 //! Throttling, links, keys, events, and what is removed when it is over.
 
 use identity::account::Account;
+use identity::event::Event;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use identity::link::{LinkPurpose, LinkRecord};
@@ -10,7 +11,7 @@ use store::failures::{self, Watch};
 use store::records::Run;
 use store::{accounts, events, families, links, purge, signing_keys};
 
-use crate::world::{NOW, World, random, records};
+use crate::world::{NOW, World, at, random, records};
 
 pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     // attack 32, contract I15.6
@@ -158,4 +159,30 @@ pub(crate) async fn every_event_is_listed_in_its_order(url: &str) {
     assert_eq!((all[0].at, all[0].address.as_deref()), (NOW, Some("203.0.113.7")));
     assert_eq!(events::after(&world.records, all[0].sequence, 10).await.expect("events"), all[1..]);
     assert_eq!(events::newest(&world.records, 1).await.expect("events"), all[2..]);
+}
+
+pub(crate) async fn the_log_is_told_of_what_counts_and_of_nothing_else(url: &str) {
+    let world = World::at(url).await;
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let told = || std::fs::read_to_string(log.path()).expect("the log");
+    let writer = std::sync::Arc::new(log.reopen().expect("the file"));
+    let _listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(writer).finish());
+    let event = Event::SessionEnded { account: world.account.id, session: world.account.id };
+
+    let mut given_up = world.records.begin().await.expect("a transaction");
+    events::append(&mut given_up, &event, at(0)).await.expect("noted");
+    drop(given_up);
+    assert_eq!(told(), "", "it does not count");
+
+    let mut counting = world.records.begin().await.expect("a transaction");
+    events::append(&mut counting, &event, at(0)).await.expect("noted");
+    assert_eq!(told(), "", "it does not count yet");
+    counting.commit().await.expect("committed");
+    assert_eq!(told().matches("session.ended").count(), 1);
+
+    let mut counting = world.records.begin().await.expect("a transaction");
+    events::append(&mut counting, &event, at(0)).await.expect("noted");
+    counting.commit_with("DELETE FROM peristyle.failure", &[]).await.expect("committed");
+    events::append(&world.records, &event, at(0)).await.expect("noted");
+    assert_eq!(told().matches("session.ended").count(), 3);
 }

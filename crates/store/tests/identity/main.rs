@@ -59,4 +59,5 @@ on_both!(
     housekeeping::the_key_ring_comes_back,
     housekeeping::what_is_over_is_purged_and_the_rest_stays,
     housekeeping::every_event_is_listed_in_its_order,
+    housekeeping::the_log_is_told_of_what_counts_and_of_nothing_else,
 );
