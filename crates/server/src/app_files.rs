@@ -13,8 +13,8 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIO
 use axum::http::{HeaderValue, Method, Response};
 use percent_encoding::percent_decode_str;
 
+use crate::boot_error::BootError;
 use crate::error::{NOWHERE, Problem};
-use crate::refusal::BootError;
 use crate::tagged::Tagged;
 
 /// Nothing but the app's own files and this server, nothing inline, no frame around it.

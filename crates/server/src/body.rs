@@ -12,6 +12,8 @@ use crate::error::Problem;
 
 /// The largest body of a statement.
 const MOST_BYTES: usize = 1024 * 1024;
+/// The largest body of what is asked in order to sign in.
+pub(crate) const MOST_BYTES_TO_SIGN_IN: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a JSON body.

@@ -13,12 +13,12 @@ use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
 use crate::auth::Gate;
+use crate::boot_error::{BootError, unusable};
 use crate::chance;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::reader::Reader;
-use crate::refusal::{BootError, unusable};
 use crate::satellite::Satellite;
 use crate::service::Service;
 

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use identity::keys::KeyLength;
 
 use crate::administration;
+use crate::boot_error::BootError;
 use crate::key_pair::{KeyPair, KeyPairError};
-use crate::refusal::BootError;
 
 pub use child::Log;
 pub use people::{Person, Secret};

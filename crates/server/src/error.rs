@@ -312,7 +312,7 @@ impl Problem {
     }
 
     /// Gives the answer to a whole GraphQL request that failed the status and the headers that go with it.
-    pub(crate) fn mark_graphql(&self, dialect: Dialect, response: &mut Response<Body>) {
+    pub(crate) fn mark_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
         let status = self.face().status;
         let of_the_document = matches!(
             self,
@@ -322,7 +322,7 @@ impl Problem {
             )
         );
         // Clients of `application/json` take any other status for a failure of the network.
-        *response.status_mut() = if of_the_document && dialect == Dialect::Json { StatusCode::OK } else { status };
+        *response.status_mut() = if of_the_document && media_type == MediaType::Json { StatusCode::OK } else { status };
         self.mark(response);
     }
 
@@ -392,7 +392,7 @@ fn rights_code(fault: RightsFault) -> &'static str {
 
 /// The two media types a GraphQL answer can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum MediaType {
     /// `application/json`
     Json,
     /// `application/graphql-response+json`

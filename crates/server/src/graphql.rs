@@ -26,9 +26,9 @@ use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestError;
 
+use crate::boot_error::BootError;
 use crate::config::Introspection;
 use crate::operations::Operation;
-use crate::refusal::BootError;
 
 pub(crate) use http::routes;
 pub(crate) use schema::ACCOUNT;

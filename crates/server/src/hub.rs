@@ -45,10 +45,10 @@ use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
 use crate::chance;
-use crate::client::Proxies;
 use crate::config::Config;
 use crate::error::Problem;
 use crate::error::oauth::Fault;
+use crate::peer::Proxies;
 use crate::sender;
 use crate::tagged::Tagged;
 
@@ -83,7 +83,7 @@ struct Inner {
 
 impl Hub {
     /// A hub on these records, whose tables are as this version needs them.
-    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::refusal::BootError> {
+    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::boot_error::BootError> {
         let keys = Keyring::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),

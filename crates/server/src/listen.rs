@@ -21,7 +21,7 @@ use tower::{Service, ServiceExt};
 
 use crate::abrupt::Connection;
 use crate::at_once::AtOnce;
-use crate::client::Peer;
+use crate::peer::Peer;
 
 /// How long a client may take to send a request's head, the first one from when it connects.
 const HEAD: Duration = Duration::from_secs(15);

@@ -18,10 +18,10 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use crate::auth::Caller;
-use crate::client::{Peer, Proxies};
 use crate::config::Config;
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
+use crate::peer::{Peer, Proxies};
 use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, service, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.

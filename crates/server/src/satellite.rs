@@ -32,11 +32,11 @@ use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
+use crate::boot_error::BootError;
 use crate::chance;
-use crate::client::Proxies;
 use crate::config::{Binding, Config, SatelliteSettings};
 use crate::error::Problem;
-use crate::refusal::BootError;
+use crate::peer::Proxies;
 
 pub(crate) use member::Member;
 
@@ -124,7 +124,7 @@ impl Satellite {
             match told.next().await {
                 Invalidation::Account(id) => self.drop_account(id),
                 Invalidation::Family(id) => self.drop_family(id),
-                Invalidation::Everything => self.drop_all(),
+                Invalidation::Everything => self.doubt_all(),
             }
         }
     }
@@ -146,8 +146,8 @@ impl Satellite {
 
     /// Asks for every account again at its next request, since word of something may have been missed. Where the hub does not answer,
     /// what was known serves on as ever.
-    pub fn drop_all(&self) {
-        self.0.accounts.drop_all();
+    pub fn doubt_all(&self) {
+        self.0.accounts.doubt_all();
     }
 
     /// Who shows a Bearer token; nobody without one.

@@ -13,8 +13,8 @@ use store::events::Occasion;
 
 use crate::accept;
 use crate::chance;
-use crate::client::{Peer, Proxies};
 use crate::error::oauth::Fault;
+use crate::peer::{Peer, Proxies};
 
 const LONGEST_DEVICE: usize = 200;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

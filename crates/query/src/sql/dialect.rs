@@ -1,4 +1,4 @@
-//! The only place where the two databases differ in SQL. Each function names a meaning; the files below say it twice.
+//! The only place where the two databases are told apart. Each function names a meaning; the files below say it twice.
 
 mod alike;
 mod postgres;
@@ -174,7 +174,7 @@ pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     either!(writer, pivot_collation(field));
 }
 
-/// How the rows of a relation are cut for each parent.
+/// How the rows of a relation are cut for each parent. Both ways are written by `level`, of the same parts.
 pub(super) enum Cut {
     /// A lateral subquery that can stop early.
     Lateral,

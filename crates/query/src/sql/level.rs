@@ -189,7 +189,7 @@ fn joined(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) -> Conju
     Conjunction::new(" WHERE ")
 }
 
-/// PostgreSQL: the parents' keys, and for each the first rows by a lateral subquery that can stop early.
+/// The parents' keys, and for each the first rows by a lateral subquery that can stop early.
 fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
     let select = &child.select;
     writer.raw("SELECT k.n, s.* FROM ");
@@ -219,7 +219,7 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     writer.raw(") AS s");
 }
 
-/// SQLite: rows numbered within their parent, then cut.
+/// Rows numbered within their parent, then cut.
 fn numbered(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
     let select = &child.select;
     writer.raw("SELECT s.n");

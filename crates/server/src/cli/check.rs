@@ -12,8 +12,8 @@ use store::check::{Finding, Severity};
 use store::records::Records;
 
 use crate::boot::{self, Unresolved};
+use crate::boot_error::unusable;
 use crate::config::Config;
-use crate::refusal::unusable;
 
 use super::print::print;
 use super::{Failure, Output};

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::boot_error::BootError;
 use crate::demo::{self, Log, Opened, Settings};
-use crate::refusal::BootError;
 
 use super::print::print;
 use super::{Failure, Output, usage};

@@ -12,8 +12,8 @@ use store::introspect::{Update, UpdateError};
 use store::schema::Schema;
 
 use crate::boot;
+use crate::boot_error::unusable;
 use crate::config::Config;
-use crate::refusal::unusable;
 
 use super::Failure;
 use super::print::{print, report};

@@ -7,8 +7,8 @@ use serde_json::json;
 use store::records::Records;
 
 use crate::boot;
+use crate::boot_error::unusable;
 use crate::config::Config;
-use crate::refusal::unusable;
 
 use super::print::report;
 use super::{Failure, Output};

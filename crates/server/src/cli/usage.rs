@@ -53,7 +53,7 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
 
 /// For how long.
 pub(super) fn seconds(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| "a whole number of seconds is expected".to_owned())
+    text.parse().map_err(|_| format!("a whole number of seconds is expected, such as {}", 15 * 60))
 }
 
 /// A port, 0 for any that is free.

@@ -17,7 +17,7 @@ use tokio::process::{ChildStderr, ChildStdin, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::refusal::BootError;
+use crate::boot_error::BootError;
 
 /// How long it may take until it is ready.
 const START: Duration = Duration::from_secs(30);

@@ -1,5 +1,7 @@
 //! What the OAuth endpoints refuse, and the statuses of what they grant: RFC 6749's shape for programs, a page for people.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION, PRAGMA, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -88,15 +90,15 @@ impl From<Problem> for Fault {
 
 impl Fault {
     /// The code and the sentence.
-    pub(crate) fn told(&self) -> (&'static str, &'static str) {
+    pub(crate) fn told(&self) -> (&'static str, Cow<'static, str>) {
         let request = ErrorCode::InvalidRequest.as_str();
         let later = ErrorCode::TemporarilyUnavailable.as_str();
-        match self {
+        let (code, sentence) = match self {
+            Fault::Method(allowed) => return (request, format!("this address takes {allowed}").into()),
             Fault::Rule(error) => (error.code().as_str(), error.description()),
-            Fault::Method(_) => (request, "this endpoint takes another method"),
             Fault::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
             Fault::NotJson => (request, "the body is application/json"),
-            Fault::TooLarge => (request, "the body is too large"),
+            Fault::TooLarge => (request, "a body has at most 64 KiB"),
             Fault::Body => (request, "the body did not arrive whole and in time"),
             Fault::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
             Fault::Throttled(_) => (later, "too many failed attempts; try again later"),
@@ -111,7 +113,8 @@ impl Fault {
                 (later, "the database cannot be reached; try again shortly")
             }
             Fault::Store(_) | Fault::Internal(_) => (ErrorCode::ServerError.as_str(), "something went wrong on our side"),
-        }
+        };
+        (code, sentence.into())
     }
 
     pub(crate) fn status(&self) -> StatusCode {

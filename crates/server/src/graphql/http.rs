@@ -11,7 +11,7 @@ use query::json::{self, Json};
 
 use crate::accept;
 use crate::body;
-use crate::error::{Dialect, Problem, Refusal};
+use crate::error::{MediaType, Problem, Refusal};
 use crate::service::Service;
 
 use super::budget::Budget;
@@ -26,20 +26,20 @@ pub(crate) fn routes() -> Router<Service> {
 }
 
 async fn graphql(State(service): State<Service>, request: HttpRequest) -> Response<Body> {
-    let Some(dialect) = negotiated(request.headers()) else {
+    let Some(media_type) = negotiated(request.headers()) else {
         let accepted = "application/graphql-response+json and application/json are what there is";
-        return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], Dialect::Json);
+        return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
     match Box::pin(answer(&service, request)).await {
         Ok(bytes) => {
-            let mut response = body(bytes, dialect);
+            let mut response = body(bytes, media_type);
             if service.gate.as_hub().is_some() {
                 // There may be a secret in it.
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             }
             response
         }
-        Err(failures) => refusal(&failures, dialect),
+        Err(failures) => refusal(&failures, media_type),
     }
 }
 
@@ -76,10 +76,10 @@ async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<
     Ok(out)
 }
 
-fn body(bytes: Vec<u8>, dialect: Dialect) -> Response<Body> {
-    let kind = match dialect {
-        Dialect::Json => "application/json; charset=utf-8",
-        Dialect::Graphql => "application/graphql-response+json; charset=utf-8",
+fn body(bytes: Vec<u8>, media_type: MediaType) -> Response<Body> {
+    let kind = match media_type {
+        MediaType::Json => "application/json; charset=utf-8",
+        MediaType::Graphql => "application/graphql-response+json; charset=utf-8",
     };
     let mut response = Response::new(Body::from(bytes));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -93,19 +93,19 @@ fn write_refusal(failures: &[Failure], out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn refusal(failures: &[Failure], dialect: Dialect) -> Response<Body> {
+fn refusal(failures: &[Failure], media_type: MediaType) -> Response<Body> {
     let mut bytes = Vec::new();
     write_refusal(failures, &mut bytes);
-    let mut response = body(bytes, dialect);
+    let mut response = body(bytes, media_type);
     if let Some(failure) = failures.first() {
-        failure.problem.mark_graphql(dialect, &mut response);
+        failure.problem.mark_graphql(media_type, &mut response);
     }
     response
 }
 
 /// The media type to answer with: the one that is wanted most, `application/json` where both are welcome.
-fn negotiated(headers: &HeaderMap) -> Option<Dialect> {
-    accept::best(headers, &[("application/json", Dialect::Json), ("application/graphql-response+json", Dialect::Graphql)])
+fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
+    accept::best(headers, &[("application/json", MediaType::Json), ("application/graphql-response+json", MediaType::Graphql)])
 }
 
 /// Only `application/json`: a page of another origin cannot send it without asking first.
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn the_media_type_is_the_one_that_is_wanted_most() {
         // contract G2.2
-        let (graphql, plain) = (Some(Dialect::Graphql), Some(Dialect::Json));
+        let (graphql, plain) = (Some(MediaType::Graphql), Some(MediaType::Json));
         for (accept, expected) in [
             ("application/json", plain),
             ("*/*", plain),

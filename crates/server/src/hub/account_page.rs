@@ -128,13 +128,12 @@ async fn made(hub: &Hub, chosen: Password) -> Result<PasswordHash, Fault> {
 
 /// Saves it, unless the present password is another one by now, or the session has ended.
 async fn renewed(hub: &Hub, sender: &Sender, renewal: &Renewal<'_>) -> Result<(), Fault> {
-    let mut transaction = hub.records().begin().await?;
-    if !credentials::renew(&mut transaction, renewal, sender).await? {
-        drop(transaction);
+    let transaction = hub.records().begin().await?;
+    if !credentials::renew(transaction, renewal, sender).await? {
         credentials::note_refused(hub, Some(renewal.account), SignInRefusal::Credentials, sender).await?;
         return Err(WRONG.into());
     }
-    Ok(transaction.commit().await?)
+    Ok(())
 }
 
 fn ago(seconds: i64) -> String {

@@ -129,27 +129,28 @@ pub(super) enum Right<'a> {
     Present(&'a Proof, LiveSession),
 }
 
-/// Sets a password that its owner chose. What was granted before ends, and all of it is noted. `false` if the right to do so has ended in
-/// the meantime: the caller must not commit then.
-pub(super) async fn renew(transaction: &mut Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<bool, store::Error> {
+/// Sets a password that its owner chose, as the end of a transaction. What was granted before ends, and all of it is noted. `false` if the
+/// right to do so has ended in the meantime: nothing of the transaction counts then.
+pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<bool, store::Error> {
     let Renewal { account, hash, right } = *renewal;
     let occasion = sender.occasion();
     let kept = match right {
         Right::Link => {
-            store::accounts::set_credential(&mut *transaction, account, hash, occasion.now).await?;
+            store::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
             None
         }
         Right::Present(proof, session) => {
-            let replaced = store::accounts::replace_credential(&mut *transaction, account, (proof, hash), occasion.now).await?;
-            if !replaced || store::sessions::owner(&mut *transaction, session.id(), occasion.now).await? != Some(account) {
+            let replaced = store::accounts::replace_credential(&mut transaction, account, (proof, hash), occasion.now).await?;
+            if !replaced || store::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
                 return Ok(false);
             }
             Some(session.id())
         }
     };
-    let over = store::endings::carry_out(transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
+    let over = store::endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
     let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
-    store::events::append(&mut *transaction, &event, occasion).await?;
-    store::endings::note(transaction, &over, occasion).await?;
+    store::events::append(&mut transaction, &event, occasion).await?;
+    store::endings::note(&mut transaction, &over, occasion).await?;
+    transaction.commit().await?;
     Ok(true)
 }

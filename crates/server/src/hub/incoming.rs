@@ -8,14 +8,12 @@ use identity::form;
 use identity::parameters::Parameters;
 use query::json::{self, Json};
 
+use crate::body::{self, MOST_BYTES_TO_SIGN_IN};
 use crate::error::oauth::Fault;
 
 use super::Hub;
 
 pub(crate) use crate::sender::{Sender, wants_page};
-
-/// No request of these endpoints needs more.
-const MOST_BYTES: usize = 64 * 1024;
 
 /// A request without a body.
 pub(crate) fn bare(hub: &Hub, request: Request) -> Sender {
@@ -27,9 +25,9 @@ pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Param
     if request.method() != Method::POST {
         return Err(Fault::Method("POST"));
     }
-    let (head, body) = request.into_parts();
+    let (head, content) = request.into_parts();
     let sender = Sender::of(hub.proxies(), head);
-    let bytes = crate::body::bytes(body, MOST_BYTES).await?;
+    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
     let kinds = sender.values(&CONTENT_TYPE);
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
     let pairs = match (kinds.len(), kind.as_deref()) {

@@ -9,10 +9,10 @@ use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{Claims, SecurityEvent, sign};
 use store::records::Records;
 
+use crate::boot_error::{BootError, unusable};
 use crate::chance;
 use crate::config::{Config, KeyMode};
 use crate::error::oauth::Fault;
-use crate::refusal::{BootError, unusable};
 use crate::tagged::Tagged;
 
 /// The private keys that this process has files of: the one that signs, and the next one beside it.

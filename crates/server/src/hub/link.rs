@@ -51,8 +51,10 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     if !store::links::take(&mut transaction, &token.digest(), chance::now()).await? {
         return Err(DEAD.into());
     }
-    credentials::renew(&mut transaction, &Renewal { account: account.id, hash: &hash, right: Right::Link }, &sender).await?;
-    transaction.commit().await?;
+    let renewal = Renewal { account: account.id, hash: &hash, right: Right::Link };
+    if !credentials::renew(transaction, &renewal, &sender).await? {
+        return Err(DEAD.into());
+    }
     Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in")))
 }
 

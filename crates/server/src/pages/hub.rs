@@ -92,7 +92,7 @@ fn explained(fault: &Fault, Circumstances { heading, lead, hint }: &Circumstance
     let (code, description) = fault.told();
     let body = format!(
         "<div class=\"sheet\"><h1>{heading}</h1><p class=\"lead\">{lead}</p>{}<p>{hint}</p><p class=\"hint\">Error code: <code>{}</code></p></div>",
-        alert(description),
+        alert(&description),
         escaped(code)
     );
     let mut response = document(heading, "", &body);
@@ -216,7 +216,7 @@ fn refused(fault: &Fault) -> String {
     match fault {
         Fault::Throttled(seconds @ ..120) => alert(&format!("Too many failed attempts. Try again in {seconds} seconds.")),
         Fault::Throttled(seconds) => alert(&format!("Too many failed attempts. Try again in {} minutes.", seconds / 60 + 1)),
-        _ => alert(fault.told().1),
+        _ => alert(&fault.told().1),
     }
 }
 

@@ -202,7 +202,7 @@ impl Accounts {
 
     /// Asks for every account again at its next request. Something may have been missed, nothing is known to have ended: an account
     /// still serves where the hub does not answer, as it would have without anybody to miss anything.
-    pub(super) fn drop_all(&self) {
+    pub(super) fn doubt_all(&self) {
         let now = chance::now();
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
         drops.of_all = self.time.fetch_add(1, Ordering::AcqRel) + 1;
@@ -294,7 +294,7 @@ mod tests {
         accounts.drop_family(Uuid::from_u128(12));
         assert_eq!(words(), ["current", "nothing", "current"]);
         fill();
-        accounts.drop_all();
+        accounts.doubt_all();
         assert_eq!(words(), ["bridging"; 3]);
     }
 
@@ -328,7 +328,7 @@ mod tests {
         accounts.drop_family(Uuid::from_u128(11));
         assert!(!keep(begun));
         let begun = accounts.begin();
-        accounts.drop_all();
+        accounts.doubt_all();
         assert!(!keep(begun));
         // However many drops there were since, none is forgotten.
         let begun = accounts.begin();

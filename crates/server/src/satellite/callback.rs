@@ -28,7 +28,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let code = texts.needed(0, "code is missing: the text that the hub sent the browser back with")?;
     let state = texts.needed(1, "state is missing: the text that the hub sent the browser back with")?;
     let record = taken(satellite, &state, &sender, texts.optional(2).as_deref()).await.inspect_err(|fault| {
-        tracing::info!(reason = fault.told().1, "login.refused");
+        tracing::info!(reason = %fault.told().1, "login.refused");
     })?;
     let pairs = [
         ("grant_type", "authorization_code"),
@@ -37,7 +37,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         ("code_verifier", record.verifier.expose()),
     ];
     let mut tokens = exchange::tokens(satellite, &pairs).await.inspect_err(|fault| {
-        tracing::info!(reason = fault.told().1, "login.refused");
+        tracing::info!(reason = %fault.told().1, "login.refused");
     })?;
     warn_of_odd_token(satellite, tokens.get("access_token").and_then(serde_json::Value::as_str)).await;
     tokens.insert("return_to".to_owned(), record.return_to.as_str().into());

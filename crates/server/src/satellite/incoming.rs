@@ -6,14 +6,11 @@ use axum::http::header::CONTENT_TYPE;
 use identity::error::{Error, ErrorCode};
 use query::json::{self, Json};
 
-use crate::body::is_media_type;
+use crate::body::{self, MOST_BYTES_TO_SIGN_IN, is_media_type};
 use crate::error::oauth::Fault;
 use crate::sender::Sender;
 
 use super::Satellite;
-
-/// No request of these endpoints needs more.
-const MOST_BYTES: usize = 64 * 1024;
 
 pub(super) const fn malformed(description: &'static str) -> Fault {
     Fault::Rule(Error::new(ErrorCode::InvalidRequest, description))
@@ -43,10 +40,10 @@ pub(super) async fn posted<const KEYS: usize>(
     if request.method() != Method::POST {
         return Err(Fault::Method("POST"));
     }
-    let (head, body) = request.into_parts();
+    let (head, content) = request.into_parts();
     let sender = Sender::of(&satellite.0.proxies, head);
     refuse_foreign(satellite, &sender)?;
-    let bytes = crate::body::bytes(body, MOST_BYTES).await?;
+    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
     if !is_media_type(sender.headers(), &CONTENT_TYPE, |kind| kind.eq_ignore_ascii_case("application/json")) {
         return Err(Fault::NotJson);
     }

@@ -120,7 +120,7 @@ impl Hearing {
             }
             (Some("ready"), Some(id)) if self.last == Some(id) => self.became(State::Heard, ""),
             (Some("ready" | "reset"), Some(id)) => {
-                self.satellite.drop_all();
+                self.satellite.doubt_all();
                 self.last = Some(id);
                 self.became(State::Heard, "");
             }
@@ -149,7 +149,7 @@ impl Hearing {
         match subject {
             Subject::Account(account) => self.satellite.drop_account(*account),
             Subject::Family { family, .. } => self.satellite.drop_family(*family),
-            Subject::Client(_) | Subject::Everybody => self.satellite.drop_all(),
+            Subject::Client(_) | Subject::Everybody => self.satellite.doubt_all(),
         }
     }
 }

@@ -19,7 +19,7 @@ use identity::form;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::Semaphore;
 
-use crate::refusal::BootError;
+use crate::boot_error::BootError;
 
 /// How long a connection may take, and how long a whole request with its wait for a turn.
 const CONNECT: Duration = Duration::from_secs(2);

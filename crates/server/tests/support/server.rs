@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
+use peristyle::boot_error::BootError;
 use peristyle::config::{Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
-use peristyle::refusal::BootError;
 use peristyle::{Service, boot};
 use peristyle::{listen, router};
 use query::policy::Viewer;
