@@ -1,5 +1,7 @@
 //! A statement's way from its parsed layers to SQL: the same for every protocol that carries one.
 
+mod key;
+
 use axum::body::Bytes;
 use futures_util::StreamExt;
 use query::catalog::ResourceId;
@@ -14,6 +16,8 @@ use store::run::Format;
 use crate::auth::Caller;
 use crate::error::Problem;
 use crate::service::Service;
+
+pub(crate) use key::key_parts;
 
 /// No record of a hub is longer: an account of tens of thousands of tenants is not.
 pub(crate) const LONGEST_RECORD: usize = 16 * 1024 * 1024;

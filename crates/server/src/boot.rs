@@ -18,6 +18,7 @@ use crate::chance;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
+use crate::key_pair;
 use crate::reader::Reader;
 use crate::satellite::Satellite;
 use crate::service::Service;
@@ -88,7 +89,7 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
-    if let Some(path) = config.database_url.strip_prefix("sqlite://").filter(|path| hub::others_can_read(path.as_ref())) {
+    if let Some(path) = config.database_url.strip_prefix("sqlite://").filter(|path| key_pair::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;

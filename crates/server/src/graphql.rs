@@ -31,7 +31,6 @@ use crate::config::Introspection;
 use crate::operations::Operation;
 
 pub(crate) use http::routes;
-pub(crate) use schema::ACCOUNT;
 
 use document::Documents;
 use schema::Question;

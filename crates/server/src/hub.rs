@@ -53,8 +53,8 @@ use crate::sender;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
-pub(crate) use keys::{KeyFiles, others_can_read};
-pub(crate) use resources::manifest;
+pub(crate) use keys::KeyFiles;
+pub(crate) use resources::{ACCOUNT, manifest};
 pub(crate) use upkeep::keep;
 
 use feed::Feed;

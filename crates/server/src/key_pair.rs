@@ -1,9 +1,10 @@
-//! A pair of key files, made and never overwritten.
+//! Key files: a pair is made and never overwritten, private halves are read.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use identity::keys::{KeyError, KeyLength, PrivateKey};
+use zeroize::Zeroizing;
 
 /// The name of the public half, beside the private one.
 pub(crate) const PUBLIC_NAME: &str = "oauth-public.key";
@@ -52,6 +53,25 @@ impl KeyPair {
 /// Writes a private key into a file of its own that nobody else can read.
 pub(crate) fn write_private(path: &Path, key: &PrivateKey) -> Result<(), KeyPairError> {
     write_new(path, &key.to_pem()?, PRIVATE)
+}
+
+/// Reads a private key; where that cannot be done, says what is the matter with the file.
+pub(crate) fn read_private(path: &Path) -> Result<PrivateKey, String> {
+    let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| format!("cannot be read: {error}"))?;
+    PrivateKey::from_pem(&text).map_err(|error| error.to_string())
+}
+
+/// Where the key that is to sign next has its file.
+pub(crate) fn next_to(path: &Path) -> PathBuf {
+    let mut next = path.as_os_str().to_owned();
+    next.push(".next");
+    next.into()
+}
+
+/// Whether other users of this machine can read a file.
+pub(crate) fn others_can_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
 /// A file that was not there before, with its mode from the beginning on.

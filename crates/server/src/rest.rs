@@ -1,7 +1,6 @@
 //! REST: `POST /api/{context}/{plural}/{operation}`.
 
 mod answer;
-mod key;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -16,8 +15,6 @@ use crate::error::{self, NOWHERE, Problem};
 use crate::operations::{self, Errand, Sent, Target};
 use crate::service::Service;
 use crate::{ask, body, explain};
-
-pub(crate) use key::key_parts;
 
 /// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
 /// segments are read from the path itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
@@ -103,7 +100,7 @@ async fn changed(service: &Service, errand: Errand<'_>, id: &str, request: Reque
     let (head, body) = request.into_parts();
     let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
     let bytes = body::json(&head.headers, body).await?;
-    let id = key_parts(id, 1).concat();
+    let id = ask::key_parts(id, 1).concat();
     let makes = errand.makes();
     let response = json_no_store(errand.run(Sent::body(&id, &bytes)?, &address).await?);
     Ok(if makes { error::created(response) } else { response })
@@ -122,7 +119,7 @@ async fn rows(
     let (head, body) = request.into_parts();
     let format = answer::format(&head.headers, operation);
     let bytes = body::json(&head.headers, body).await?;
-    let decoded = id.as_deref().map(|id| key_parts(id, entrance.resource().key.len()));
+    let decoded = id.as_deref().map(|id| ask::key_parts(id, entrance.resource().key.len()));
     let query = ask::render(service, (entrance, viewer), (operation, decoded.as_deref()), parse::body(&bytes)?)?;
     Ok(answer::of(service.reader.run(query, format).await?, format))
 }

@@ -86,21 +86,16 @@ fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, 
 }
 
 fn read(path: &Path) -> Result<PrivateKey, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure(format!(
-            "OAUTH_PRIVATE_KEY_PATH: the private key {} cannot be read: {error}; `peristyle keys generate` makes one",
-            path.display()
-        ))
-    })?;
-    PrivateKey::from_pem(&text).map_err(|error| Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {error}", path.display())))
+    key_pair::read_private(path).map_err(|problem| {
+        let end = if path.exists() { "" } else { "; `peristyle keys generate` makes one" };
+        Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
+    })
 }
 
 async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, output).await?;
     let path = &config.private_key_path;
-    let mut next = path.clone().into_os_string();
-    next.push(".next");
-    let next = PathBuf::from(next);
+    let next = key_pair::next_to(path);
     let current = read(path)?;
 
     let mut transaction = desk.records.begin().await?;

@@ -12,7 +12,6 @@ use crate::ask;
 use crate::auth::Caller;
 use crate::error::{Problem, Refusal};
 use crate::hub;
-use crate::rest::key_parts;
 use crate::service::Service;
 
 use super::answer::{page, rows};
@@ -83,7 +82,7 @@ fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count:
         Some(Json::Number(digits)) => digits.into(),
         _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
     };
-    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
+    Ok(if count == 1 { vec![id] } else { ask::key_parts(&id, count) })
 }
 
 /// Whether the statement asks for groups; a key that is null counts as absent.

@@ -10,6 +10,7 @@ use query::catalog::{Catalog, Resource, ResourceId};
 use query::describe::{is_findable, upper_first};
 use query::manifest::{ManifestError, ManifestFault};
 
+use crate::hub::ACCOUNT;
 use crate::operations::Operation;
 
 use members::{describe, object_field, relation_description};
@@ -78,9 +79,6 @@ const TAKEN: [&str; 15] = [
 ];
 
 const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementInput";
-
-/// The resource whose rows are who asks.
-pub(crate) const ACCOUNT: &str = "iam.account";
 
 /// The field that holds a group.
 pub(super) const AGGREGATION: &str = "_aggregation";

@@ -1,6 +1,6 @@
 //! The keys of a hub in memory: the private half that signs, from its file, and the public halves, as the database has them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use identity::client::ClientId;
@@ -13,6 +13,7 @@ use crate::boot_error::{BootError, unusable};
 use crate::chance;
 use crate::config::{Config, KeyMode};
 use crate::error::oauth::Fault;
+use crate::key_pair;
 use crate::tagged::Tagged;
 
 /// The private keys that this process has files of: the one that signs, and the next one beside it.
@@ -27,11 +28,11 @@ impl KeyFiles {
     pub(crate) fn read(config: &Config) -> Result<Self, BootError> {
         let path = &config.private_key_path;
         let needed = format!("; OAUTH_STRATEGY={} needs one, and `peristyle keys generate` makes it", config.strategy.as_str());
-        let first = read(path).map_err(|problem| {
+        let first = key_pair::read_private(path).map_err(|problem| {
             let end = if path.exists() { "" } else { &needed };
             BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
         })?;
-        if others_can_read(path) {
+        if key_pair::others_can_read(path) {
             let open = format!("the private key {} can be read by other users of this machine; chmod 600 it", path.display());
             if config.key_mode == KeyMode::Strict {
                 return Err(BootError(format!("OAUTH_KEY_MODE is strict, and {open}")));
@@ -46,27 +47,9 @@ impl KeyFiles {
         if self.first.public().id() == id {
             return Some(self.first.clone());
         }
-        let mut next = self.path.clone().into_os_string();
-        next.push(".next");
-        let found = [self.path.clone(), PathBuf::from(next)].iter().find_map(|path| read(path).ok().filter(|key| key.public().id() == id));
-        found.map(Arc::new)
+        let read = |path: &PathBuf| key_pair::read_private(path).ok().filter(|key| key.public().id() == id);
+        [self.path.clone(), key_pair::next_to(&self.path)].iter().find_map(read).map(Arc::new)
     }
-}
-
-fn read(path: &Path) -> Result<PrivateKey, String> {
-    let text = std::fs::read_to_string(path).map(zeroize::Zeroizing::new).map_err(|error| format!("cannot be read: {error}"))?;
-    PrivateKey::from_pem(&text).map_err(|error| error.to_string())
-}
-
-#[cfg(unix)]
-pub(crate) fn others_can_read(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn others_can_read(_: &Path) -> bool {
-    false
 }
 
 /// What is said of a key that signed here for too long after it was retired elsewhere.

@@ -12,8 +12,9 @@ use uuid::Uuid;
 use crate::ask;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
-use crate::graphql::ACCOUNT;
 use crate::service::Service;
+
+use super::ACCOUNT;
 
 /// An account is told together with what it belongs to.
 const STATEMENT: &[u8] = br#"{"query":{"relations":{"roles":true,"tenants":true}}}"#;

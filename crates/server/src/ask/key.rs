@@ -1,4 +1,4 @@
-//! The id in the address.
+//! The id of a row as one text: in an address, or as an argument.
 
 use percent_encoding::percent_decode_str;
 
