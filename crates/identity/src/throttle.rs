@@ -164,11 +164,6 @@ impl Binding {
     }
 }
 
-/// Judges an attempt.
-pub fn judge(evidence: &Evidence, now: Moment) -> Verdict {
-    Verdict::after(longest(evidence, now).1)
-}
-
 /// The counter that makes an attempt wait longest, and for how many seconds; none where it need not wait.
 pub fn longest(evidence: &Evidence, now: Moment) -> (Binding, i64) {
     let account = match evidence.address_is {

@@ -1,8 +1,17 @@
 //! `query` and `constraint` become one statement: wheres under AND, relations by name, the smaller limit.
 //! A constraint can narrow, never widen.
 
+use crate::parse::Body;
 use crate::pointer::At;
 use crate::statement::{Order, Relation, Statement};
+
+/// What a request asks: its query, within its constraint if it has one.
+pub fn merged(Body { query, constraint }: Body) -> Statement {
+    match constraint {
+        Some(constraint) => merge(query, constraint),
+        None => query,
+    }
+}
 
 /// Merges one more layer into the query.
 pub fn merge(query: Statement, constraint: Statement) -> Statement {

@@ -5,7 +5,7 @@ mod key;
 use axum::body::Bytes;
 use futures_util::StreamExt;
 use query::catalog::ResourceId;
-use query::merge::merge;
+use query::merge::merged;
 use query::parse::Body;
 use query::plan::{self, Operation};
 use query::policy::{self, Entrance, Viewer};
@@ -35,12 +35,8 @@ pub(crate) fn render(
     (operation, key): (Operation, Option<&[String]>),
     body: Body,
 ) -> Result<Query, Problem> {
-    let statement = match body.constraint {
-        Some(constraint) => merge(body.query, constraint),
-        None => body.query,
-    };
     let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
-    let plan = plan::plan(entrance, statement, viewer, operation, parts.as_deref())?;
+    let plan = plan::plan(entrance, merged(body), viewer, operation, parts.as_deref())?;
     Ok(sql::render(&plan, service.reader.primary.dialect()))
 }
 

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Response;
-use query::merge::merge;
-use query::parse::{self, Body as Statements};
+use query::merge::merged;
+use query::parse;
 use query::plan::{self, Operation};
 use query::policy::{Entrance, Viewer};
 use query::sql;
@@ -38,11 +38,7 @@ pub(crate) async fn answer(
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
     let bytes = body::json(&head.headers, body).await?;
-    let Statements { query, constraint } = parse::body(&bytes)?;
-    let statement = match constraint {
-        Some(constraint) => merge(query, constraint),
-        None => query,
-    };
+    let statement = merged(parse::body(&bytes)?);
     let analyze = if analyze { Analyze::Yes } else { Analyze::No };
     let explained = explain(&service.reader.primary, entrance, viewer, statement, analyze).await?;
     Ok(body::answer(explained.to_string()))

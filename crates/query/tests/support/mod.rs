@@ -59,11 +59,7 @@ pub enum Planned<'c> {
 
 /// A statement of a body, merged.
 pub fn merged(body: &[u8]) -> Result<Statement, Error> {
-    let body = parse::body(body)?;
-    Ok(match body.constraint {
-        Some(constraint) => merge::merge(body.query, constraint),
-        None => body.query,
-    })
+    parse::body(body).map(merge::merged)
 }
 
 /// Takes a case's way from bytes to a plan.

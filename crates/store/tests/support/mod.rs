@@ -152,11 +152,6 @@ fn planned(
     (operation, id): (plan::Operation, Option<&[&str]>),
     database: &Database,
 ) -> Result<sql::Query, query::error::Error> {
-    let body = parse::body(body)?;
-    let statement = match body.constraint {
-        Some(constraint) => merge::merge(body.query, constraint),
-        None => body.query,
-    };
-    let plan = plan::plan(entrance, statement, viewer, operation, id)?;
+    let plan = plan::plan(entrance, merge::merged(parse::body(body)?), viewer, operation, id)?;
     Ok(sql::render(&plan, database.dialect()))
 }
