@@ -8,13 +8,14 @@ use uuid::Uuid;
 
 use crate::moment::Moment;
 
-pub use permission::{Catalogue, EXPLAIN, Permission, PermissionFault};
+pub use permission::{Catalogue, EXPLAIN, LONGEST_PERMISSION, Permission, PermissionFault};
 pub use rights::{ADMINISTRATOR, Holding, Rights, Role};
 
 /// The id of whoever nobody knows.
 pub const ANONYMOUS: Uuid = Uuid::nil();
 
-const LONGEST_NAME: usize = 254;
+/// The most bytes of a username or an email address.
+pub const LONGEST_NAME: usize = 254;
 
 /// What kind of account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

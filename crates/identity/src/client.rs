@@ -10,8 +10,9 @@ use uuid::Uuid;
 use crate::error::Error;
 use crate::moment::Moment;
 use crate::opaque::{ClientSecret, Digest, purpose};
+use crate::token::LONGEST_LIFE_SECONDS;
 
-pub use redirect::{Redirect, RedirectFault};
+pub use redirect::{LONGEST_REDIRECT, Redirect, RedirectFault};
 
 /// How long an access token lives, unless a client says otherwise.
 pub const ACCESS_TOKEN_SECONDS: i64 = 3_600;
@@ -21,7 +22,8 @@ pub const REFRESH_TOKEN_SECONDS: i64 = 2_592_000;
 pub const SECRET_OVERLAP_SECONDS: i64 = 86_400;
 /// The longest that a client may say for one.
 pub const LONGEST_REFRESH_SECONDS: i64 = 366 * 86_400;
-const LONGEST_ID: usize = 100;
+/// The most bytes of a client's id.
+pub const LONGEST_ID: usize = 100;
 
 /// A client's id: a readable code. It is never a uuid, since those are accounts, and never an address, since that is the issuer.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,14 +116,13 @@ pub struct Lifetimes {
 
 /// A lifetime that is out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("access tokens live 1 to 86400 seconds, refresh tokens 1 to 31622400")]
+#[error("access tokens live 1 to {LONGEST_LIFE_SECONDS} seconds, refresh tokens 1 to {LONGEST_REFRESH_SECONDS}")]
 pub struct LifetimeFault;
 
 impl Lifetimes {
     /// Lifetimes within bounds: verifiers refuse an access token that claims to live longer than a day.
     pub fn new(access_seconds: i64, refresh_seconds: i64) -> Result<Self, LifetimeFault> {
-        let fits =
-            (1..=crate::token::LONGEST_LIFE_SECONDS).contains(&access_seconds) && (1..=LONGEST_REFRESH_SECONDS).contains(&refresh_seconds);
+        let fits = (1..=LONGEST_LIFE_SECONDS).contains(&access_seconds) && (1..=LONGEST_REFRESH_SECONDS).contains(&refresh_seconds);
         fits.then_some(Lifetimes { access: access_seconds, refresh: refresh_seconds }).ok_or(LifetimeFault)
     }
 

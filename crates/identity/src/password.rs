@@ -26,6 +26,8 @@ pub const PASSES: u32 = 2;
 pub const LANES: u32 = 1;
 /// The longest password in bytes; longer ones are refused before any work is done.
 pub const LONGEST_BYTES: usize = 1_024;
+/// The longest hash in bytes that is read.
+pub const LONGEST_HASH: usize = 2_000;
 /// The fewest characters of a password that is newly set.
 pub const FEWEST_CHARACTERS: usize = 8;
 const HASH_BYTES: usize = 32;

@@ -21,7 +21,7 @@ use crate::chance::NoRandomness;
 pub(crate) use account::check_meta;
 pub use account::{AccountChange, NewAccount};
 pub use app::AppChange;
-pub(crate) use app::check_address;
+pub(crate) use app::{LONGEST_ADDRESS, check_address};
 pub use client::{ClientChange, NewClient};
 pub use role::RoleChange;
 
@@ -193,12 +193,15 @@ impl Work {
     }
 }
 
+/// The most bytes of a name that people read.
+pub(crate) const LONGEST_READABLE: usize = 200;
+
 /// A name that people read: something in it, not too long, nothing that cannot be seen.
 pub(crate) fn readable(what: &str, text: &str) -> Result<String, Fault> {
-    let fits = !text.is_empty() && text.len() <= 200 && text.trim() == text && !text.chars().any(char::is_control);
+    let fits = !text.is_empty() && text.len() <= LONGEST_READABLE && text.trim() == text && !text.chars().any(char::is_control);
     if fits {
         Ok(text.to_owned())
     } else {
-        Err(Fault::Invalid(format!("{what} is 1 to 200 bytes without control characters and without spaces at its ends")))
+        Err(Fault::Invalid(format!("{what} is 1 to {LONGEST_READABLE} bytes without control characters and without spaces at its ends")))
     }
 }

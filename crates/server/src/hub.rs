@@ -127,7 +127,7 @@ impl Hub {
         self.feed().retire();
     }
 
-    /// Notes that somebody who has proven nothing was refused.
+    /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
     async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
         self.0.refusals.note(self.records(), event, sender).await
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-const LONGEST: usize = 128;
+/// The most bytes of a permission.
+pub const LONGEST_PERMISSION: usize = 128;
 
 /// The permissions of the hub's own records.
 const BUILT_IN: [(&str, &[&str]); 9] = [
@@ -39,7 +40,7 @@ impl Permission {
             word.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
                 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
-        let fits = text.len() <= LONGEST && text.split('.').count() == 3 && text.split('.').all(is_word);
+        let fits = text.len() <= LONGEST_PERMISSION && text.split('.').count() == 3 && text.split('.').all(is_word);
         (fits || text == EXPLAIN).then(|| Permission(text.to_owned())).ok_or(PermissionFault)
     }
 

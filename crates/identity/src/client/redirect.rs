@@ -3,7 +3,8 @@
 use crate::form;
 use crate::origin::{host, spelled};
 
-const LONGEST: usize = 2_000;
+/// The most bytes of a redirect URI.
+pub const LONGEST_REDIRECT: usize = 2_000;
 /// What the hub adds to the address; a registered query that has one of them already would make the answer ambiguous.
 const OURS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
 
@@ -97,7 +98,7 @@ struct Address<'a> {
 impl<'a> Address<'a> {
     fn read(text: &'a str) -> Result<Self, RedirectFault> {
         let printable = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
-        if !printable || text.len() > LONGEST || !escapes_are_whole(text) {
+        if !printable || text.len() > LONGEST_REDIRECT || !escapes_are_whole(text) {
             return Err(RedirectFault::NotAbsolute);
         }
         let (secure, scheme) = match text {

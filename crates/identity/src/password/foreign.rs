@@ -10,8 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use crate::opaque::{equal, sha256};
-use crate::password::Password;
 use crate::password::phc::Phc;
+use crate::password::{LONGEST_HASH, Password};
 
 const MOST_MEMORY_KIB: u64 = 256 * 1024;
 /// scrypt counts in 128 bytes.
@@ -54,7 +54,7 @@ pub(crate) enum Hash {
 impl Foreign {
     /// Reads a hash in any of the accepted formats.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if text.len() > 2_000 {
+        if text.len() > LONGEST_HASH {
             return None;
         }
         // Django writes its name for the algorithm before the PHC string.

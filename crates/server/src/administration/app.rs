@@ -13,7 +13,7 @@ use crate::chance;
 use super::{Administration, Fault, Which, Work, readable};
 
 /// The longest address of an app.
-const LONGEST_ADDRESS: usize = 2_000;
+pub(crate) const LONGEST_ADDRESS: usize = 2_000;
 
 const TAKEN: &str = "an app with this code";
 

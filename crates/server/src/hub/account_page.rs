@@ -130,7 +130,7 @@ async fn made(hub: &Hub, chosen: Password) -> Result<PasswordHash, Fault> {
 async fn renewed(hub: &Hub, sender: &Sender, renewal: &Renewal<'_>) -> Result<(), Fault> {
     let transaction = hub.records().begin().await?;
     if !credentials::renew(transaction, renewal, sender).await? {
-        credentials::note_refused(hub, Some(renewal.account), SignInRefusal::Credentials, sender).await?;
+        credentials::note_compared(hub, Some(renewal.account), SignInRefusal::Credentials, sender).await?;
         return Err(WRONG.into());
     }
     Ok(())

@@ -92,7 +92,7 @@ async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Passwo
         standing.forgiven();
     } else {
         let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
-        note_refused(hub, id, reason, sender).await?;
+        note_compared(hub, id, reason, sender).await?;
     }
     Ok(judged)
 }
@@ -107,8 +107,9 @@ async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> 
     hub.hasher().admit()?.compare(kept, password).await
 }
 
-/// Notes that a password did not count, whatever it was that was refused.
-pub(super) async fn note_refused(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
+/// Notes that a password was compared and did not count, whatever it was that was refused. A row each time: how many are compared is
+/// bounded by the delays after failures.
+pub(super) async fn note_compared(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
     store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
 }
 

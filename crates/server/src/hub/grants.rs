@@ -137,7 +137,7 @@ impl Desk<'_> {
                     // It was the password when it was compared, and is not any more.
                     Begun::Lapsed => {
                         let account = Some(entry.begin.family.account);
-                        credentials::note_refused(self.hub, account, SignInRefusal::Credentials, self.sender).await?;
+                        credentials::note_compared(self.hub, account, SignInRefusal::Credentials, self.sender).await?;
                         Err(password::REFUSED.into())
                     }
                 }

@@ -70,7 +70,7 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
         return Ok(cookie);
     }
     // It was the password when it was compared, and is not any more.
-    credentials::note_refused(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;
+    credentials::note_compared(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;
     Err(WRONG.into())
 }
 

@@ -1,11 +1,11 @@
 //! Texts that are sent, by what they are: each is checked before anything is looked up, and says what would have been accepted.
 
-use identity::account::{AccountKind, Names, Permission};
-use identity::client::{ClientId, GrantType, Redirect};
-use identity::password::{Password, PasswordHash};
+use identity::account::{AccountKind, LONGEST_NAME, LONGEST_PERMISSION, Names, Permission};
+use identity::client::{ClientId, GrantType, LONGEST_ID, LONGEST_REDIRECT, Redirect};
+use identity::password::{LONGEST_BYTES, LONGEST_HASH, Password, PasswordHash};
 use uuid::Uuid;
 
-use crate::administration::{check_address, readable};
+use crate::administration::{LONGEST_ADDRESS, LONGEST_READABLE, check_address, readable};
 
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +66,18 @@ impl Text {
     }
 
     /// The most bytes it may have.
-    pub(crate) fn longest(self) -> i64 {
+    pub(crate) fn longest(self) -> usize {
         match self {
-            Text::Name | Text::Role => 200,
-            Text::Username | Text::Email => 254,
+            Text::Name | Text::Role => LONGEST_READABLE,
+            Text::Username | Text::Email => LONGEST_NAME,
+            // Also in braces, and as a URN.
             Text::Uuid => 45,
-            Text::ClientId => 100,
-            Text::Permission => 128,
-            Text::Password => 1_024,
-            Text::Redirect | Text::Address | Text::PasswordHash => 2_000,
+            Text::ClientId => LONGEST_ID,
+            Text::Permission => LONGEST_PERMISSION,
+            Text::Password => LONGEST_BYTES,
+            Text::PasswordHash => LONGEST_HASH,
+            Text::Redirect => LONGEST_REDIRECT,
+            Text::Address => LONGEST_ADDRESS,
             Text::Grant | Text::AccountType => 20,
         }
     }
