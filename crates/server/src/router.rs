@@ -64,7 +64,7 @@ pub fn router(
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        identified(metrics.clone(), proxies.clone(), served.clone(), (request, reach))
+        surrounded(metrics.clone(), proxies.clone(), served.clone(), (request, reach))
     })
 }
 
@@ -88,8 +88,9 @@ fn cors(config: &Config) -> CorsLayer {
         .max_age(PREFLIGHT)
 }
 
-/// Gives every request an id, in its answer and in the log.
-async fn identified<S, B>(
+/// What every request gets, whatever answers it: an id, in its answer and in the log, its time in the metrics, a refusal where two hosts
+/// might take it for theirs, and the headers of every answer.
+async fn surrounded<S, B>(
     metrics: Arc<Metrics>,
     proxies: Proxies,
     served: S,
@@ -100,15 +101,7 @@ where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let id = request
-        .headers()
-        .get(&REQUEST_ID)
-        .filter(|value| {
-            (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
-        })
-        .cloned()
-        .or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok())
-        .unwrap_or_else(|| HeaderValue::from_static("-"));
+    let id = id_of(request.headers());
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
@@ -126,6 +119,15 @@ where
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
+}
+
+/// The id that the caller chose, where it can stand in a log, or one of ours.
+fn id_of(headers: &HeaderMap) -> HeaderValue {
+    let is_fit = |value: &&HeaderValue| {
+        (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+    };
+    let chosen = headers.get(&REQUEST_ID).filter(is_fit).cloned();
+    chosen.or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
 }
 
 /// RFC 9112, section 3.2: a request that two hosts might take for theirs is nobody's.

@@ -55,7 +55,8 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let explained = explain(&database, entrance, &viewer, statement, analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => Failure(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => Failure(error.to_string()),
-        other => Failure(format!("{other:?}")),
+        // Whatever else a request can be refused for is none of a command's.
+        _ => Failure("the statement cannot be explained".to_owned()),
     })?;
     print(&if arguments.json { explained.to_string() } else { readable(&explained) })?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! A page taken apart again without being read: the frame around its rows is of this module's own making.
+//! A page taken apart again without being read, by the frame that `sink` puts around its rows.
 
 use bytes::Bytes;
 
@@ -55,6 +55,10 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use query::plan::Operation;
+
+    use super::super::Format;
+    use super::super::sink::Frame;
     use super::*;
 
     #[test]
@@ -67,6 +71,10 @@ mod tests {
         ] {
             let page = Page::of(&Bytes::from_static(answer.as_bytes())).expect(answer);
             assert_eq!(page, Page { total, count, rows: Bytes::from_static(rows.as_bytes()) });
+        }
+        let (uncounted, counted) = (Frame::new(Operation::Paginate, Format::Json), Frame::counted(Operation::Paginate, Format::Json, 0, 5));
+        for answer in [uncounted.end(5), counted.end(5)] {
+            assert_eq!(Page::of(&answer), Some(Page { total: 5, count: 0, rows: Bytes::from_static(b"[]") }));
         }
         assert_eq!(Page::of(&Bytes::from_static(b"[]")), None);
         assert_eq!(Page::of(&Bytes::new()), None);
