@@ -113,6 +113,9 @@ fn check_response(parameters: &Parameters) -> Result<(), Error> {
     if parameters.get("response_mode").is_some_and(|value| value != "query") {
         return Err(Error::request("response_mode must be query"));
     }
+    if parameters.get("client_secret").is_some() {
+        return Err(Error::request("client_secret does not belong into an address"));
+    }
     // An object that is passed over would be a request other than the one that was signed.
     if parameters.get("request").or(parameters.get("request_uri")).is_some() {
         return Err(Error::request("request and request_uri are not supported"));

@@ -4,6 +4,7 @@ mod address;
 mod log;
 pub mod satellite;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -255,7 +256,15 @@ struct Variable<'v> {
 }
 
 fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
-    ConfigError { variable, problem: format!("found {found:?}; accepted is {accepted}") }
+    ConfigError { variable, problem: format!("found {:?}; accepted is {accepted}", repeatable(found)) }
+}
+
+/// What was found, without the user and the password that an address may hold.
+fn repeatable(found: &str) -> Cow<'_, str> {
+    match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
+        Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
+        None => found.into(),
+    }
 }
 
 impl<'v> Variable<'v> {
@@ -388,6 +397,10 @@ mod tests {
             let config = |more: (&'static str, &str)| config(&[("OAUTH_STRATEGY", strategy), more]);
             assert!(config(("OAUTH_HUB_URL", "https://hub.example.com")).expect("a start").satellite.is_err());
             assert!(config(("OAUTH_HUB_URL", "hub")).is_err());
+            for variable in ["OAUTH_HUB_URL", "OAUTH_HUB_INTERNAL_URL", "APP_URL", "APP_CORS_ORIGIN", "OAUTH_REDIRECT_URI"] {
+                let message = config((variable, "https://u:ses@me@h")).expect_err(variable).to_string();
+                assert!(message.contains("https://…@h") && !message.contains("ses"), "{message}");
+            }
         }
     }
 

@@ -9,6 +9,8 @@ use zeroize::Zeroizing;
 /// The name of the public half, beside the private one.
 pub(crate) const PUBLIC_NAME: &str = "oauth-public.key";
 const PRIVATE_NAME: &str = "oauth-private.key";
+/// The most bytes of a key file; one of 4096 bits has some three thousand.
+const LONGEST: u64 = 64 * 1024;
 /// Who may read a file.
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o644;
@@ -57,7 +59,13 @@ pub(crate) fn write_private(path: &Path, key: &PrivateKey) -> Result<(), KeyPair
 
 /// Reads a private key; where that cannot be done, says what is the matter with the file.
 pub(crate) fn read_private(path: &Path) -> Result<PrivateKey, String> {
-    let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| format!("cannot be read: {error}"))?;
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    // What is no file may never end, or never begin.
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() || metadata.len() > LONGEST {
+        return Err(format!("is no file of at most {LONGEST} bytes"));
+    }
+    let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(unreadable)?;
     PrivateKey::from_pem(&text).map_err(|error| error.to_string())
 }
 
@@ -83,4 +91,21 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), KeyPairError> {
         file.sync_all()
     };
     write().map_err(|error| KeyPairError::Unwritten { path: path.to_owned(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_of_a_sensible_size_is_not_read() {
+        // attack 49
+        let folder = tempfile::tempdir().expect("a folder");
+        let (pipe, long) = (folder.path().join("pipe"), folder.path().join("long"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        std::fs::write(&long, vec![b' '; LONGEST as usize + 1]).expect("a file");
+        for path in [&pipe, &long, Path::new("/dev/zero"), folder.path()] {
+            assert!(read_private(path).expect_err("no key").contains("is no file of at most"), "{}", path.display());
+        }
+    }
 }

@@ -33,6 +33,7 @@ mod sender;
 mod service;
 mod tagged;
 pub mod telemetry;
+mod traffic;
 mod unread;
 
 pub use service::Service;

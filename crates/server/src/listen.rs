@@ -1,30 +1,35 @@
 //! The accept loop: connections with time limits, and an end that finishes what is in flight.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::http::Response;
+use axum::http::{Response, Version};
 use futures_util::TryFutureExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 use tower::{Service, ServiceExt};
 
 use crate::abrupt::Connection;
 use crate::at_once::AtOnce;
 use crate::peer::Peer;
+use crate::traffic::{Finding, Traffic};
 
 /// How long a client may take to send a request's head, the first one from when it connects.
 const HEAD: Duration = Duration::from_secs(15);
+/// How often a connection of HTTP/2 is looked at.
+const LOOK: Duration = Duration::from_secs(2);
 /// How long requests in flight may take once the end has come.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -40,7 +45,7 @@ where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
 {
-    let graceful = GracefulShutdown::new();
+    let leave = watch::Sender::new(());
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 * 1024);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(30)).max_concurrent_streams(128);
@@ -58,12 +63,14 @@ where
                 }
             },
         };
-        connection((patient(stream, patience), Peer(peer.ip())), &builder, &graceful, service.clone());
+        let arrival = Arrival { stream: patient(stream, patience), peer: Peer(peer.ip()), patience, leave: leave.subscribe() };
+        arrival.serve(&builder, service.clone());
     }
     drop(listener);
     tracing::info!("stopping: no new connections; finishing what is in flight");
+    _ = leave.send(());
     tokio::select! {
-        () = graceful.shutdown() => tracing::info!("stopped"),
+        () = leave.closed() => tracing::info!("stopped"),
         () = tokio::time::sleep(GRACE) => tracing::warn!("stopped with requests still in flight after {} s", GRACE.as_secs()),
     }
 }
@@ -77,35 +84,92 @@ fn patient(stream: TcpStream, patience: Duration) -> Connection {
     Connection::new(stream)
 }
 
-fn connection<S>((stream, peer): (Connection, Peer), builder: &Builder<TokioExecutor>, graceful: &GracefulShutdown, service: S)
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    let begun = Arc::new(AtomicBool::new(false));
-    let first = begun.clone();
-    let breach = stream.breach();
-    let service = service_fn(move |request: Request<Incoming>| {
-        first.store(true, Ordering::Relaxed);
-        let (version, breach) = (request.version(), breach.clone());
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(peer);
-        service.clone().oneshot(request).map_ok(move |answer| breach.watch(version, answer))
-    });
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let watched = graceful.watch(connection);
-    tokio::spawn(AtOnce::new(async move {
-        let mut watched = std::pin::pin!(watched);
-        let ended = match tokio::time::timeout(HEAD, &mut watched).await {
-            Ok(ended) => ended,
-            // The library gives a head its time only once it knows the version, and waits for ever to learn it.
-            Err(_) if !begun.load(Ordering::Relaxed) => return,
-            Err(_) => watched.await,
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended");
+/// A connection that was accepted.
+struct Arrival {
+    stream: Connection,
+    peer: Peer,
+    /// How long a client may take nothing.
+    patience: Duration,
+    /// Changes when the process is about to end.
+    leave: watch::Receiver<()>,
+}
+
+impl Arrival {
+    fn serve<S>(self, builder: &Builder<TokioExecutor>, service: S)
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send,
+    {
+        let Arrival { stream, peer, patience, leave } = self;
+        let (breach, spoken, traffic) = (stream.breach(), Arc::new(OnceLock::new()), Traffic::new());
+        let watch = Watch { spoken: spoken.clone(), traffic: traffic.clone(), patience, leave };
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (version, breach) = (request.version(), breach.clone());
+            _ = spoken.set(version);
+            let exchange = (version == Version::HTTP_2).then(|| traffic.begin());
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
+            service.clone().oneshot(request).map_ok(move |answer| {
+                let answer = breach.watch(version, answer);
+                match exchange {
+                    Some(exchange) => answer.map(|body| exchange.deliver(body)),
+                    None => answer,
+                }
+            })
+        });
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        tokio::spawn(AtOnce::new(watch.over(connection)));
+    }
+}
+
+/// Watches over a connection until its end.
+struct Watch {
+    /// The version of its first request.
+    spoken: Arc<OnceLock<Version>>,
+    traffic: Traffic,
+    patience: Duration,
+    leave: watch::Receiver<()>,
+}
+
+impl Watch {
+    async fn over<C>(mut self, connection: C)
+    where
+        C: GracefulConnection,
+        C::Error: fmt::Display,
+    {
+        let mut connection = pin!(connection);
+        let mut look = pin!(tokio::time::sleep(HEAD));
+        let (mut is_leaving, mut is_looking) = (false, true);
+        loop {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended");
+                    }
+                    return;
+                }
+                _ = self.leave.changed(), if !is_leaving => {
+                    is_leaving = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = look.as_mut(), if is_looking => match self.spoken.get() {
+                    // The library gives a head its time only once it knows the version, and waits for ever to learn it.
+                    None => return,
+                    Some(version) if *version == Version::HTTP_2 => {
+                        match self.traffic.look(Instant::now(), self.patience, HEAD) {
+                            Finding::Busy => {}
+                            Finding::Idle => connection.as_mut().graceful_shutdown(),
+                            Finding::Stalled => return tracing::debug!("a client took nothing of an answer for too long"),
+                        }
+                        look.as_mut().reset(tokio::time::Instant::now() + LOOK);
+                    }
+                    // The library keeps the times of the others itself.
+                    Some(_) => is_looking = false,
+                },
+            }
         }
-    }));
+    }
 }
 
 /// Resolves when the process is asked to end. It listens from the moment it is made, so that whoever has seen us serve can end us in

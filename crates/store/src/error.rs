@@ -105,7 +105,7 @@ fn read_only(error: &dyn std::error::Error) -> String {
     format!("it takes no writes, and a hub needs one that does: {}", chain(error))
 }
 
-/// An error with the causes below it, which is where a driver keeps what matters.
+/// An error with the causes below it, which is where a driver keeps what matters, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -114,12 +114,19 @@ fn chain(error: &dyn std::error::Error) -> String {
         text.push_str(&next.to_string());
         cause = next.source();
     }
-    text
+    // PostgreSQL gives details and hints lines of their own, and its functions say what they like.
+    text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_database_says_is_told_in_one_line() {
+        let said = std::io::Error::other("ERROR: no\r\nDETAIL: none\n\n  INFO audit");
+        assert_eq!(chain(&said), "ERROR: no; DETAIL: none; INFO audit");
+    }
 
     #[test]
     fn a_database_that_takes_no_writes_is_told_as_such() {

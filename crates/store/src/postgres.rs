@@ -28,6 +28,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::Instrument;
 
 use crate::Error;
 use crate::settings::{DatabaseSettings, Prepare};
@@ -249,7 +250,16 @@ fn pool(manager: Manager, size: usize, wait: Duration) -> Result<managed::Pool<M
 
 /// A connection of a pool, in time.
 pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error> {
-    match pool.get().await {
+    let status = pool.status();
+    let got = if status.available == 0 && status.size < status.max_size {
+        // Whoever waits for a new connection may lose patience; it is made nevertheless, and there for the next one.
+        let pool = pool.clone();
+        let made = tokio::spawn(async move { pool.get().await }.in_current_span());
+        made.await.map_err(|error| Error::Unexpected(error.to_string()))?
+    } else {
+        pool.get().await
+    };
+    match got {
         Ok(connection) => Ok(Lease::new(connection)),
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
         Err(PoolError::Backend(error)) => match Error::from(error) {

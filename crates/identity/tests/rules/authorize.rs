@@ -110,7 +110,7 @@ fn a_repeated_parameter_is_refused_whatever_its_name() {
     }
 }
 
-// attack 2, attack 3
+// attack 2, attack 3, attack 30
 #[test]
 fn what_else_is_missing_or_malformed_is_invalid_request() {
     for (name, value) in [
@@ -124,6 +124,7 @@ fn what_else_is_missing_or_malformed_is_invalid_request() {
         ("response_type", "code token"),
         ("response_mode", "fragment"),
         ("request", "eyJ"),
+        ("client_secret", "sesame"),
         ("request_uri", "https://evil.example"),
         ("prompt", "none login"),
         ("prompt", "dance"),

@@ -8,7 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
-use super::{ConfigError, Variable, origin, wrong};
+use super::{ConfigError, Variable, origin, repeatable, wrong};
 
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
 const REDIRECT: &str = "the address of the app's callback, such as https://shop.example.com/callback";
@@ -178,7 +178,7 @@ fn one_line(variable: &'static str, secret: &str) -> Result<(), ConfigError> {
 
 /// A value that a rule of identity refuses: what it says, and what is accepted.
 fn refused(variable: &Variable<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {
-    let problem = format!("found {:?}: {fault}; accepted is {accepted}", variable.value.unwrap_or_default());
+    let problem = format!("found {:?}: {fault}; accepted is {accepted}", repeatable(variable.value.unwrap_or_default()));
     ConfigError { variable: variable.variable, problem }
 }
 

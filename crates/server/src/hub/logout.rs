@@ -40,11 +40,11 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 async fn asked(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let parameters = sender.parameters()?;
     let farewell = Farewell::read(hub, &parameters).await?;
-    let live = session::live(hub, sender).await?.map(|(session, _)| session);
-    match live {
-        Some(session) if farewell.session != Some(session.id()) => Ok(pages::confirm_logout(&parameters)),
-        _ => farewell.done(hub, sender, Redirection::Found).await,
+    let live = session::every_live(hub, sender).await?;
+    if live.iter().any(|(session, _)| farewell.session != Some(session.id())) {
+        return Ok(pages::confirm_logout(&parameters));
     }
+    farewell.done(hub, sender, Redirection::Found).await
 }
 
 async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -101,7 +101,7 @@ impl Farewell {
     }
 
     async fn done(self, hub: &Hub, sender: &Sender, redirection: Redirection) -> Result<Response<Body>, Fault> {
-        if let Some((session, _)) = session::live(hub, sender).await? {
+        for (session, _) in session::every_live(hub, sender).await? {
             store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
         }
         let mut response = self.gone(sender, redirection);

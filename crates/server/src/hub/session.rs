@@ -24,18 +24,27 @@ const COOKIE: &str = "hub_session";
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
 const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
-/// The session that a request's cookie is of, if it counts now, and whose it is.
+/// The session that a request's cookie is of, if it counts now, and whose it is. A neighbouring host can add a cookie of its own, so that
+/// sessions of two accounts are nobody's: whoever planted one would have somebody else act in their name.
 pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSession, Account)>, store::Error> {
+    let mut all = every_live(hub, sender).await?.into_iter();
+    let Some((session, account)) = all.next() else { return Ok(None) };
+    Ok(all.all(|(_, other)| other.id == account.id).then_some((session, account)))
+}
+
+/// The sessions of all cookies of ours that a request has.
+pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
+    let mut all = Vec::new();
     for text in sender.cookies(COOKIE) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = chance::now();
         let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
-            return Ok(Some((session, account)));
+            all.push((session, account));
         }
     }
-    Ok(None)
+    Ok(all)
 }
 
 /// A session that nobody has yet.

@@ -79,6 +79,27 @@ async fn the_cookie_is_guarded_and_never_a_bearer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cookies_of_two_accounts_are_nobody_s_and_a_logout_ends_both() {
+    // contract I22.3, attack 42
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        stage.add_account("eve", &[]).await;
+        let eve = cookie(&stage.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
+        let (ada, again) = (stage.sign_in().await, stage.sign_in().await);
+        let status = async |cookies: String| stage.send(&get("/").header("cookie", &cookies)).await.status();
+        assert_eq!(status(format!("{ada}; {again}")).await, 200, "both are of one account");
+        for cookies in [format!("{eve}; {ada}"), format!("{ada}; {eve}")] {
+            let answer = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &cookies)).await;
+            assert!(answer.header("location").expect("an address").starts_with("/sign-in"), "{place:?}");
+        }
+        assert_eq!(stage.send(&posted("/logout", &[]).header("cookie", &format!("{ada}; {eve}"))).await.status(), 204);
+        for cookies in [ada, eve] {
+            assert_eq!(status(cookies).await, 303, "to the sign-in");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_fresh_token_of_a_trusted_client_begins_a_session() {
     // contract I22.4, I9.3
     let stage = Stage::start(Place::Sqlite).await;

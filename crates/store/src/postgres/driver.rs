@@ -54,7 +54,8 @@ fn moved_on<T>(step: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Says goodbye, where there is still somebody to do it.
+        // Says goodbye. Where that has to wait, for an answer that is still on its way, somebody else does it.
+        self.move_on(Waker::noop());
         if let (Some(work), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn(work);
         }

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
+
+/// What is found of a certificate.
+type Verdict = Result<ServerCertVerified, rustls::Error>;
 
 /// What the address asks of TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +60,23 @@ impl Mode {
 enum Verifier {
     /// Nothing: TLS against listeners, not against impostors. What `prefer` and `require` mean.
     Nothing(Arc<CryptoProvider>),
-    /// The chain, not the name.
-    Chain(Arc<WebPkiServerVerifier>),
+    /// The chain and, as far as is asked, the name.
+    Chain(Chain),
+}
+
+#[derive(Debug)]
+struct Chain {
+    web: Arc<WebPkiServerVerifier>,
+    /// The authorities, as their bytes.
+    roots: Vec<CertificateDer<'static>>,
+    name: Name,
+}
+
+/// Whether a certificate has to name the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Any,
+    OfHost,
 }
 
 pub(super) fn connector(settings: &TlsSettings) -> Result<MakeRustlsConnect, Error> {
@@ -71,19 +90,22 @@ pub(super) fn connector(settings: &TlsSettings) -> Result<MakeRustlsConnect, Err
         Mode::Disable | Mode::Prefer | Mode::Require => {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(Verifier::Nothing(provider))).with_no_client_auth()
         }
-        Mode::VerifyCa => {
-            let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(settings)?), provider)
+        Mode::VerifyCa | Mode::VerifyFull => {
+            let (store, roots) = roots(settings)?;
+            let web = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider)
                 .build()
                 .map_err(|error| Error::Setting(format!("TLS cannot be set up: {error}")))?;
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Verifier::Chain(chain))).with_no_client_auth()
+            let name = if mode == Mode::VerifyFull { Name::OfHost } else { Name::Any };
+            let chain = Verifier::Chain(Chain { web, roots, name });
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(chain)).with_no_client_auth()
         }
-        Mode::VerifyFull => builder.with_root_certificates(roots(settings)?).with_no_client_auth(),
     };
     Ok(MakeRustlsConnect::new(config))
 }
 
-fn roots(settings: &TlsSettings) -> Result<RootCertStore, Error> {
-    let mut store = RootCertStore::empty();
+/// The certificates that are trusted, also as they were read.
+fn roots(settings: &TlsSettings) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Error> {
+    let (mut store, mut read) = (RootCertStore::empty(), Vec::new());
     match settings.root.as_deref() {
         None | Some("system") => {
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -93,14 +115,38 @@ fn roots(settings: &TlsSettings) -> Result<RootCertStore, Error> {
             let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
             for certificate in certificates {
                 let certificate = certificate.map_err(|error| unusable(format!("is no PEM certificate: {error}")))?;
-                store.add(certificate).map_err(|error| unusable(format!("holds a certificate that cannot be used: {error}")))?;
+                store.add(certificate.clone()).map_err(|error| unusable(format!("holds a certificate that cannot be used: {error}")))?;
+                read.push(certificate);
             }
         }
     }
     if store.is_empty() {
         return Err(Error::Setting("no certificate authority to verify PostgreSQL with; name one with sslrootcert".to_owned()));
     }
-    Ok(store)
+    Ok((store, read))
+}
+
+impl Chain {
+    fn verify(&self, certificate: &CertificateDer<'_>, name: &ServerName<'_>, web: Verdict) -> Verdict {
+        match web {
+            Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }))
+                if self.name == Name::Any =>
+            {
+                Ok(ServerCertVerified::assertion())
+            }
+            // A certificate that signed itself, as the manuals make one, calls itself an authority. Named as one, it is trusted as itself;
+            // that it is in force was found out before.
+            Err(rustls::Error::InvalidCertificate(CertificateError::Other(ref error)))
+                if matches!(error.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity)) && self.roots.contains(certificate) =>
+            {
+                if self.name == Name::OfHost {
+                    verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+                }
+                Ok(ServerCertVerified::assertion())
+            }
+            other => other,
+        }
+    }
 }
 
 impl ServerCertVerifier for Verifier {
@@ -114,12 +160,10 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         match self {
             Verifier::Nothing(_) => Ok(ServerCertVerified::assertion()),
-            Verifier::Chain(chain) => match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-                Err(rustls::Error::InvalidCertificate(
-                    CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-                )) => Ok(ServerCertVerified::assertion()),
-                other => other,
-            },
+            Verifier::Chain(chain) => {
+                let web = chain.web.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+                chain.verify(end_entity, server_name, web)
+            }
         }
     }
 
@@ -131,7 +175,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match self {
             Verifier::Nothing(provider) => verify_tls12_signature(message, cert, dss, &provider.signature_verification_algorithms),
-            Verifier::Chain(chain) => chain.verify_tls12_signature(message, cert, dss),
+            Verifier::Chain(chain) => chain.web.verify_tls12_signature(message, cert, dss),
         }
     }
 
@@ -143,14 +187,58 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match self {
             Verifier::Nothing(provider) => verify_tls13_signature(message, cert, dss, &provider.signature_verification_algorithms),
-            Verifier::Chain(chain) => chain.verify_tls13_signature(message, cert, dss),
+            Verifier::Chain(chain) => chain.web.verify_tls13_signature(message, cert, dss),
         }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         match self {
             Verifier::Nothing(provider) => provider.signature_verification_algorithms.supported_schemes(),
-            Verifier::Chain(chain) => chain.supported_verify_schemes(),
+            Verifier::Chain(chain) => chain.web.supported_verify_schemes(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A certificate for `localhost` as PostgreSQL's manual makes one: it signed itself, and calls itself an authority.
+    fn certificate(folder: &std::path::Path, name: &str) -> String {
+        let path = folder.join(format!("{name}.crt"));
+        let made = Command::new("openssl")
+            .args(["req", "-new", "-x509", "-days", "2", "-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"])
+            .arg("-keyout")
+            .arg(folder.join("key"))
+            .arg("-out")
+            .arg(&path)
+            .stderr(Stdio::null())
+            .status();
+        assert!(made.expect("openssl runs").success());
+        path.display().to_string()
+    }
+
+    #[test]
+    fn a_certificate_that_signed_itself_is_trusted_as_itself() {
+        // contract B1.2
+        let folder = tempfile::tempdir().expect("a folder");
+        let (own, other) = (certificate(folder.path(), "own"), certificate(folder.path(), "other"));
+        let shown = CertificateDer::from_pem_file(&own).expect("a certificate");
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
+        let verdict = |root: &str, name: Name, host: &'static str, days: u64| {
+            let (store, roots) = roots(&TlsSettings { mode: Mode::VerifyFull, root: Some(root.to_owned()) }).expect("roots");
+            let provider = Arc::new(aws_lc_rs::default_provider());
+            let web = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build().expect("a verifier");
+            let time = UnixTime::since_unix_epoch(now + std::time::Duration::from_secs(days * 86_400));
+            let host = ServerName::try_from(host).expect("a name");
+            Verifier::Chain(Chain { web, roots, name }).verify_server_cert(&shown, &[], &host, &[], time).is_ok()
+        };
+        assert!(verdict(&own, Name::OfHost, "localhost", 0));
+        assert!(verdict(&own, Name::Any, "elsewhere", 0));
+        assert!(!verdict(&own, Name::OfHost, "elsewhere", 0), "another name");
+        assert!(!verdict(&own, Name::OfHost, "localhost", 3), "its time is over");
+        assert!(!verdict(&other, Name::Any, "localhost", 0), "another certificate");
     }
 }
