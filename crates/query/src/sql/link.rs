@@ -5,7 +5,7 @@ use crate::plan::Join;
 use crate::plan::predicate::{Alias, Column, Exists};
 
 use super::Writer;
-use super::dialect;
+use super::dialect::{self, Pairs};
 use super::predicate::Conjunction;
 
 /// The ways to write a relation filter.
@@ -124,6 +124,24 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             named(writer, &target.table, join.table.alias);
             writer.raw(" ON ");
             direct(writer, pairs, (join.parent_resource, join.parent), (target, join.table.alias));
+            Conjunction::started().write(writer, [join.table.policy()]);
+        }
+        Link::Through { pivot, own, other } if dialect::pairs(writer.dialect) == Pairs::LookedUp => {
+            named(writer, &target.table, join.table.alias);
+            writer.raw(" ON ");
+            let key = |id: FieldId| Column { alias: join.table.alias, field: &target.fields[id] };
+            let keys: Vec<_> = other.iter().map(|(_, id)| (key(*id), key(*id).field)).collect();
+            key_in(writer, &keys, |writer, (key, _)| dialect::linked_to_pivot(writer, *key));
+            let side = Pivot::Table(join.pivot);
+            writer.separated(", ", other, |writer, (column, id)| pivot_side(writer, side, column, key(*id).field));
+            writer.raw(" FROM ");
+            named(writer, pivot, join.pivot);
+            writer.raw(" WHERE ");
+            from_own(writer, own, (join.parent_resource, join.parent), side);
+            for (column, id) in other {
+                dialect::pivot_fits(writer, key(*id).field, |writer| pivot_column(writer, join.pivot, column));
+            }
+            writer.raw(")");
             Conjunction::started().write(writer, [join.table.policy()]);
         }
         Link::Through { pivot, own, other } => {

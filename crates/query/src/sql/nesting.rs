@@ -6,11 +6,12 @@
 //! | beside more | `EXISTS`, fenced | every order of a join is weighed |
 //! | around more than two to-many ones, and no `or` between | fenced, and all inside too | they would be joined without an idea of their rows |
 //! | where rows would be looked at again for each way to them | `key IN (SELECT …)` | that is evaluated once |
+//! | on SQLite, around the keys of few related rows | the same | it begins there, and not at all rows around |
 //!
 //! Decision 0012 has the measurements; the bounds of each database are in `dialect`.
 
-use crate::catalog::Link;
-use crate::plan::predicate::{Exists, Predicate};
+use crate::catalog::{Field, Link, Resource};
+use crate::plan::predicate::{Comparison, Exists, Membership, Predicate};
 
 use super::Writer;
 use super::dialect::{self, Dialect, Sets};
@@ -80,11 +81,12 @@ impl Surroundings {
         }
         let rows = self.rows.behind(exists);
         let spreads = exists.relation.many && rows == Rows::Repeated;
-        let is_set = ways == Ways::Many
-            && match dialect::sets(dialect) {
-                Sets::EveryToMany => exists.relation.many,
-                Sets::AllButTheFirst => spreads && self.spread > 0,
-            };
+        let is_set = match dialect::sets(dialect) {
+            _ if dialect::leads(dialect) && is_pinned(exists) => true,
+            _ if ways == Ways::Few => false,
+            Sets::EveryToMany => exists.relation.many,
+            Sets::AllButTheFirst => spreads && self.spread > 0,
+        };
         let spread = self.spread + usize::from(spreads);
         let query = || Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
         let inside = match join {
@@ -140,6 +142,34 @@ impl Writer {
         let outer = std::mem::replace(&mut self.surroundings, surroundings);
         write(self);
         self.surroundings = outer;
+    }
+}
+
+/// Whether no more rows can meet a relation filter than keys are named in it: the keys of the related rows, or of rows that these are
+/// the one parent of.
+fn is_pinned(exists: &Exists<'_>) -> bool {
+    let Resource { key, fields, .. } = exists.table.resource;
+    matches!(exists.relation.link, Link::Direct(_))
+        && (!key.is_empty() && key.iter().all(|id| is_named(&exists.filter, &fields[*id])) || has_pinned_child(&exists.filter))
+}
+
+/// Whether a predicate names the values of a field.
+fn is_named(predicate: &Predicate<'_>, field: &Field) -> bool {
+    match predicate {
+        Predicate::All(all) => all.iter().any(|one| is_named(one, field)),
+        Predicate::Compare { column, comparison: Comparison::Eq, .. } | Predicate::Among { column, membership: Membership::In, .. } => {
+            std::ptr::eq(column.field, field)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a predicate asks for related rows that are pinned and have one parent each.
+fn has_pinned_child(predicate: &Predicate<'_>) -> bool {
+    match predicate {
+        Predicate::All(all) => all.iter().any(has_pinned_child),
+        Predicate::Exists(exists) => Rows::Once.behind(exists) == Rows::Once && is_pinned(exists),
+        _ => false,
     }
 }
 

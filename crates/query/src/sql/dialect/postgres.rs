@@ -51,7 +51,12 @@ fn value_kind(field: &Field) -> Kind {
 }
 
 fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
-    writer.bind(value_kind(field), many, Source::Value(value));
+    let kind = match many {
+        Many::One => value_kind(field),
+        // Of the column's own type, or the list is gone through for each row in place of being hashed.
+        Many::List => element_kind(field),
+    };
+    writer.bind(kind, many, Source::Value(value));
     if let Native::Enum(name, _) = &field.native {
         writer.raw("::");
         writer.table_name(name.table_name());
