@@ -3,7 +3,8 @@
 //! | where it stands | how it is written | why |
 //! |---|---|---|
 //! | beside at most five that would become one join | `EXISTS` | the planner chooses well |
-//! | beside more | `EXISTS`, fenced | every order of a join is weighed |
+//! | beside more, and it names values | `EXISTS`, up to five of them | a join can begin there |
+//! | beside more, and it names none | `EXISTS`, fenced | every order of a join is weighed |
 //! | around more than two to-many ones, and no `or` between | fenced, and all inside too | they would be joined without an idea of their rows |
 //! | where rows would be looked at again for each way to them | `key IN (SELECT …)` | that is evaluated once |
 //! | on SQLite, around the keys of few related rows | the same | it begins there, and not at all rows around |
@@ -21,6 +22,8 @@ use super::link::{self, Writing};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
     join: Join,
+    /// How many more may become part of a join that is too wide for all.
+    room: usize,
     ways: Ways,
     rows: Rows,
     /// How many to-many filters are followed around them that spread out.
@@ -60,12 +63,12 @@ enum Rows {
 }
 
 impl Surroundings {
-    pub(super) const NONE: Surroundings = Surroundings { join: Join::Shared, ways: Ways::Few, rows: Rows::Once, spread: 0 };
+    pub(super) const NONE: Surroundings = Surroundings::of_query(0, Ways::Few);
 
     /// Those of the filters of a query of its own, of which so many would become one join.
-    fn of_query(joined: usize, ways: Ways) -> Self {
+    const fn of_query(joined: usize, ways: Ways) -> Self {
         let join = if joined > dialect::MOST_JOINED { Join::TooWide } else { Join::Shared };
-        Surroundings { join, ways, rows: Rows::Once, spread: 0 }
+        Surroundings { join, room: dialect::MOST_JOINED, ways, rows: Rows::Once, spread: 0 }
     }
 
     /// How a relation filter is written here, and what stands around those inside it.
@@ -89,13 +92,16 @@ impl Surroundings {
         };
         let spread = self.spread + usize::from(spreads);
         let query = || Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
+        let has_room = join == Join::TooWide && self.room > 0 && names_values(exists);
         let inside = match join {
             _ if is_set => query(),
-            Join::Shared | Join::TooDeep => Surroundings { join, ways, rows, spread },
+            Join::TooWide if has_room => Surroundings { join, room: self.room - 1, ways, rows, spread },
+            Join::Shared | Join::TooDeep => Surroundings { join, room: self.room, ways, rows, spread },
             Join::TooWide | Join::None => Surroundings { rows, spread, ..query() },
         };
         let way = match join {
             _ if is_set => Writing::Set,
+            Join::TooWide if has_room => Writing::Followed,
             Join::TooWide | Join::TooDeep => Writing::Fenced,
             Join::Shared | Join::None => Writing::Followed,
         };
@@ -130,7 +136,11 @@ impl Writer {
     /// Writes a relation filter as its surroundings want it.
     pub(super) fn relation_filter(&mut self, exists: &Exists<'_>) {
         let (way, inside) = self.surroundings.place(exists, self.dialect);
-        self.within(inside, |writer| link::exists(writer, exists, way));
+        let left = self.within(inside, |writer| link::exists(writer, exists, way));
+        // What stands in one that is part of the join takes room of it too.
+        if way == Writing::Followed && left.join == Join::TooWide && self.surroundings.join == Join::TooWide {
+            self.surroundings.room = left.room;
+        }
     }
 
     /// Writes what a planner does not join with the query around.
@@ -138,10 +148,11 @@ impl Writer {
         self.within(self.surroundings.behind_connector(), write);
     }
 
-    fn within(&mut self, surroundings: Surroundings, write: impl FnOnce(&mut Self)) {
+    /// Writes within these surroundings; gives them back as they are then.
+    fn within(&mut self, surroundings: Surroundings, write: impl FnOnce(&mut Self)) -> Surroundings {
         let outer = std::mem::replace(&mut self.surroundings, surroundings);
         write(self);
-        self.surroundings = outer;
+        std::mem::replace(&mut self.surroundings, outer)
     }
 }
 
@@ -151,6 +162,19 @@ fn is_pinned(exists: &Exists<'_>) -> bool {
     let Resource { key, fields, .. } = exists.table.resource;
     matches!(exists.relation.link, Link::Direct(_))
         && (!key.is_empty() && key.iter().all(|id| is_named(&exists.filter, &fields[*id])) || has_pinned_child(&exists.filter))
+}
+
+/// Whether a relation filter names values that an index may find, in itself or in those inside.
+fn names_values(exists: &Exists<'_>) -> bool {
+    fn names(predicate: &Predicate<'_>) -> bool {
+        match predicate {
+            Predicate::All(all) => all.iter().any(names),
+            Predicate::Compare { comparison: Comparison::Eq, .. } | Predicate::Among { membership: Membership::In, .. } => true,
+            Predicate::Exists(exists) => names_values(exists),
+            _ => false,
+        }
+    }
+    names(&exists.filter)
 }
 
 /// Whether a predicate names the values of a field.
@@ -222,5 +246,64 @@ impl Depth {
 
     fn or(self, other: Self) -> Self {
         Depth { to_many: self.to_many.max(other.to_many), joined: self.joined.max(other.joined), spread: self.spread.max(other.spread) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::manifest::Manifest;
+    use crate::merge::merged;
+    use crate::plan::{Operation, plan};
+    use crate::policy::{Viewer, enter};
+    use crate::sql::{Dialect, render};
+
+    const MANIFEST: &str = r#"
+[resource.t.row]
+table = "rows"
+[resource.t.row.fields]
+id = { type = "int", key = true }
+up = "int"
+v = "int"
+[resource.t.row.relations]
+above = { one = "t.row", on = { up = "id" } }
+below = { many = "t.row", on = { id = "up" } }
+"#;
+
+    fn text(statement: &str, dialect: Dialect) -> String {
+        let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
+        let viewer = Viewer::operator();
+        let entrance = enter(&catalog, 0, &viewer).expect("the operator may");
+        let body = crate::parse::body(format!("{{\"query\":{{\"where\":{statement}}}}}").as_bytes()).expect("a statement");
+        render(&plan(entrance, merged(body), &viewer, Operation::List, None).expect("a plan"), dialect).root.sql.text().to_owned()
+    }
+
+    /// So many relation filters that name no value.
+    fn others(count: usize) -> String {
+        vec![r#"{"above":{"v":{"gt":1}}}"#; count].join(",")
+    }
+
+    #[test]
+    fn of_many_filters_those_that_name_values_stay_open_to_the_planner() {
+        let fences = |statement: &str| text(statement, Dialect::Postgres).matches(" OFFSET 0").count();
+        assert_eq!(fences(&format!(r#"{{"and":[{}]}}"#, others(5))), 0);
+        assert_eq!(fences(&format!(r#"{{"and":[{}]}}"#, others(6))), 6);
+        let named = r#"{"below":{"v":{"eq":1},"above":{"v":{"in":[1]}}}}"#;
+        assert_eq!(fences(&format!(r#"{{"and":[{},{named}]}}"#, others(5))), 5);
+        // Two of each, and room for five.
+        assert_eq!(fences(&format!(r#"{{"and":[{}]}}"#, [named; 4].join(","))), 2, "one inside the third, and the fourth");
+    }
+
+    #[test]
+    fn sqlite_begins_at_rows_whose_keys_are_named() {
+        let is_set = |statement: &str| text(statement, Dialect::Sqlite).contains(" IN (SELECT t");
+        for statement in [r#"{"below":{"id":{"eq":1}}}"#, r#"{"above":{"id":{"in":[1,2]}}}"#, r#"{"below":{"below":{"id":{"eq":1}}}}"#] {
+            assert!(is_set(statement), "{statement}");
+        }
+        for statement in
+            [r#"{"below":{"v":{"eq":1}}}"#, r#"{"above":{"id":{"gt":1}}}"#, r#"{"below":{"or":[{"id":{"eq":1}},{"v":{"eq":1}}]}}"#]
+        {
+            assert!(!is_set(statement), "{statement}");
+        }
     }
 }
