@@ -139,7 +139,7 @@ impl Watch {
     {
         let mut connection = pin!(connection);
         let mut look = pin!(tokio::time::sleep(HEAD));
-        let (mut is_leaving, mut is_looking) = (false, true);
+        let (mut is_leaving, mut is_looking, mut is_told) = (false, true, false);
         loop {
             tokio::select! {
                 biased;
@@ -159,7 +159,12 @@ impl Watch {
                     Some(version) if *version == Version::HTTP_2 => {
                         match self.traffic.look(Instant::now(), self.patience, HEAD) {
                             Finding::Busy => {}
-                            Finding::Idle => connection.as_mut().graceful_shutdown(),
+                            // Whoever does not leave when told to is left.
+                            Finding::Idle if is_told => return,
+                            Finding::Idle => {
+                                is_told = true;
+                                connection.as_mut().graceful_shutdown();
+                            }
                             Finding::Stalled => return tracing::debug!("a client took nothing of an answer for too long"),
                         }
                         look.as_mut().reset(tokio::time::Instant::now() + LOOK);
