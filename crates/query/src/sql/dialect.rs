@@ -98,8 +98,8 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
     either!(writer, contains(column, values));
 }
 
-pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    either!(writer, overlap(column, values));
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
+    either!(writer, overlap(column, values, logic));
 }
 
 /// A column as it is read for an answer.

@@ -86,7 +86,7 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         Predicate::Unset(column) => dialect::unset(writer, *column),
         Predicate::Like { column, pattern } => dialect::like(writer, *column, pattern),
         Predicate::Contains { column, values } => dialect::contains(writer, *column, values),
-        Predicate::Overlap { column, values } => dialect::overlap(writer, *column, values),
+        Predicate::Overlap { column, values } => dialect::overlap(writer, *column, values, logic),
         Predicate::Exists(exists) => writer.relation_filter(exists),
     }
 }

@@ -202,18 +202,21 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
     writer.bind(element_kind(column.field), Many::List, Source::Value(Value::List(values.to_vec())));
 }
 
-pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
     if is_json(column.field) {
-        // An array has an element exactly when it contains the array of that one element. The CASE keeps NULL unknown,
-        // which `ANY` of an empty list would not.
-        writer.raw("CASE WHEN ");
-        writer.column(column);
-        writer.raw(" IS NOT NULL THEN ");
+        // `ANY` of an empty list is false of NULL too. Where that makes a difference NULL is kept unknown, and an index is of no use.
+        let guarded = logic == Logic::ThreeValued;
+        if guarded {
+            writer.raw("CASE WHEN ");
+            writer.column(column);
+            writer.raw(" IS NOT NULL THEN ");
+        }
+        // An array has an element exactly when it contains the array of that one element.
         operand(writer, column);
         writer.raw(" @> ANY(");
         let wrapped = values.iter().map(|value| Value::Json(json_array(std::slice::from_ref(value)))).collect();
         writer.bind(Kind::Jsonb, Many::List, Source::Value(Value::List(wrapped)));
-        writer.raw(") END");
+        writer.raw(if guarded { ") END" } else { ")" });
         return;
     }
     array_operand(writer, column);

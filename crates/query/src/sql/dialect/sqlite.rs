@@ -214,7 +214,7 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
     collection(writer, column, values, ["peristyle_json_contains(", "peristyle_array_contains("]);
 }
 
-pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
+pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], _: Logic) {
     collection(writer, column, values, ["peristyle_json_overlap(", "peristyle_array_overlap("]);
 }
 
