@@ -93,19 +93,15 @@ impl Surroundings {
         let spread = self.spread + usize::from(spreads);
         let query = || Surroundings::of_query(joined(exists.table.policy()) + joined(&exists.filter), ways);
         let has_room = join == Join::TooWide && self.room > 0 && names_values(exists);
-        let inside = match join {
-            _ if is_set => query(),
-            Join::TooWide if has_room => Surroundings { join, room: self.room - 1, ways, rows, spread },
-            Join::Shared | Join::TooDeep => Surroundings { join, room: self.room, ways, rows, spread },
-            Join::TooWide | Join::None => Surroundings { rows, spread, ..query() },
-        };
-        let way = match join {
-            _ if is_set => Writing::Set,
-            Join::TooWide if has_room => Writing::Followed,
-            Join::TooWide | Join::TooDeep => Writing::Fenced,
-            Join::Shared | Join::None => Writing::Followed,
-        };
-        (way, inside)
+        let same = Surroundings { join, room: self.room, ways, rows, spread };
+        match join {
+            _ if is_set => (Writing::Set, query()),
+            Join::Shared => (Writing::Followed, same),
+            Join::TooDeep => (Writing::Fenced, same),
+            Join::TooWide if has_room => (Writing::Followed, Surroundings { room: self.room - 1, ..same }),
+            Join::TooWide => (Writing::Fenced, Surroundings { rows, spread, ..query() }),
+            Join::None => (Writing::Followed, Surroundings { rows, spread, ..query() }),
+        }
     }
 
     /// Behind a connector that no planner joins through.
