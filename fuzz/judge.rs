@@ -74,7 +74,7 @@ pub fn judge(bytes: &[u8]) {
 
 fn planned<'c>(resource: usize, body: &[u8], viewer: &Viewer, operation: Operation) -> Option<Result<Plan<'c>, Error>> {
     let entrance = policy::enter(catalog(), resource, viewer).ok()?;
-    Some(parse::body(body).and_then(|body| plan::plan(entrance, merge::merged(body), viewer, operation, None)))
+    Some(parse::body(body).and_then(|body| plan::plan(entrance, merge::merged(body), operation, None)))
 }
 
 /// A refusal says where and what, and not without end.

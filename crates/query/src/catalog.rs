@@ -150,6 +150,20 @@ pub enum Mask {
     Redact,
 }
 
+impl Mask {
+    /// Every one.
+    pub const ALL: [Mask; 3] = [Mask::Email, Mask::Last4, Mask::Redact];
+
+    /// Its name in a manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mask::Email => "email",
+            Mask::Last4 => "last4",
+            Mask::Redact => "redact",
+        }
+    }
+}
+
 /// How a SQLite file keeps a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {

@@ -41,8 +41,8 @@ fn use_of(resource: &Resource, field: &Field) -> String {
 fn sight_of(resource: &Resource, field: &Field) -> String {
     let kind = kind_of(resource, field);
     match &field.mask {
-        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask_name(*mask)),
-        Some((mask, None)) => format!("{kind}; masked (`{}`) for everybody", mask_name(*mask)),
+        Some((mask, Some(permission))) => format!("{kind}; masked (`{}`) without the permission `{permission}`", mask.name()),
+        Some((mask, None)) => format!("{kind}; masked (`{}`) for everybody", mask.name()),
         None => kind,
     }
 }
@@ -54,14 +54,6 @@ fn kind_of(resource: &Resource, field: &Field) -> String {
         text.push_str(if resource.key.len() == 1 { ", the key" } else { ", part of the key" });
     }
     text
-}
-
-fn mask_name(mask: Mask) -> &'static str {
-    match mask {
-        Mask::Email => "email",
-        Mask::Last4 => "last4",
-        Mask::Redact => "redact",
-    }
 }
 
 /// Where a relation leads, for a person.

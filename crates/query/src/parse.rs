@@ -212,7 +212,7 @@ impl Parser {
     }
 
     /// The entries of a list, which is told apart from others by its key and what it is.
-    fn entries_of(&mut self, at: At, value: Json, (key, what): (&str, &str)) -> Option<Vec<Json>> {
+    fn entries_of(&mut self, at: At, value: Json, key: &str, what: &str) -> Option<Vec<Json>> {
         match value {
             Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
             Json::Array(items) => {

@@ -129,20 +129,14 @@ impl Rights {
     }
 }
 
-/// Plans a merged statement for a viewer who entered the resource. `id` asks for one row by its key.
-pub fn plan<'c>(
-    entrance: Entrance<'c>,
-    statement: Statement,
-    viewer: &Viewer,
-    operation: Operation,
-    id: Option<&[&str]>,
-) -> Result<Plan<'c>, Error> {
+/// Plans a merged statement for the viewer who entered the resource. `id` asks for one row by its key.
+pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
     let resource = entrance.resource();
     let statement = match &resource.constraint {
         Some(constraint) => merge::with_policy(statement, constraint),
         None => statement,
     };
-    let mut planner = Planner::new(entrance.catalog, viewer, &statement);
+    let mut planner = Planner::new(entrance.catalog, entrance.viewer, &statement);
     let Some(table) = Table::reach(&mut planner, entrance.resource, Rights::Viewer) else {
         return Err(Error::one(Code::UnknownField, "", "the permission to read this resource is missing"));
     };

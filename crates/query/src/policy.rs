@@ -84,11 +84,13 @@ impl Viewer {
     }
 }
 
-/// The proof that the caller may ask a resource: made before its statement is looked at.
+/// The proof that this caller may ask a resource: made before its statement is looked at, and what is planned then is planned for nobody
+/// else.
 #[derive(Clone, Copy, Debug)]
-pub struct Entrance<'c> {
+pub struct Entrance<'c, 'v> {
     pub(crate) catalog: &'c Catalog,
     pub(crate) resource: ResourceId,
+    pub(crate) viewer: &'v Viewer,
 }
 
 /// The caller lacks the resource's permission.
@@ -97,13 +99,18 @@ pub struct Entrance<'c> {
 pub struct Denied;
 
 /// Decides permission for a resource.
-pub fn enter<'c>(catalog: &'c Catalog, resource: ResourceId, viewer: &Viewer) -> Result<Entrance<'c>, Denied> {
-    if viewer.may_read(catalog.resource(resource)) { Ok(Entrance { catalog, resource }) } else { Err(Denied) }
+pub fn enter<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<Entrance<'c, 'v>, Denied> {
+    if viewer.may_read(catalog.resource(resource)) { Ok(Entrance { catalog, resource, viewer }) } else { Err(Denied) }
 }
 
-impl<'c> Entrance<'c> {
+impl<'c> Entrance<'c, '_> {
     /// The resource that was entered.
     pub fn resource(&self) -> &'c Resource {
         self.catalog.resource(self.resource)
+    }
+
+    /// Whether the caller can ask for one of its rows by the key.
+    pub fn can_find_by_id(&self) -> bool {
+        self.viewer.can_find_by_id(self.resource())
     }
 }

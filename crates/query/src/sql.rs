@@ -134,6 +134,7 @@ impl Kind {
 
 /// A statement ready to run: one text a level.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Query {
     /// What is asked.
     pub operation: Operation,
@@ -145,6 +146,15 @@ pub struct Query {
     pub limit: Option<u64>,
     /// The root's offset.
     pub offset: u64,
+}
+
+impl Query {
+    /// The same rows with nothing loaded for them.
+    #[must_use]
+    pub fn without_relations(mut self) -> Self {
+        self.root.children.clear();
+        self
+    }
 }
 
 /// How many rows there are without limit and offset.
@@ -160,6 +170,7 @@ pub enum Total {
 
 /// One level: a text, what its columns mean, and the levels below.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Level {
     /// The text.
     pub sql: Sql,
@@ -171,6 +182,7 @@ pub struct Level {
 
 /// The rows of a relation. Their first column is the number of the parents' key they belong to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ChildLevel {
     /// `,"name":`
     pub key: Arc<[u8]>,
@@ -184,6 +196,7 @@ pub struct ChildLevel {
 
 /// One member of a row's object.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Output {
     /// `,"name":`
     pub key: Arc<[u8]>,

@@ -144,7 +144,7 @@ fn render(case: &oracle::Case, query: Option<&Value>, dialect: Dialect) -> Query
     let mut body = json!({});
     body["query"] = query.cloned().unwrap_or_default();
     let statement = support::merged(sorted(&body).as_bytes()).expect("a statement");
-    let plan = plan::plan(entrance, statement, &viewer, plan::Operation::Paginate, None).unwrap_or_else(|error| panic!("{body}: {error}"));
+    let plan = plan::plan(entrance, statement, plan::Operation::Paginate, None).unwrap_or_else(|error| panic!("{body}: {error}"));
     sql::render(&plan, dialect)
 }
 

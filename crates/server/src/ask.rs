@@ -8,7 +8,7 @@ use query::catalog::ResourceId;
 use query::merge::merged;
 use query::parse::Body;
 use query::plan::{self, Operation};
-use query::policy::{self, Entrance, Viewer};
+use query::policy::{self, Entrance};
 use query::sql::{self, Query};
 use store::Answer;
 use store::run::Format;
@@ -23,7 +23,7 @@ pub(crate) use key::key_parts;
 pub(crate) const LONGEST_RECORD: usize = 16 * 1024 * 1024;
 
 /// Permission is decided before the statement is looked at.
-pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, caller: &Caller) -> Result<Entrance<'s>, Problem> {
+pub(crate) fn enter<'s, 'c>(service: &'s Service, resource: ResourceId, caller: &'c Caller) -> Result<Entrance<'s, 'c>, Problem> {
     policy::enter(&service.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
 }
 
@@ -31,12 +31,13 @@ pub(crate) fn enter<'s>(service: &'s Service, resource: ResourceId, caller: &Cal
 /// No connection is taken before this is done.
 pub(crate) fn render(
     service: &Service,
-    (entrance, viewer): (Entrance<'_>, &Viewer),
-    (operation, key): (Operation, Option<&[String]>),
+    entrance: Entrance<'_, '_>,
+    operation: Operation,
+    key: Option<&[String]>,
     body: Body,
 ) -> Result<Query, Problem> {
     let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
-    let plan = plan::plan(entrance, merged(body), viewer, operation, parts.as_deref())?;
+    let plan = plan::plan(entrance, merged(body), operation, parts.as_deref())?;
     Ok(sql::render(&plan, service.reader.primary.dialect()))
 }
 

@@ -1,5 +1,6 @@
 //! From configuration to something that can serve: the database opened, the manifest resolved and held against it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use identity::account::Permission;
@@ -30,9 +31,8 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
     let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
     let name = config.manifest.path().display().to_string();
     let mut catalog = resolve(config, &declared).map_err(|unresolved| unresolved.in_file(config))?;
-    let primary = open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
-    let replica =
-        config.database_read_url.as_deref().map(|url| open(("DATABASE_READ_URL", url), &config.database, &catalog)).transpose()?;
+    let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
+    let replica = config.database_read_url.as_deref().map(|url| open("DATABASE_READ_URL", url, &config.database, &catalog)).transpose()?;
     if !declared.resources.is_empty() {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
@@ -89,7 +89,7 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
-    if let Some(path) = config.database_url.strip_prefix("sqlite://").filter(|path| key_pair::others_can_read(path.as_ref())) {
+    if let Some(path) = Database::file(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;
@@ -173,9 +173,9 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
 }
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
-pub fn open((variable, url): (&str, &str), settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
-    if let Some(path) = url.strip_prefix("sqlite://").filter(|path| !path.is_empty()) {
-        let missing = !std::path::Path::new(path).exists();
+pub fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
+    if let Some(path) = Database::file(url) {
+        let missing = !Path::new(path).exists();
         if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
             return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
         }
@@ -198,7 +198,7 @@ fn make_private(path: &str) -> std::io::Result<()> {
 
 /// The records of a hub, brought to their newest shape.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
-    let database = open(("DATABASE_URL", url), settings, &Catalog::default())?;
+    let database = open("DATABASE_URL", url, settings, &Catalog::default())?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
     store::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;

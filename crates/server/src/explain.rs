@@ -6,7 +6,7 @@ use axum::http::Response;
 use query::merge::merged;
 use query::parse;
 use query::plan::{self, Operation};
-use query::policy::{Entrance, Viewer};
+use query::policy::Entrance;
 use query::sql;
 use query::statement::Statement;
 use serde_json::{Value, json};
@@ -29,32 +29,21 @@ pub enum Analyze {
 }
 
 /// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
-pub(crate) async fn answer(
-    service: &Service,
-    entrance: Entrance<'_>,
-    viewer: &Viewer,
-    request: Request,
-) -> Result<Response<Body>, Problem> {
+pub(crate) async fn answer(service: &Service, entrance: Entrance<'_, '_>, request: Request) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
     let bytes = body::json(&head.headers, body).await?;
     let statement = merged(parse::body(&bytes)?);
     let analyze = if analyze { Analyze::Yes } else { Analyze::No };
-    let explained = explain(&service.reader.primary, entrance, viewer, statement, analyze).await?;
+    let explained = explain(&service.reader.primary, entrance, statement, analyze).await?;
     Ok(body::answer(explained.to_string()))
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
-pub async fn explain(
-    database: &Database,
-    entrance: Entrance<'_>,
-    viewer: &Viewer,
-    statement: Statement,
-    analyze: Analyze,
-) -> Result<Value, Problem> {
+pub async fn explain(database: &Database, entrance: Entrance<'_, '_>, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
     let merged = query::explain::statement(&statement);
     let (mut described, query) = {
-        let plan = plan::plan(entrance, statement, viewer, Operation::Paginate, None)?;
+        let plan = plan::plan(entrance, statement, Operation::Paginate, None)?;
         let query = sql::render(&plan, database.dialect());
         (query::explain::levels(&plan, &query, database.dialect()), query)
     };

@@ -35,5 +35,6 @@ mod tagged;
 pub mod telemetry;
 mod traffic;
 mod unread;
+mod verb;
 
 pub use service::Service;

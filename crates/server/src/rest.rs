@@ -8,12 +8,13 @@ use axum::http::{Method, Response};
 use percent_encoding::percent_decode_str;
 use query::parse;
 use query::plan::Operation;
-use query::policy::{Entrance, Viewer};
+use query::policy::Entrance;
 
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
 use crate::operations::{self, Errand, Sent, Target};
 use crate::service::Service;
+use crate::verb::Verb;
 use crate::{ask, body, explain};
 
 /// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
@@ -36,13 +37,13 @@ impl<'p> Address<'p> {
     }
 
     fn asked(&self) -> Asked {
-        match (self.end, self.id) {
-            ("paginate", None) => Asked::Rows(Operation::Paginate, None),
-            ("list" | "get", None) => Asked::Rows(Operation::List, None),
-            ("find", id) => Asked::Rows(Operation::Find, id.map(str::to_owned)),
-            ("explain", None) => Asked::Explain,
-            (end, None) => Asked::Change(Target::New, end.to_owned(), String::new()),
-            (end, Some(id)) => Asked::Change(Target::ById, end.to_owned(), id.to_owned()),
+        match (Verb::of(self.end), self.id) {
+            (Some(Verb::Paginate), None) => Asked::Rows(Operation::Paginate, None),
+            (Some(Verb::List | Verb::Get), None) => Asked::Rows(Operation::List, None),
+            (Some(Verb::Find), id) => Asked::Rows(Operation::Find, id.map(str::to_owned)),
+            (Some(Verb::Explain), None) => Asked::Explain,
+            (_, None) => Asked::Change(Target::New, self.end.to_owned(), String::new()),
+            (_, Some(id)) => Asked::Change(Target::ById, self.end.to_owned(), id.to_owned()),
         }
     }
 }
@@ -53,7 +54,7 @@ pub(crate) async fn answer(service: &Service, address: Address<'_>, request: Req
     let (Ok(context), Ok(plural)) = (decoded(address.context), decoded(address.plural)) else {
         return NOWHERE.response();
     };
-    Box::pin(address.asked().answer(service, (&context, &plural), request)).await.unwrap_or_else(|problem| problem.response())
+    Box::pin(address.asked().answer(service, &context, &plural, request)).await.unwrap_or_else(|problem| problem.response())
 }
 
 /// What an address asks for.
@@ -65,7 +66,7 @@ enum Asked {
 }
 
 impl Asked {
-    async fn answer(self, service: &Service, (context, plural): (&str, &str), request: Request) -> Result<Response<Body>, Problem> {
+    async fn answer(self, service: &Service, context: &str, plural: &str, request: Request) -> Result<Response<Body>, Problem> {
         let resource = service.catalog.by_path(context, plural).ok_or(NOWHERE)?;
         let change = match &self {
             Asked::Change(target, end, _) => Some(operations::at(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
@@ -79,18 +80,17 @@ impl Asked {
             let errand = Errand::enter(service, &caller, operation)?;
             return Box::pin(changed(service, errand, id, request)).await;
         }
-        let viewer = caller.viewer();
         // Permission is decided before the statement is looked at.
         let entrance = ask::enter(service, resource, &caller)?;
         match self {
             Asked::Explain => {
-                if !viewer.holds(explain::PERMISSION) {
+                if !caller.viewer().holds(explain::PERMISSION) {
                     return Err(caller.refusal());
                 }
-                Box::pin(explain::answer(service, entrance, viewer, request)).await
+                Box::pin(explain::answer(service, entrance, request)).await
             }
             Asked::Change(..) => Err(NOWHERE),
-            Asked::Rows(operation, id) => rows(service, entrance, viewer, (operation, id), request).await,
+            Asked::Rows(operation, id) => rows(service, entrance, operation, id, request).await,
         }
     }
 }
@@ -108,19 +108,19 @@ async fn changed(service: &Service, errand: Errand<'_>, id: &str, request: Reque
 
 async fn rows(
     service: &Service,
-    entrance: Entrance<'_>,
-    viewer: &Viewer,
-    (operation, id): (Operation, Option<String>),
+    entrance: Entrance<'_, '_>,
+    operation: Operation,
+    id: Option<String>,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
-    if id.is_some() && !viewer.can_find_by_id(entrance.resource()) {
+    if id.is_some() && !entrance.can_find_by_id() {
         return Err(Problem::NotFound("this resource has no key to find a row by"));
     }
     let (head, body) = request.into_parts();
     let format = answer::format(&head.headers, operation);
     let bytes = body::json(&head.headers, body).await?;
     let decoded = id.as_deref().map(|id| ask::key_parts(id, entrance.resource().key.len()));
-    let query = ask::render(service, (entrance, viewer), (operation, decoded.as_deref()), parse::body(&bytes)?)?;
+    let query = ask::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?)?;
     Ok(answer::of(service.reader.run(query, format).await?, format))
 }
 

@@ -64,7 +64,7 @@ pub fn router(
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        surrounded(metrics.clone(), proxies.clone(), served.clone(), (request, reach))
+        surrounded(metrics.clone(), proxies.clone(), served.clone(), request, reach)
     })
 }
 
@@ -94,7 +94,8 @@ async fn surrounded<S, B>(
     metrics: Arc<Metrics>,
     proxies: Proxies,
     served: S,
-    (mut request, reach): (Request, Reach),
+    mut request: Request,
+    reach: Reach,
 ) -> Result<Response<Body>, Infallible>
 where
     S: Service<Request, Response = Response<B>, Error = Infallible>,

@@ -167,7 +167,7 @@ pub async fn update(transaction: &mut Transaction, account: &Account, now: Momen
     let binds = [&kept.binds(account)[..], &[Bind::Json(&kept.meta), Bind::moment(now)]].concat();
     transaction.announce(Happening::ClaimsChange, Subject::Account(account.id));
     hold_account(transaction, account.id).await?;
-    links::end_where_moved(transaction, account.id, kept.email_key.as_deref(), account.is_active).await?;
+    links::end_where_moved(transaction, account, kept.email_key.as_deref()).await?;
     transaction.run(SQL, &binds).await.map(drop)
 }
 
@@ -236,7 +236,8 @@ pub async fn set_credential(transaction: &mut Transaction, account: Uuid, hash: 
 pub async fn replace_credential(
     transaction: &mut Transaction,
     account: Uuid,
-    (present, chosen): (&Proof, &PasswordHash),
+    present: &Proof,
+    chosen: &PasswordHash,
     now: Moment,
 ) -> Result<bool, Error> {
     const SQL: &str = "UPDATE peristyle.credential SET hash = $2, changed_at = $3 WHERE account_id = $1 AND (hash = $4 OR hash = $5) \

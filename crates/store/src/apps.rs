@@ -1,6 +1,7 @@
 //! Apps, who uses them, and whether a grant may begin there.
 
 use identity::client::Client;
+use identity::grant::Family;
 use identity::moment::Moment;
 use uuid::Uuid;
 
@@ -98,7 +99,7 @@ pub async fn remove_unused(on: impl Run, code: &str) -> Result<(), Error> {
 }
 
 /// Lists an account for an app. The id is for the row, should there be none yet; whether it was needed is the answer.
-pub async fn admit(on: impl Run, id: Uuid, (app, account): (Uuid, Uuid), now: Moment) -> Result<bool, Error> {
+pub async fn admit(on: impl Run, id: Uuid, app: Uuid, account: Uuid, now: Moment) -> Result<bool, Error> {
     const SQL: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, created_at) VALUES ($1, $2, $3, $4) \
                        ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id";
     let listed = on.rows(SQL, &[Bind::Id(id), Bind::Id(app), Bind::Id(account), Bind::moment(now)]).await?;
@@ -133,7 +134,7 @@ pub async fn admission(on: impl Run, client: &Client, account: Uuid) -> Result<A
 }
 
 /// Notes that an account begins a grant at the app of a client, if it may.
-pub(crate) async fn enter(transaction: &mut Transaction, client: &Client, family: (Uuid, Uuid), now: Moment) -> Result<Admission, Error> {
+pub(crate) async fn enter(transaction: &mut Transaction, client: &Client, family: &Family, now: Moment) -> Result<Admission, Error> {
     const LISTED: &str = "UPDATE peristyle.app_account SET last_used_at = $3, first_used_at = coalesce(first_used_at, $3) \
                           WHERE app_id = $1 AND account_id = $2 RETURNING id";
     const FIRST: &str = "INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) \
@@ -141,11 +142,10 @@ pub(crate) async fn enter(transaction: &mut Transaction, client: &Client, family
                          ON CONFLICT (app_id, account_id) DO NOTHING RETURNING id";
     let Some(app) = client.app else { return Ok(Admission::Admitted) };
     // The row's own id need only be random: that of the first family is.
-    let (id, account) = family;
-    let binds = [Bind::Id(app), Bind::Id(account), Bind::moment(now), Bind::Id(id), Bind::Flag(false)];
+    let binds = [Bind::Id(app), Bind::Id(family.account), Bind::moment(now), Bind::Id(family.id), Bind::Flag(false)];
     if !transaction.run(LISTED, &binds[..3]).await?.is_empty() || !transaction.run(FIRST, &binds).await?.is_empty() {
         return Ok(Admission::Admitted);
     }
     // Neither listed nor listed now: the app is closed, or another request listed the account in between.
-    admission(&mut *transaction, client, account).await
+    admission(&mut *transaction, client, family.account).await
 }

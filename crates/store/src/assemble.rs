@@ -33,13 +33,21 @@ pub(crate) struct Batch {
 /// The rows of one relation for all rows of a batch.
 #[derive(Debug)]
 struct Loaded {
-    key: Arc<[u8]>,
-    many: bool,
+    member: Member,
     keys: Keys,
     /// For each key, where its rows begin in `members`; one more entry at the end.
     starts: Vec<u32>,
     members: Vec<u32>,
     batch: Batch,
+}
+
+/// What related rows are in the row above them.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// `,"name":`
+    pub(crate) key: Arc<[u8]>,
+    /// An array, or one object or null.
+    pub(crate) many: bool,
 }
 
 impl Batch {
@@ -65,7 +73,7 @@ impl Batch {
             let written: usize = (0..self.len()).map(|row| loaded.members(row).len()).sum();
             let each = loaded.batch.written_size().checked_div(loaded.batch.len()).unwrap_or(0);
             let below = written.saturating_mul(each.saturating_add(BRACKETS));
-            size.saturating_add(self.len() * (loaded.key.len() + BRACKETS)).saturating_add(below)
+            size.saturating_add(self.len() * (loaded.member.key.len() + BRACKETS)).saturating_add(below)
         })
     }
 
@@ -84,7 +92,7 @@ impl Batch {
     }
 
     /// Adds a relation's rows; `owners` says for each of them the number of its parents' key.
-    pub(crate) fn attach(&mut self, relation: (Arc<[u8]>, bool), keys: Keys, owners: &[u32], batch: Batch) {
+    pub(crate) fn attach(&mut self, member: Member, keys: Keys, owners: &[u32], batch: Batch) {
         // A counting sort: rows of one key together, in the order they came.
         let count = keys.len();
         let mut starts = vec![0_u32; count + 1];
@@ -101,7 +109,7 @@ impl Batch {
             members[*place as usize] = row as u32;
             *place += 1;
         }
-        self.relations.push(Loaded { key: relation.0, many: relation.1, keys, starts, members, batch });
+        self.relations.push(Loaded { member, keys, starts, members, batch });
     }
 
     /// The rows, to be written piece by piece.

@@ -125,7 +125,7 @@ pub async fn redeem(records: &Records, redemption: &Redemption, client: &Client,
     if transaction.run(USED, &binds).await?.is_empty() {
         return Ok(Redeemed::Late);
     }
-    if families::insert(&mut transaction, (begin, None), client, occasion).await? != Begun::Done {
+    if families::insert(&mut transaction, begin, None, client, occasion).await? != Begun::Done {
         return Ok(Redeemed::Refused);
     }
     families::note(&mut transaction, &begin.family, GrantType::AuthorizationCode, occasion).await?;

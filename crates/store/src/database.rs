@@ -64,6 +64,11 @@ impl Database {
         Err(Error::Setting("an address begins with postgres:// or is sqlite://PATH or sqlite::memory:".to_owned()))
     }
 
+    /// The file that an address names, where it is one of SQLite.
+    pub fn file(url: &str) -> Option<&str> {
+        url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
+    }
+
     /// Which SQL it speaks.
     pub fn dialect(&self) -> Dialect {
         match self {
@@ -166,7 +171,7 @@ impl Database {
                 };
                 let (sink, outlet) = channel(frame(), self.patience());
                 let (alarm, postgres) = (sink.alarm(), handle.0.clone());
-                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, (batch, *rest), sink).await) };
+                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
                 tokio::spawn(work.in_current_span());
                 Ok(Answer::Chunks(outlet.chunks()))
             }

@@ -19,20 +19,20 @@ pub(crate) struct Sum {
 impl Sum {
     /// Adds a plain decimal text; anything else is left out.
     pub(crate) fn add(&mut self, text: &str) {
-        if !small(text).is_some_and(|small| self.add_small(small)) {
+        if !small(text).is_some_and(|(units, scale)| self.add_small(units, scale)) {
             self.add_large(text);
         }
     }
 
     /// Adds a whole number.
     pub(crate) fn add_whole(&mut self, number: i64) {
-        if !self.add_small((number.into(), 0)) {
+        if !self.add_small(number.into(), 0) {
             self.add_large(&number.to_string());
         }
     }
 
     /// Adds a number of the usual size; says whether there was room for it.
-    fn add_small(&mut self, (units, scale): (i128, u32)) -> bool {
+    fn add_small(&mut self, units: i128, scale: u32) -> bool {
         let scaled = |units: i128, by: u32| 10_i128.checked_pow(by).and_then(|power| units.checked_mul(power));
         let sum = if scale > self.scale {
             // Large units would have to be scaled too.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::records::{Bind, Row, Run, unexpected};
+use crate::records::{Bind, LogLine, Row, Run, unexpected};
 
 /// When something happens, and from which address, if it came over the network.
 #[derive(Clone, Copy, Debug)]
@@ -58,29 +58,10 @@ impl Parts {
 const INSERT: &str = "INSERT INTO peristyle.event (at, kind, account_id, client_id, session_id, actor_id, address, detail) \
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
-/// An event for the log of the process.
-#[derive(Debug)]
-pub struct LogLine {
-    event: &'static str,
-    address: Option<String>,
-    data: String,
-}
-
-impl LogLine {
-    pub(crate) fn of(event: &Event, parts: &Parts, occasion: Occasion<'_>) -> Self {
-        LogLine { event: event.name(), address: occasion.address.map(str::to_owned), data: parts.data.clone() }
-    }
-
-    pub(crate) fn tell(self) {
-        let LogLine { event, address, data } = self;
-        tracing::info!(target: "peristyle::audit", event, address, %data, "audit");
-    }
-}
-
 /// Notes an event. In a transaction the log of the process is told after the commit, and so of nothing that did not happen.
 pub async fn append(on: impl Run, event: &Event, occasion: Occasion<'_>) -> Result<(), Error> {
     let parts = Parts::of(event);
-    on.note(INSERT, &binds(event, &parts, occasion), LogLine::of(event, &parts, occasion)).await
+    on.note(INSERT, &binds(event, &parts, occasion), line(event, &parts, occasion)).await
 }
 
 /// Notes that an event came again so many times. The log was told each time.
@@ -88,6 +69,11 @@ pub async fn append_repeats(on: impl Run, event: &Event, times: u64, occasion: O
     let mut data = event.data();
     data.insert("times".to_owned(), times.into());
     on.rows(INSERT, &binds(event, &Parts::with(data), occasion)).await.map(drop)
+}
+
+/// What the log of the process is told of it.
+pub(crate) fn line(event: &Event, parts: &Parts, occasion: Occasion<'_>) -> LogLine {
+    LogLine { event: event.name(), address: occasion.address.map(str::to_owned), data: parts.data.clone() }
 }
 
 fn binds<'a>(event: &Event, parts: &'a Parts, occasion: Occasion<'a>) -> [Bind<'a>; 8] {
@@ -105,7 +91,7 @@ fn binds<'a>(event: &Event, parts: &'a Parts, occasion: Occasion<'a>) -> [Bind<'
 
 /// Tells an event to the log of the process alone.
 pub fn log(event: &Event, occasion: Occasion<'_>) {
-    LogLine::of(event, &Parts::of(event), occasion).tell();
+    line(event, &Parts::of(event), occasion).tell();
 }
 
 fn read(row: &Row) -> Result<Noted, Error> {

@@ -108,7 +108,7 @@ pub async fn begin(records: &Records, entry: &Entry, client: &Client, occasion: 
         return Ok(Begun::Done);
     }
     let mut transaction = records.begin().await?;
-    let begun = insert(&mut transaction, (begin, Some(&entry.proof)), client, occasion).await?;
+    let begun = insert(&mut transaction, begin, Some(&entry.proof), client, occasion).await?;
     if begun == Begun::Done {
         note(&mut transaction, &begin.family, GrantType::Password, occasion).await?;
         transaction.commit().await?;
@@ -119,7 +119,8 @@ pub async fn begin(records: &Records, entry: &Entry, client: &Client, occasion: 
 /// Keeps a family and its first refresh token, if the password that it begins by, where it does, is still the account's.
 pub(crate) async fn insert(
     transaction: &mut Transaction,
-    (begin, proof): (&Beginning, Option<&Proof>),
+    begin: &Beginning,
+    proof: Option<&Proof>,
     client: &Client,
     occasion: Occasion<'_>,
 ) -> Result<Begun, Error> {
@@ -152,7 +153,7 @@ pub(crate) async fn insert(
     }
     let binds = [Bind::digest(&token.digest), Bind::Id(family.id), Bind::moment(occasion.now), Bind::moment(token.expires_at)];
     transaction.run(TOKEN, &binds).await?;
-    Ok(apps::enter(transaction, client, (family.id, family.account), occasion.now).await?.into())
+    Ok(apps::enter(transaction, client, family, occasion.now).await?.into())
 }
 
 pub(crate) async fn note(transaction: &mut Transaction, family: &Family, grant: GrantType, occasion: Occasion<'_>) -> Result<(), Error> {
@@ -204,28 +205,33 @@ pub async fn rotate(records: &Records, rotation: &Rotation, occasion: Occasion<'
     let event = granted(family, GrantType::RefreshToken);
     let used = [Bind::digest(&rotation.digest), Bind::moment(*at), Bind::Bytes(sealed.as_bytes())];
     let next = [Bind::digest(&rotation.successor.digest), Bind::moment(rotation.successor.expires_at)];
+    let turn = Turn { family: family.id, used, next, event };
     match records.dialect() {
-        Dialect::Postgres => at_once::rotate(records, (used, next), &event, occasion).await,
-        Dialect::Sqlite => rotate_in_steps(records, (used, next), (family.id, &event), occasion).await,
+        Dialect::Postgres => at_once::rotate(records, &turn, occasion).await,
+        Dialect::Sqlite => rotate_in_steps(records, &turn, occasion).await,
     }
 }
 
-type Binds<'a> = ([Bind<'a>; 3], [Bind<'a>; 2]);
+/// What a rotation writes.
+struct Turn<'a> {
+    family: Uuid,
+    /// The digest of the token that is used, when, and its successor, sealed.
+    used: [Bind<'a>; 3],
+    /// The digest of the successor, and its end.
+    next: [Bind<'a>; 2],
+    event: Event,
+}
 
-async fn rotate_in_steps(
-    records: &Records,
-    (used, next): Binds<'_>,
-    (family, event): (Uuid, &Event),
-    occasion: Occasion<'_>,
-) -> Result<Rotated, Error> {
+async fn rotate_in_steps(records: &Records, turn: &Turn<'_>, occasion: Occasion<'_>) -> Result<Rotated, Error> {
     const USED: &str = "UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 WHERE hash = $1 AND used_at IS NULL \
                         RETURNING family_id";
     const NEXT: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
+    let Turn { family, used, next, event } = turn;
     let mut transaction = records.begin().await?;
-    if transaction.run(USED, &used).await?.is_empty() {
+    if transaction.run(USED, used).await?.is_empty() {
         return Ok(Rotated::Late);
     }
-    transaction.run(NEXT, &[next[0], Bind::Id(family), used[1], next[1]]).await?;
+    transaction.run(NEXT, &[next[0], Bind::Id(*family), used[1], next[1]]).await?;
     events::append(&mut transaction, event, occasion).await?;
     transaction.commit().await?;
     Ok(Rotated::Done)

@@ -1,5 +1,6 @@
 //! One-time links that set a password.
 
+use identity::account::Account;
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::moment::Moment;
 use identity::opaque::{Digest, purpose};
@@ -33,15 +34,10 @@ pub(crate) async fn end(transaction: &mut Transaction, accounts: &[Uuid]) -> Res
 }
 
 /// Ends the links of an account that is about to get another email, to which they were not sent, or to be closed.
-pub(crate) async fn end_where_moved(
-    transaction: &mut Transaction,
-    account: Uuid,
-    email: Option<&str>,
-    is_active: bool,
-) -> Result<(), Error> {
+pub(crate) async fn end_where_moved(transaction: &mut Transaction, account: &Account, email_key: Option<&str>) -> Result<(), Error> {
     const SQL: &str = "DELETE FROM peristyle.link WHERE account_id IN (SELECT id FROM peristyle.account WHERE id = $1 \
                        AND ((email_key IS NOT NULL AND (email_key = $2) IS NOT TRUE) OR is_active <> $3))";
-    transaction.run(SQL, &[Bind::Id(account), Bind::maybe(email, Bind::Text), Bind::Flag(is_active)]).await.map(drop)
+    transaction.run(SQL, &[Bind::Id(account.id), Bind::maybe(email_key, Bind::Text), Bind::Flag(account.is_active)]).await.map(drop)
 }
 
 /// The link with this digest, as [`LinkRecord::open`] judges it.

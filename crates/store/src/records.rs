@@ -6,6 +6,7 @@
 
 mod cell;
 pub mod changes;
+mod log_line;
 mod migrate;
 mod postgres;
 mod rights;
@@ -16,11 +17,11 @@ use query::sql::Dialect;
 
 use crate::Error;
 use crate::database::Database;
-use crate::events::LogLine;
 
 pub(crate) use cell::unexpected;
 pub use cell::{Bind, Row};
 use changes::Changes;
+pub use log_line::LogLine;
 
 /// How a transaction begins on PostgreSQL that waits for no disk at its end.
 const FLEETING: &str = "BEGIN; SET LOCAL synchronous_commit = off";

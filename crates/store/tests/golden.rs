@@ -38,7 +38,7 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
     };
     let id = golden.id(catalog.resource(resource).key.len());
     let query = parse::body(golden.body().as_bytes())
-        .and_then(|body| plan::plan(entrance, merge::merged(body), &viewer, operation, id.as_deref()))
+        .and_then(|body| plan::plan(entrance, merge::merged(body), operation, id.as_deref()))
         .map(|plan| sql::render(&plan, database.dialect()))
         .map_err(|error| error.faults.iter().map(|fault| format!("{} {}", fault.code.as_str(), fault.path)).collect::<Vec<_>>())?;
     let bytes = match Box::pin(database.run(query, Format::Json)).await.map_err(|error| vec![format!("the database fails: {error}")])? {

@@ -73,7 +73,7 @@ async fn pass(database: &Database, (resource, operation): (&str, plan::Operation
     let viewer = Viewer::new([], serde_json::Value::Null);
     let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("entered");
     let statement = parse::body(body.as_bytes()).expect("a statement").query;
-    let plan = plan::plan(entrance, statement, &viewer, operation, None).expect("a plan");
+    let plan = plan::plan(entrance, statement, operation, None).expect("a plan");
     let before = held();
     let mut chunks = match database.run(sql::render(&plan, database.dialect()), format).await.expect("an answer") {
         Answer::Chunks(chunks) => chunks,

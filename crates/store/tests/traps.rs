@@ -34,7 +34,7 @@ async fn answer(catalog: &Catalog, database: &Database, resource: &str, query: &
     let viewer = Viewer::operator();
     let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
-    let plan = plan::plan(entrance, body.query, &viewer, plan::Operation::List, None).map_err(|error| error.to_string())?;
+    let plan = plan::plan(entrance, body.query, plan::Operation::List, None).map_err(|error| error.to_string())?;
     let bytes =
         match Box::pin(database.run(sql::render(&plan, database.dialect()), Format::Json)).await.map_err(|error| error.to_string())? {
             store::Answer::Whole(bytes) => bytes.to_vec(),

@@ -93,7 +93,7 @@ async fn text(catalog: &Catalog, database: &Database, resource: &str, query: &Va
     let viewer = Viewer::operator();
     let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
-    let plan = plan::plan(entrance, body.query, &viewer, plan::Operation::List, None).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let plan = plan::plan(entrance, body.query, plan::Operation::List, None).unwrap_or_else(|error| panic!("{query}: {error}"));
     let bytes = match Box::pin(database.run(sql::render(&plan, database.dialect()), Format::Json)).await {
         Ok(store::Answer::Whole(bytes)) => bytes.to_vec(),
         Ok(store::Answer::Chunks(chunks)) => support::whole(chunks).await.unwrap_or_else(|error| panic!("{query}: {error}")),

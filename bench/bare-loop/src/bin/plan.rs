@@ -80,7 +80,7 @@ fn pass(catalog: &Catalog, viewer: &Viewer, body: &[u8]) -> Result<(), Box<dyn E
         Some(constraint) => query::merge::merge(body.query, constraint),
         None => body.query,
     };
-    let plan = query::plan::plan(entrance, statement, viewer, Operation::List, None)?;
+    let plan = query::plan::plan(entrance, statement, Operation::List, None)?;
     black_box(query::sql::render(&plan, Dialect::Postgres));
     Ok(())
 }

@@ -31,15 +31,9 @@ pub struct Entry {
 
 /// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::prove_in`], which does the same
 /// work when there is no account).
-pub fn decide(
-    client: Authenticated<'_>,
-    signed_in: (Option<&Account>, Option<Proof>),
-    scope: Option<&Scope>,
-    fresh: Fresh,
-    now: Moment,
-) -> Outcome {
+pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scope: Option<&Scope>, fresh: Fresh, now: Moment) -> Outcome {
     let client = client.client();
-    let (Some(account), Some(proof)) = signed_in else { return Outcome::Refused(REFUSED) };
+    let Some((account, proof)) = proven else { return Outcome::Refused(REFUSED) };
     if !account.may_sign_in() || !client.grants.contains(&GrantType::Password) {
         return Outcome::Refused(REFUSED);
     }

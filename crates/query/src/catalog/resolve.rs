@@ -17,7 +17,6 @@ pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
 /// Names that connect clauses of a where.
 pub const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
-const MASKS: [&str; 3] = ["email", "last4", "redact"];
 
 /// Everything but the constraints, which are statements over a catalog that is whole otherwise.
 pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
@@ -189,14 +188,9 @@ impl Resolver {
             }
             return None;
         };
-        let mask = match word {
-            "email" => Mask::Email,
-            "last4" => Mask::Last4,
-            "redact" => Mask::Redact,
-            other => {
-                self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {other:?}", words(&MASKS)));
-                return None;
-            }
+        let Some(mask) = Mask::ALL.into_iter().find(|mask| mask.name() == word) else {
+            self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {word:?}", words(&Mask::ALL.map(Mask::name))));
+            return None;
         };
         if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
             self.fault(*line, format!("field `{name}`: mask `{word}` goes with type `text` only; `redact` goes with every type"));

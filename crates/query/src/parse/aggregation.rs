@@ -49,7 +49,7 @@ impl Parser {
     }
 
     fn aggregate_fields(&mut self, at: At, value: Json) -> Vec<AggregateField> {
-        let items = self.entries_of(at, value, ("fields", "an array"));
+        let items = self.entries_of(at, value, "fields", "an array");
         if items.as_ref().is_some_and(Vec::is_empty) {
             self.fault(Code::Empty, at, "`fields` needs at least one entry");
         }
@@ -62,7 +62,7 @@ impl Parser {
     }
 
     fn group_by(&mut self, at: At, value: Json) -> Vec<(Box<str>, At)> {
-        let items = self.entries_of(at, value, ("groupBy", "an array")).unwrap_or_default();
+        let items = self.entries_of(at, value, "groupBy", "an array").unwrap_or_default();
         let mut names = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let at = self.places.index(at, index);

@@ -12,7 +12,7 @@ const ORDER_KEYS: [&str; 2] = ["field", "dir"];
 
 impl Parser {
     pub(super) fn order(&mut self, at: At, value: Json) -> Vec<Order> {
-        let items = self.entries_of(at, value, ("order", "an array of `{field, dir}`")).unwrap_or_default();
+        let items = self.entries_of(at, value, "order", "an array of `{field, dir}`").unwrap_or_default();
         let mut order = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             if self.faults.is_full() {

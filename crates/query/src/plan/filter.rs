@@ -95,7 +95,7 @@ impl<'c> Planner<'c, '_> {
     fn named(&mut self, subject: Subject<'c>, name: &str, at: At, inside: &Inside, depth: usize) -> Predicate<'c> {
         if let Some(relation) = self.usable_relation(subject.resource, name, subject.rights) {
             return match inside {
-                Inside::Object(clause) => self.exists(subject, relation, clause, (at, depth)),
+                Inside::Object(clause) => self.exists(subject, relation, clause, at, depth),
                 Inside::Plain(json) => {
                     self.fault(
                         Code::WrongShape,
@@ -172,7 +172,8 @@ impl<'c> Planner<'c, '_> {
         subject: Subject<'c>,
         relation: &'c crate::catalog::Relation,
         clause: &Clause,
-        (at, depth): (At, usize),
+        at: At,
+        depth: usize,
     ) -> Predicate<'c> {
         if !self.descend(at, depth) {
             return Predicate::Never;

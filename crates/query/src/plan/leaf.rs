@@ -105,12 +105,12 @@ impl<'c> Planner<'c, '_> {
             None => json,
         };
         match operator {
-            Operator::Eq => self.compare(column, Comparison::Eq, (operator, json), place),
-            Operator::Ne => self.compare(column, Comparison::Ne, (operator, json), place),
-            Operator::Gt => self.compare(column, Comparison::Gt, (operator, json), place),
-            Operator::Gte => self.compare(column, Comparison::Gte, (operator, json), place),
-            Operator::Lt => self.compare(column, Comparison::Lt, (operator, json), place),
-            Operator::Lte => self.compare(column, Comparison::Lte, (operator, json), place),
+            Operator::Eq => self.compare(column, Comparison::Eq, operator, json, place),
+            Operator::Ne => self.compare(column, Comparison::Ne, operator, json, place),
+            Operator::Gt => self.compare(column, Comparison::Gt, operator, json, place),
+            Operator::Gte => self.compare(column, Comparison::Gte, operator, json, place),
+            Operator::Lt => self.compare(column, Comparison::Lt, operator, json, place),
+            Operator::Lte => self.compare(column, Comparison::Lte, operator, json, place),
             Operator::In => {
                 let values = self.list(field, operator, json, place)?;
                 Some(Predicate::Among { column, membership: Membership::In, values })
@@ -131,7 +131,8 @@ impl<'c> Planner<'c, '_> {
         &mut self,
         column: Column<'c>,
         comparison: Comparison,
-        (operator, json): (Operator, &Json),
+        operator: Operator,
+        json: &Json,
         place: Place,
     ) -> Option<Predicate<'c>> {
         if !json.is_scalar() {

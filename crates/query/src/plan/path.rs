@@ -55,7 +55,7 @@ impl<'c> Planner<'c, '_> {
             self.fault(Code::DotPath, at, format!("`{relation}` leads to many rows; order follows to-one relations only"));
             return None;
         }
-        let index = self.join(table, declared, (at, rights), joins)?;
+        let index = self.join(table, declared, at, rights, joins)?;
         let (id, _) = self.usable_field(joins[index].table.resource, column, at, rights)?;
         Some(joins[index].table.column(id))
     }
@@ -72,7 +72,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// The join of a relation, made once however many paths follow it.
-    fn join(&mut self, table: &Table<'c>, relation: &'c Relation, (at, rights): (At, Rights), joins: &mut Vec<Join<'c>>) -> Option<usize> {
+    fn join(&mut self, table: &Table<'c>, relation: &'c Relation, at: At, rights: Rights, joins: &mut Vec<Join<'c>>) -> Option<usize> {
         if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
             return Some(index);
         }

@@ -60,8 +60,8 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     either!(writer, among(column, membership, values, logic));
 }
 
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, ends: (&Value, &Value), logic: Logic) {
-    either!(writer, between(column, ends, logic));
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
+    either!(writer, between(column, low, high, logic));
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {

@@ -271,7 +271,7 @@ below = { many = "t.row", on = { id = "up" } }
         let viewer = Viewer::operator();
         let entrance = enter(&catalog, 0, &viewer).expect("the operator may");
         let body = crate::parse::body(format!("{{\"query\":{{\"where\":{statement}}}}}").as_bytes()).expect("a statement");
-        render(&plan(entrance, merged(body), &viewer, Operation::List, None).expect("a plan"), dialect).root.sql.text().to_owned()
+        render(&plan(entrance, merged(body), Operation::List, None).expect("a plan"), dialect).root.sql.text().to_owned()
     }
 
     /// So many relation filters that name no value.

@@ -80,7 +80,7 @@ fn condition(writer: &mut Writer, predicate: &Predicate<'_>, logic: Logic) {
         }
         Predicate::Compare { column, comparison, value } => dialect::compare(writer, *column, *comparison, value, logic),
         Predicate::Among { column, membership, values } => dialect::among(writer, *column, *membership, values, logic),
-        Predicate::Between { column, low, high } => dialect::between(writer, *column, (low, high), logic),
+        Predicate::Between { column, low, high } => dialect::between(writer, *column, low, high, logic),
         Predicate::IsNull(column) => dialect::is_null(writer, *column, " IS NULL"),
         Predicate::IsNotNull(column) => dialect::is_null(writer, *column, " IS NOT NULL"),
         Predicate::Unset(column) => dialect::unset(writer, *column),

@@ -73,7 +73,7 @@ pub fn planned<'c>(catalog: &'c Catalog, case: &case::GoldenCase) -> Planned<'c>
         oracle::Operation::Find | oracle::Operation::FindById(_) => plan::Operation::Find,
     };
     let key = case.id(catalog.resource(id).key.len());
-    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(entrance, statement, &viewer, operation, key.as_deref())) {
+    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(entrance, statement, operation, key.as_deref())) {
         Ok(plan) => Planned::Plan(Box::new(plan)),
         Err(error) => Planned::Faults(error),
     }

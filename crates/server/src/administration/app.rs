@@ -84,7 +84,7 @@ impl Administration<'_> {
         let found = accounts::by_id(&mut work.transaction, account).await?.filter(|account: &Account| account.deleted_at.is_none());
         found.ok_or_else(|| at("/accountId", Fault::Unknown(format!("there is no account {account}"))))?;
         let id = chance::id();
-        if !apps::admit(&mut work.transaction, id, (app.id, account), self.occasion.now).await? {
+        if !apps::admit(&mut work.transaction, id, app.id, account, self.occasion.now).await? {
             return Ok(None);
         }
         self.finish(work, Record::Listing { app: app.id, account }, Change::Created).await?;

@@ -216,5 +216,5 @@ async fn link(config: &Config, desk: &Desk, named: &Named, purpose: LinkPurpose)
     let token = desk.administration().make_link(account.id, purpose).await?;
     let address = format!("{}/password?link={}", config.app_url, *token.expose());
     let object = json!({ "id": account.id.to_string(), "link": address, "expiresIn": purpose.seconds() });
-    desk.hand_over((&address, &object), &format!("a link for {} was made", account.code), "the same command makes another")
+    desk.hand_over(&address, &object, &format!("a link for {} was made", account.code), "the same command makes another")
 }

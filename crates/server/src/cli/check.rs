@@ -41,7 +41,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
     let file = config.manifest.path().display().to_string();
     let mut catalog = match boot::judged(config) {
         Err(Unresolved::Manifest(ManifestError(faults))) if output == Output::Json => {
-            let told = |fault: &ManifestFault| finding(Severity::Error, (&file, fault.line), &fault.message);
+            let told = |fault: &ManifestFault| finding(Severity::Error, &file, fault.line, &fault.message);
             let findings: Vec<Value> = faults.iter().map(told).collect();
             print(&json!({ "errors": findings.len(), "warnings": 0, "resources": 0, "findings": findings }).to_string())?;
             return Ok(ExitCode::FAILURE);
@@ -49,7 +49,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
         Err(unresolved) => return Err(unresolved.in_file(config).into()),
         Ok(catalog) => catalog,
     };
-    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
     let mut report = boot::bind(&mut catalog, &database).await?;
     report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
     report.findings.extend(ungrantable(&catalog));
@@ -57,7 +57,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
     let unmade = unmade(config, &database).await?;
     let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(unmade));
     if output == Output::Json {
-        let told = |found: &Finding| finding(found.severity, (&file, found.line), &found.message);
+        let told = |found: &Finding| finding(found.severity, &file, found.line, &found.message);
         let mut findings: Vec<Value> = report.findings.iter().map(told).collect();
         if unmade {
             findings.push(json!({ "severity": "warning", "message": UNMADE }));
@@ -76,6 +76,6 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
 }
 
 /// A finding for programs.
-fn finding(severity: Severity, (file, line): (&str, usize), message: &str) -> Value {
+fn finding(severity: Severity, file: &str, line: usize, message: &str) -> Value {
     json!({ "severity": severity.as_str(), "file": file, "line": line, "message": message })
 }

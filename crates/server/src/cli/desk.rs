@@ -55,7 +55,7 @@ impl Desk {
     }
 
     /// Hands over what is shown only once: `made` says what it is, `again` how to get another.
-    pub(super) fn hand_over(&self, (text, object): (&str, &Value), made: &str, again: &str) -> Result<ExitCode, Failure> {
+    pub(super) fn hand_over(&self, text: &str, object: &Value, made: &str, again: &str) -> Result<ExitCode, Failure> {
         hand_over(&self.phrase(text, object), made, again)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(config)?;
-    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &catalog)?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
     boot::bind(&mut catalog, &database).await?;
     let resource = super::resource(&catalog, &arguments.resource)?;
     let name = arguments.statement.display();
@@ -52,7 +52,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
     let entrance = policy::enter(&catalog, resource, &viewer)?;
     let analyze = if arguments.analyze { Analyze::Yes } else { Analyze::No };
-    let explained = explain(&database, entrance, &viewer, statement, analyze).await.map_err(|problem| match problem {
+    let explained = explain(&database, entrance, statement, analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => Failure(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => Failure(error.to_string()),
         // Whatever else a request can be refused for is none of a command's.

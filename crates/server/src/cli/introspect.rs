@@ -7,6 +7,7 @@ use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::sql::Dialect;
 use serde_json::json;
+use store::Database;
 use store::check::check;
 use store::introspect::{Update, UpdateError};
 use store::schema::Schema;
@@ -40,10 +41,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
-    if let Some(file) = config.database_url.strip_prefix("sqlite://").filter(|file| !std::path::Path::new(file).exists()) {
+    if let Some(file) = Database::file(&config.database_url).filter(|file| !Path::new(file).exists()) {
         return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
-    let database = boot::open(("DATABASE_URL", &config.database_url), &config.database, &query::catalog::Catalog::default())?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &query::catalog::Catalog::default())?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
     let written = if arguments.update {
         // What is printed is the manifest that is in use, with what is new.

@@ -16,12 +16,7 @@ use super::shape::{self, Kind, Rows, Shape};
 const UNREAD: Problem = Problem::Internal("rows cannot be read");
 
 /// Rows as objects of their type, each shaped as it comes.
-pub(super) async fn rows(
-    answer: Answer,
-    (shape, kind): (&Shape<'_>, Kind),
-    question: Question,
-    budget: &Budget,
-) -> Result<Vec<u8>, Problem> {
+pub(super) async fn rows(answer: Answer, shape: &Shape<'_>, kind: Kind, question: Question, budget: &Budget) -> Result<Vec<u8>, Problem> {
     let list = question == Question::Get;
     let mut out = Vec::new();
     if list {

@@ -37,7 +37,8 @@ impl Documents {
     pub(super) fn read(
         &self,
         schema: &Valid<Schema>,
-        (text, operation): (&str, Option<&str>),
+        text: &str,
+        operation: Option<&str>,
         came: Came,
     ) -> Result<Arc<Valid<ExecutableDocument>>, Vec<Failure>> {
         if text.len() > limits::MOST_BYTES {

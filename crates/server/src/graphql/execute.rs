@@ -57,7 +57,7 @@ pub(super) struct Asker<'a> {
 pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Vec<u8>, Vec<Failure>> {
     let Asker { service, caller, budget, address } = *asker;
     let engine = &service.graphql;
-    let document = engine.documents.read(&engine.schema, (&request.document, request.operation.as_deref()), came)?;
+    let document = engine.documents.read(&engine.schema, &request.document, request.operation.as_deref(), came)?;
     let operation = document
         .operations
         .get(request.operation.as_deref())
@@ -66,7 +66,7 @@ pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> 
         arguments::coerce(&engine.schema, &operation.variables, request.variables).map_err(|problem| vec![Failure::from(problem)])?;
     check_conditions(&document, operation, &variables).map_err(|problem| vec![Failure::from(problem)])?;
     let roots = pick(&document, [&operation.selection_set], &variables);
-    let shown = introspect(service, (&document, operation), &variables, &roots)?;
+    let shown = introspect(service, &document, operation, &variables, &roots)?;
     let context = Context { service, caller, address, document: &document, variables: &variables, budget, kind: operation.operation_type };
     let questions: Vec<_> = roots.iter().map(|root| answer(&context, root, shown.as_ref())).collect();
     // Changes are made one after the other, in the order they are written.
@@ -104,7 +104,8 @@ pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> 
 /// The answers to `__schema` and `__type`, if they are asked.
 fn introspect(
     service: &Service,
-    (document, operation): (&Valid<ExecutableDocument>, &Asked),
+    document: &Valid<ExecutableDocument>,
+    operation: &Asked,
     variables: &Variables,
     roots: &[Picked<'_>],
 ) -> Result<Option<JsonMap>, Vec<Failure>> {

@@ -34,5 +34,5 @@ pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<
     let input = input.unwrap_or(Json::Object(Vec::new()));
     let answer = Box::pin(errand.run(Sent { id: &id, input, base: "/input" }, context.address)).await?;
     let shape = Shape::of(context.document, root, context.variables);
-    rows(Answer::Whole(answer.into()), (&shape, Kind::Row), Question::Find, context.budget).await
+    rows(Answer::Whole(answer.into()), &shape, Kind::Row, Question::Find, context.budget).await
 }

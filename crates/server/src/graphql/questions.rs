@@ -40,14 +40,13 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ve
         *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
     if question == Question::Me {
         let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
-        return rows(Answer::Whole(row), (&Shape::of(document, root, variables), Kind::Row), question, budget).await;
+        return rows(Answer::Whole(row), &Shape::of(document, root, variables), Kind::Row, question, budget).await;
     }
     // Permission is decided before the statement is looked at.
     let entrance = ask::enter(service, resource, caller)?;
-    let viewer = caller.viewer();
     let key = match question {
         Question::FindById => {
-            if !viewer.can_find_by_id(entrance.resource()) {
+            if !entrance.can_find_by_id() {
                 return Err(Problem::NotFound("this resource has no key to find a row by"));
             }
             Some(key(field, variables, entrance.resource().key.len())?)
@@ -62,17 +61,15 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ve
         Question::Get => (Operation::List, Format::Lines),
         Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
     };
-    let mut query = ask::render(service, (entrance, viewer), (operation, key.as_deref()), body)?;
+    let query = ask::render(service, entrance, operation, key.as_deref(), body)?;
     if question == Question::Paginate {
         let parts = root.below(document, variables);
-        if !parts.iter().any(|part| part.field().name == "rows") {
-            // Nobody will see what is loaded for the rows.
-            query.root.children.clear();
-        }
+        let is_shown = parts.iter().any(|part| part.field().name == "rows");
+        let query = if is_shown { query } else { query.without_relations() };
         return page(Box::pin(service.reader.run(query, format)).await?, &parts, budget).await;
     }
     let answer = Box::pin(service.reader.run(query, format)).await?;
-    rows(answer, (&Shape::of(document, root, variables), kind), question, budget).await
+    rows(answer, &Shape::of(document, root, variables), kind, question, budget).await
 }
 
 /// The parts of the key. A single one is taken as it is; several are written as in a REST address.

@@ -73,12 +73,12 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
     match body.get("action") {
-        Some("end") => end_one(hub, &sender, (&account, live), body.get("session")).await,
+        Some("end") => end_one(hub, &sender, &account, live, body.get("session")).await,
         Some("everywhere") => {
             store::endings::end(hub.records(), &Ending::LogoutEverywhere(account.id), None, sender.occasion()).await?;
             goodbye(hub, &sender, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
-        Some("password") => match change(hub, &sender, (&account, live), &body).await {
+        Some("password") => match change(hub, &sender, &account, live, &body).await {
             Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))),
             Err(refused) => shown(hub, &sender, Some(&refused)).await,
         },
@@ -94,7 +94,7 @@ fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, 
 }
 
 /// Ends one session, if it is the account's own.
-async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), id: Option<&str>) -> Result<Response<Body>, Fault> {
+async fn end_one(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, id: Option<&str>) -> Result<Response<Body>, Fault> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
     if store::sessions::owner(hub.records(), id, chance::now()).await? == Some(account.id) {
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
@@ -106,7 +106,7 @@ async fn end_one(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSes
 }
 
 /// Sets a new password, for who knows the present one; it ends everything but this session.
-async fn change(hub: &Hub, sender: &Sender, (account, live): (&Account, LiveSession), body: &Parameters) -> Result<(), ChangeRefused> {
+async fn change(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, body: &Parameters) -> Result<(), ChangeRefused> {
     let at = |field| move |fault| ChangeRefused { fault, field };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
     let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(credentials::UNFIT.into()))?;

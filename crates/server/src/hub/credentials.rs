@@ -44,23 +44,18 @@ impl Judged {
 /// Judges an attempt, and counts it.
 pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let known = store::accounts::known(hub.records(), name, &sender.address).await?;
-    judge_known(hub, (name, known), password, sender).await
+    judge_known(hub, name, known, password, sender).await
 }
 
 /// The same where it was looked up already whose name it is.
-pub(super) async fn judge_known(
-    hub: &Hub,
-    (name, known): (&str, Option<Known>),
-    password: Password,
-    sender: &Sender,
-) -> Result<Judged, Fault> {
+pub(super) async fn judge_known(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
     // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
-    let judged = async move { count(&hub, (&name, known), password, &sender).await };
+    let judged = async move { count(&hub, &name, known, password, &sender).await };
     tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
 }
 
-async fn count(hub: &Hub, (name, known): (&str, Option<Known>), password: Password, sender: &Sender) -> Result<Judged, Fault> {
+async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
     let watch = Watch::sign_in(name, &sender.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
@@ -141,7 +136,7 @@ pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, s
             None
         }
         Right::Present(proof, session) => {
-            let replaced = store::accounts::replace_credential(&mut transaction, account, (proof, hash), occasion.now).await?;
+            let replaced = store::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
             if !replaced || store::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
                 return Ok(false);
             }

@@ -126,10 +126,10 @@ impl Desk<'_> {
         let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
         let (client, request) = self.prove(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
-        let judged = credentials::judge_known(self.hub, (&username, known), password, self.sender).await?;
-        let signed_in = (judged.account.as_ref(), judged.proof);
+        let judged = credentials::judge_known(self.hub, &username, known, password, self.sender).await?;
+        let proven = judged.account.as_ref().zip(judged.proof);
         let grant = Some(GrantType::Password);
-        match password::decide(client, signed_in, scope.as_ref(), fresh()?, chance::now()) {
+        match password::decide(client, proven, scope.as_ref(), fresh()?, chance::now()) {
             password::Outcome::Grant(entry) => {
                 match store::families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await? {
                     Begun::Done => Ok(entry.begin.issue),

@@ -27,7 +27,7 @@ pub(crate) async fn row(service: &Service, account: Uuid) -> Result<Bytes, Probl
     let query = {
         let entrance = policy::enter(&service.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
         let key = [account.to_string()];
-        ask::render(service, (entrance, &viewer), (Operation::Find, Some(&key)), parse::body(STATEMENT)?)?
+        ask::render(service, entrance, Operation::Find, Some(&key), parse::body(STATEMENT)?)?
     };
     ask::row(service, query).await?.ok_or(Problem::InvalidToken("the account is gone"))
 }

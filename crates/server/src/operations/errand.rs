@@ -96,17 +96,16 @@ impl<'a> Errand<'a> {
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
         let (id, resource) =
             self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
-        let viewer = self.caller.viewer();
         let Ok(entrance) = ask::enter(self.service, id, self.caller) else { return Ok(None) };
         let told = TOLD_WITH.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, told)| told);
         let may_read = |name: &&&str| {
             let target = resource.relation(name).map(|relation| self.service.catalog.resource(relation.target));
-            target.is_some_and(|target| viewer.may_read(target))
+            target.is_some_and(|target| self.caller.viewer().may_read(target))
         };
         let relations = told.iter().filter(may_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
-        let query =
-            ask::render(self.service, (entrance, viewer), (Reading::Find, Some(&[key.to_owned()])), parse::layers(Some(statement), None))?;
+        let body = parse::layers(Some(statement), None);
+        let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
         Ok(ask::row(self.service, query).await?.map(Vec::from))
     }
 }

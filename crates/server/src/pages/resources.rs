@@ -1,12 +1,13 @@
 //! What one caller may ask, as the page wants it: resources, fields, operators and relations. What the caller may not
 //! see is absent, by the same rules that a statement meets.
 
-use query::catalog::{Catalog, Field, Mask, Relation, Resource};
+use query::catalog::{Catalog, Field, Relation, Resource};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
 
 use crate::explain;
+use crate::verb::Verb;
 
 /// Everything that is visible to one caller.
 #[derive(Debug, Serialize)]
@@ -79,7 +80,7 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
         resource: &resource.name,
         operations: operations(resource, viewer),
         key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
-        fields: fields.map(|(id, field)| describe_field(field, resource.key.contains(&id), viewer)).collect(),
+        fields: fields.map(|(id, field)| DescribedField { key: resource.key.contains(&id), ..describe_field(field, viewer) }).collect(),
         relations: resource.relations.iter().filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
     }
 }
@@ -87,23 +88,19 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 /// The addresses that answer this caller.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
     let base = resource.address();
-    let mut named = vec![("paginate", "paginate"), ("list", "list"), ("get", "get"), ("find", "find")];
-    if viewer.can_find_by_id(resource) {
-        named.push(("findById", "find/{id}"));
-    }
-    if viewer.holds(explain::PERMISSION) {
-        named.push(("explain", "explain"));
-    }
-    named.into_iter().map(|(name, end)| Operation { name, address: format!("{base}/{end}") }).collect()
+    let answers = |verb: &Verb| match verb {
+        Verb::FindById => viewer.can_find_by_id(resource),
+        Verb::Explain => viewer.holds(explain::PERMISSION),
+        _ => true,
+    };
+    let named = Verb::ALL.into_iter().filter(answers);
+    named.map(|verb| Operation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
 }
 
-fn describe_field<'c>(field: &'c Field, key: bool, viewer: &Viewer) -> DescribedField<'c> {
+/// A field, of which the resource says whether it is part of the key.
+fn describe_field<'c>(field: &'c Field, viewer: &Viewer) -> DescribedField<'c> {
     let usable = viewer.sees_plainly(field);
-    let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| match mask {
-        Mask::Email => "email",
-        Mask::Last4 => "last4",
-        Mask::Redact => "redact",
-    });
+    let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.name());
     let values = match field.kind.scalar() {
         Scalar::Enum(values) => Some(values.iter().map(|value| &**value).collect()),
         _ => None,
@@ -113,7 +110,7 @@ fn describe_field<'c>(field: &'c Field, key: bool, viewer: &Viewer) -> Described
         kind: field.kind.scalar().name(),
         array: matches!(field.kind, Type::Array(_)),
         nullable: field.nullable,
-        key,
+        key: false,
         values,
         mask,
         operators: if usable { field.kind.operators() } else { Vec::new() },

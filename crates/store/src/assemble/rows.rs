@@ -17,10 +17,18 @@ pub(crate) struct Rows<'b> {
 
 #[derive(Debug)]
 enum Step<'b> {
-    /// A row, and how many of its relations are written.
-    Row(&'b Batch, usize, usize),
+    Row(Row<'b>),
     /// The rest of a list, and whether something of it is written.
     List(&'b Batch, &'b [u32], bool),
+}
+
+/// A row that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Row<'b> {
+    batch: &'b Batch,
+    index: usize,
+    /// How many of its relations are.
+    written: usize,
 }
 
 /// Where writing stands.
@@ -37,7 +45,7 @@ impl Rows<'_> {
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.next < self.batch.len();
         if more {
-            self.steps.push(Step::Row(self.batch, self.next, 0));
+            self.steps.push(Step::Row(Row::of(self.batch, self.next)));
             self.next += 1;
         }
         more
@@ -52,8 +60,8 @@ impl Rows<'_> {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
         while let Some(step) = self.steps.last_mut() {
             match step {
-                Step::Row(batch, index, written) => {
-                    let row = (*batch, *index, *written);
+                Step::Row(row) => {
+                    let row = *row;
                     self.steps.pop();
                     self.row(row, out);
                 }
@@ -67,7 +75,7 @@ impl Rows<'_> {
                             out.push(b',');
                         }
                         *members = rest;
-                        let row = (*batch, *row as usize, 0);
+                        let row = Row::of(batch, *row as usize);
                         self.row(row, out);
                     }
                 },
@@ -86,7 +94,8 @@ impl<'b> Rows<'b> {
     }
 
     /// Writes a row up to the next thing in it that may be of any size.
-    fn row(&mut self, (batch, index, mut written): (&'b Batch, usize, usize), out: &mut Vec<u8>) {
+    fn row(&mut self, row: Row<'b>, out: &mut Vec<u8>) {
+        let Row { batch, index, mut written } = row;
         let own = batch.row(index);
         if written == 0 {
             out.extend_from_slice(own);
@@ -94,7 +103,7 @@ impl<'b> Rows<'b> {
         while let Some(loaded) = batch.relations.get(written) {
             // Nothing stands before the first member of a row that shows no field.
             let is_first = own.len() == 1 && written == 0;
-            out.extend_from_slice(&loaded.key[usize::from(is_first)..]);
+            out.extend_from_slice(&loaded.member.key[usize::from(is_first)..]);
             written += 1;
             let members = loaded.members(index);
             if loaded.batch.relations.is_empty() && members.len() <= FEW {
@@ -102,20 +111,26 @@ impl<'b> Rows<'b> {
                 continue;
             }
             match members.first() {
-                None => out.extend_from_slice(if loaded.many { b"[]" } else { b"null" }),
-                Some(row) => {
-                    self.steps.push(Step::Row(batch, index, written));
-                    if loaded.many {
+                None => out.extend_from_slice(if loaded.member.many { b"[]" } else { b"null" }),
+                Some(first) => {
+                    self.steps.push(Step::Row(Row { written, ..row }));
+                    if loaded.member.many {
                         out.push(b'[');
                         self.steps.push(Step::List(&loaded.batch, members, false));
                     } else {
-                        self.steps.push(Step::Row(&loaded.batch, *row as usize, 0));
+                        self.steps.push(Step::Row(Row::of(&loaded.batch, *first as usize)));
                     }
                     return;
                 }
             }
         }
         out.push(b'}');
+    }
+}
+
+impl<'b> Row<'b> {
+    fn of(batch: &'b Batch, index: usize) -> Self {
+        Row { batch, index, written: 0 }
     }
 }
 
@@ -126,7 +141,7 @@ impl Loaded {
             out.extend_from_slice(self.batch.row(row as usize));
             out.push(b'}');
         };
-        match (self.many, members) {
+        match (self.member.many, members) {
             (true, []) => out.extend_from_slice(b"[]"),
             (false, []) => out.extend_from_slice(b"null"),
             (false, [row, ..]) => leaf(*row, out),
@@ -145,7 +160,7 @@ impl Loaded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Keys;
+    use super::super::{Keys, Member};
     use super::*;
 
     fn batch(rows: &[&str]) -> Batch {
@@ -165,7 +180,7 @@ mod tests {
             keys.add([key].into_iter());
         }
         let children = batch(&["{\"n\":1", "{\"n\":2", "{\"n\":3"]);
-        parents.attach((br#","c":"#[..].into(), true), keys, &[0, 1, 0], children);
+        parents.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 1, 0], children);
         assert_eq!(
             written(&parents, usize::MAX),
             r#"{"id":1,"c":[{"n":1},{"n":3}]} {"id":2,"c":[{"n":2}]} {"id":3,"c":[]} {"c":[{"n":1},{"n":3}]} "#
@@ -179,7 +194,7 @@ mod tests {
         for key in [b"a", b"a"] {
             keys.add([Some(&key[..])].into_iter());
         }
-        parents.attach((br#","c":"#[..].into(), true), keys, &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
+        parents.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
         let (size, taken) = (parents.written_size(), written(&parents, usize::MAX).len());
         assert!((taken..taken + 16).contains(&size), "{size} for {taken}");
         // A thousand for each of a thousand, and so on, is more than there are numbers for.
@@ -188,7 +203,7 @@ mod tests {
             let mut above = batch(&["{\"n\":1"; 1_000]);
             let mut keys = Keys::new(1);
             (0..1_000).for_each(|_| keys.add([Some(&b"a"[..])].into_iter()));
-            above.attach((br#","c":"#[..].into(), true), keys, &[0; 1_000], crowd);
+            above.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0; 1_000], crowd);
             crowd = above;
         }
         assert_eq!(crowd.written_size(), usize::MAX);
@@ -226,8 +241,8 @@ mod tests {
                 again.add([key].into_iter());
             }
             let owners: &[u32] = if many { &[0, 1] } else { &[0] };
-            above.attach((br#","c":"#[..].into(), many), keys, owners, below);
-            above.attach((br#","d":"#[..].into(), true), again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
+            above.attach(Member { key: br#","c":"#[..].into(), many }, keys, owners, below);
+            above.attach(Member { key: br#","d":"#[..].into(), many: true }, again, &[0, 0], batch(&["{\"m\":1", "{\"m\":2"]));
             below = above;
         }
         below
@@ -257,7 +272,7 @@ mod tests {
             for _ in 0..2 {
                 keys.add([Some(&b"a"[..])].into_iter());
             }
-            above.attach((br#","c":"#[..].into(), true), keys, &[0, 0], below);
+            above.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 0], below);
             below = above;
         }
         let mut rows = below.rows();

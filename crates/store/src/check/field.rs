@@ -26,7 +26,7 @@ impl<'c> Checker<'c> {
                 }
             }
         }
-        self.nullable(field, (table, column), &what);
+        self.nullable(field, table, column, &what);
     }
 
     /// The column of this name; its absence is an error.
@@ -101,7 +101,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    fn nullable(&mut self, field: &Field, (table, column): (&Table, &Column), what: &str) {
+    fn nullable(&mut self, field: &Field, table: &Table, column: &Column, what: &str) {
         // A view does not tell, and SQLite lets a primary key be NULL by an old mistake of its own.
         if table.is_view || table.primary_key.contains(&column.name) {
             return;

@@ -1,17 +1,16 @@
 //! Whole transactions in one statement, and so in one trip to the database, where the database can do that: PostgreSQL.
 
 use identity::client::{Client, GrantType};
-use identity::event::Event;
 use identity::grant::Beginning;
 use identity::grant::authorization_code::Redemption;
 use identity::grant::password::Entry;
 
 use crate::Error;
 use crate::accounts;
-use crate::events::{self, LogLine, Occasion};
+use crate::events::{self, Occasion};
 use crate::records::{Bind, Records};
 
-use super::{Binds, Rotated, granted};
+use super::{Rotated, Turn, granted};
 
 /// Who may begin a family: an account, `$3`, that is open. Its row is held, so that closing it waits for the family and then ends it.
 macro_rules! open {
@@ -135,18 +134,19 @@ async fn start(
     if records.run(sql, &[&binds[..], &more].concat()).await?.is_empty() {
         return Ok(false);
     }
-    LogLine::of(&event, &parts, occasion).tell();
+    events::line(&event, &parts, occasion).tell();
     Ok(true)
 }
 
 /// Uses a refresh token up and keeps its successor.
-pub(super) async fn rotate(records: &Records, (used, next): Binds<'_>, event: &Event, occasion: Occasion<'_>) -> Result<Rotated, Error> {
+pub(super) async fn rotate(records: &Records, turn: &Turn<'_>, occasion: Occasion<'_>) -> Result<Rotated, Error> {
     const SQL: &str = "WITH used AS (UPDATE peristyle.refresh_token SET used_at = $2, sealed_successor = $3 \
                        WHERE hash = $1 AND used_at IS NULL RETURNING family_id), \
                        successor AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
                        SELECT $4, family_id, $2, $5 FROM used), \
                        noted AS (INSERT INTO peristyle.event (at, kind, account_id, client_id, address, detail) \
                        SELECT $2, $6, $7, $8, $9, $10 FROM used) SELECT family_id FROM used";
+    let Turn { used, next, event, .. } = turn;
     let parts = events::Parts::of(event);
     let binds = [
         used[0],
@@ -163,6 +163,6 @@ pub(super) async fn rotate(records: &Records, (used, next): Binds<'_>, event: &E
     if records.run(SQL, &binds).await?.is_empty() {
         return Ok(Rotated::Late);
     }
-    LogLine::of(event, &parts, occasion).tell();
+    events::line(event, &parts, occasion).tell();
     Ok(Rotated::Done)
 }

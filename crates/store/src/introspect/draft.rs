@@ -38,7 +38,7 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
     places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
     for place in places {
         let table = &schema.tables[place];
-        drafts.extend(drafted(table, (catalog, &homes), &mut names, &mut model).map(|draft| (place, draft)));
+        drafts.extend(drafted(table, catalog, &homes, &mut names, &mut model).map(|draft| (place, draft)));
     }
     drafts.sort_by_key(|(place, _)| *place);
     model.resources = drafts.into_iter().map(|(_, draft)| draft).collect();
@@ -57,7 +57,8 @@ fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl I
 /// The resource of a table with its fields; nothing where it has none, and the model is told why unless that is as it was wanted.
 fn drafted<'s>(
     table: &'s Table,
-    (catalog, homes): (Option<&Catalog>, &[Home<'s, '_>]),
+    catalog: Option<&Catalog>,
+    homes: &[Home<'s, '_>],
     names: &mut Names,
     model: &mut Model<'s>,
 ) -> Option<Draft<'s>> {
@@ -102,11 +103,12 @@ fn fresh<'s>(table: &'s Table, names: &mut Names) -> Draft<'s> {
     let context = context(&table.schema);
     let wished = Some(camel(&table.name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "table".to_owned());
     let (name, plural) = names.make(&context, &wished);
-    Draft::empty(table, (context, name, plural), true)
+    Draft::empty(table, context, name, plural)
 }
 
 fn known<'s>(table: &'s Table, resource: &Resource, catalog: &Catalog) -> Draft<'s> {
-    let mut draft = Draft::empty(table, (resource.context.clone(), resource.name.clone(), resource.plural.clone()), false);
+    let mut draft = Draft::empty(table, resource.context.clone(), resource.name.clone(), resource.plural.clone());
+    draft.is_new = false;
     for relation in &resource.relations {
         let target = catalog.resource(relation.target);
         let on = match &relation.link {

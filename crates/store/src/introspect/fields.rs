@@ -10,12 +10,23 @@ use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
 use super::naming::{camel, free};
 
+/// What a column is to a resource.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Key,
+    Rest,
+}
+
 /// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let (table, dialect) = (draft.table, model.dialect);
     if let Some(resource) = behind.first() {
-        draft.fields =
-            resource.fields.iter().enumerate().map(|(id, field)| declared(field, resource.key.contains(&id), table, dialect)).collect();
+        draft.fields = resource
+            .fields
+            .iter()
+            .enumerate()
+            .map(|(id, field)| DraftField { key: resource.key.contains(&id), ..declared(field, table, dialect) })
+            .collect();
     }
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
     // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
@@ -28,7 +39,10 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             continue;
         }
         match kind {
-            Some(kind) => fresh(draft, column, kind, (key_is_whole && is_key_column(column), dialect)),
+            Some(kind) => {
+                let part = if key_is_whole && is_key_column(column) { Part::Key } else { Part::Rest };
+                fresh(draft, column, kind, part, dialect);
+            }
             None if model.has_told_column(table, &column.name) => {}
             None => draft.notes.push(unreadable(column)),
         }
@@ -36,7 +50,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
 }
 
 /// Adds a field for a column that has none.
-fn fresh(draft: &mut Draft, column: &Column, kind: Type, (key, dialect): (bool, Dialect)) {
+fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Dialect) {
     if kind::is_other_time(column) {
         let (native, read_as) = (column.native_name(), kind.name());
         let note = format!("column {:?} ({native}) holds numbers that are no seconds since 1970, read as {read_as}", column.name);
@@ -46,8 +60,8 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, (key, dialect): (bool, 
     let name = free(&[wished], |name| draft.is_taken(name));
     let is_timestamp = dialect == Dialect::Sqlite && kind == Type::One(Scalar::Timestamp);
     let stored = if is_timestamp { stored(column) } else { Stored::Standard };
-    let not_null = !column.nullable && !key;
-    draft.fields.push(DraftField { name, column: column.name.clone(), kind, key, not_null, stored, is_new: true });
+    let not_null = !column.nullable && part == Part::Rest;
+    draft.fields.push(DraftField { name, column: column.name.clone(), kind, key: part == Part::Key, not_null, stored, is_new: true });
 }
 
 /// Why a column has no field.
@@ -61,13 +75,14 @@ fn unreadable(column: &Column) -> String {
     format!("column {:?}{native} is left out: {reason}", column.name)
 }
 
-fn declared(field: &Field, key: bool, table: &Table, dialect: Dialect) -> DraftField {
+/// The field there is, of which the resource says whether it is part of the key.
+fn declared(field: &Field, table: &Table, dialect: Dialect) -> DraftField {
     let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
     DraftField {
         name: field.name.clone(),
         column: column.to_owned(),
         kind: field.kind.clone(),
-        key,
+        key: false,
         not_null: !field.nullable,
         stored: field.stored,
         is_new: false,

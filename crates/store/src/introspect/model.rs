@@ -163,15 +163,15 @@ pub(super) struct KnownRelation {
 }
 
 impl<'s> Draft<'s> {
-    /// One without fields.
-    pub(super) fn empty(table: &'s Table, (context, name, plural): (String, String, String), is_new: bool) -> Self {
+    /// A new one without fields.
+    pub(super) fn empty(table: &'s Table, context: String, name: String, plural: String) -> Self {
         Draft {
             table,
             table_text: String::new(),
             context,
             name,
             plural,
-            is_new,
+            is_new: true,
             left_out: false,
             fields: Vec::new(),
             relations: Vec::new(),

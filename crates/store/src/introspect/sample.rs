@@ -67,7 +67,7 @@ fn reason(error: &Error) -> String {
 
 /// For each column what all its values can be read as.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
-    let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table.is_view)).collect();
+    let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table)).collect();
     let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);
     glance(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
         any[index] = true;
@@ -92,7 +92,7 @@ fn is_seconds(cell: ValueRef<'_>) -> bool {
 }
 
 /// What a column may be, the likeliest first: what was declared, in each way to keep it, and then what values can be at all.
-fn candidates(column: &Column, is_view: bool) -> Vec<Reading> {
+fn candidates(column: &Column, table: &Table) -> Vec<Reading> {
     let declared = if column.native.is_empty() { None } else { kind::sqlite(&column.native) };
     let mut readings = match &declared {
         Some(Scalar::Timestamp) => timestamps(),
@@ -103,7 +103,7 @@ fn candidates(column: &Column, is_view: bool) -> Vec<Reading> {
         readings.extend(timestamps());
     }
     // A column that is declared to hold bytes holds no values of ours; of a view that word only says that nothing is known.
-    if declared.is_some() || column.native.is_empty() || is_view {
+    if declared.is_some() || column.native.is_empty() || table.is_view {
         readings.extend([Scalar::BigInt, Scalar::Float, Scalar::Text].map(|scalar| (scalar, Stored::Standard)));
     }
     readings

@@ -30,7 +30,7 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     let of_sides = |column: &String| left.columns.contains(column) || right.columns.contains(column);
     let is_key = |key: &&Vec<String>| key.iter().all(of_sides) && within(&left.columns, key) && within(&right.columns, key);
     // Where there is nothing else in it, a pair may stand there twice.
-    if !only_joins(table, (left, right)) {
+    if !only_joins(table, left, right) {
         table.keys().find(is_key)?;
     }
     let tells_nothing = table.columns.iter().all(|column| {
@@ -41,7 +41,7 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
 }
 
 /// Whether a table that joins has no column but those of its two sides.
-fn only_joins(table: &Table, (left, right): (&ForeignKey, &ForeignKey)) -> bool {
+fn only_joins(table: &Table, left: &ForeignKey, right: &ForeignKey) -> bool {
     table.columns.iter().all(|column| left.columns.contains(&column.name) || right.columns.contains(&column.name))
 }
 
@@ -73,7 +73,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
             model.linked.extend([(table, left), (table, right)]);
         }
         model.resources[pivot].left_out =
-            model.resources[pivot].is_new && only_joins(table, (left, right)) && (known || (both && !is_target));
+            model.resources[pivot].is_new && only_joins(table, left, right) && (known || (both && !is_target));
         let is_new = model.resources[pivot].is_new && !known;
         let found = there.into_iter().chain(back);
         crossings.extend(found.filter(|crossing| is_new || model.resources[crossing.from].is_new || model.resources[crossing.to].is_new));

@@ -50,7 +50,8 @@ impl Cursor {
     pub(super) async fn next(
         &mut self,
         connection: &mut Connection,
-        (level, keys): (&Level, Option<&Keys>),
+        level: &Level,
+        keys: Option<&Keys>,
         size: &BatchSize,
     ) -> Result<Portion, tokio_postgres::Error> {
         let none: [(&str, Type); 0] = [];

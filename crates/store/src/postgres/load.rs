@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use query::sql::{ChildLevel, Level};
 
 use crate::Error;
-use crate::assemble::{Batch, Gathered, Gathering, Held, Keys};
+use crate::assemble::{Batch, Gathered, Gathering, Held, Keys, Member};
 
 use super::encode::Encoder;
 use super::rows::{collect_keys, open};
@@ -14,20 +14,16 @@ use super::{Connection, Lease, Postgres};
 
 /// Loads the levels below, one statement a level for the whole batch, on the same connection. Where that is more than there is room for,
 /// nothing is loaded, and the batch is heavy.
-pub(super) async fn load(
-    lease: &mut Lease,
-    postgres: &Postgres,
-    (level, batch): (&Level, &mut Batch),
-    left: &mut usize,
-) -> Result<(), Error> {
+pub(super) async fn load(lease: &mut Lease, postgres: &Postgres, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<(), Error> {
     // Most statements load nothing, and need no room for it.
-    if level.children.is_empty() { Ok(()) } else { below(lease, postgres, (level, batch), left).await }
+    if level.children.is_empty() { Ok(()) } else { below(lease, postgres, level, batch, left).await }
 }
 
 fn below<'a>(
     lease: &'a mut Lease,
     postgres: &'a Postgres,
-    (level, batch): (&'a Level, &'a mut Batch),
+    level: &'a Level,
+    batch: &'a mut Batch,
     left: &'a mut usize,
 ) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
     Box::pin(async move {
@@ -41,7 +37,7 @@ fn below<'a>(
             let heavy = match lease.step(postgres.timeout, async |connection| related(connection, child, keys, left).await).await? {
                 Gathered::TooMuch(weights) => weights,
                 Gathered::Whole(owners, mut rows) => {
-                    load(lease, postgres, (&child.level, &mut rows), left).await?;
+                    load(lease, postgres, &child.level, &mut rows, left).await?;
                     if !rows.is_heavy() {
                         loaded.push((owners, rows));
                         continue;
@@ -54,7 +50,7 @@ fn below<'a>(
             return Ok(());
         }
         for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
-            batch.attach((child.key.clone(), child.many), keys, &owners, rows);
+            batch.attach(Member { key: child.key.clone(), many: child.many }, keys, &owners, rows);
         }
         Ok(())
     })

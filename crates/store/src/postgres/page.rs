@@ -27,7 +27,7 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
             }
             Ok((Portion { mut batch, .. }, asked)) => {
                 let mut left = postgres.memory;
-                load(&mut lease, postgres, (&query.root, &mut batch), &mut left).await?;
+                load(&mut lease, postgres, &query.root, &mut batch, &mut left).await?;
                 if batch.is_heavy() {
                     return Ok(None);
                 }
@@ -50,7 +50,7 @@ async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(
     if let Total::Count(count) = &query.total {
         let (portion, asked) = if lease.was_full(&level.sql) && is_kept(count.text()) {
             // Two statements, each with the time that one has.
-            Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, (level, count), &whole).await)).await?
+            Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, count, &whole).await)).await?
         } else {
             (alone(postgres, lease, level, &whole).await?, None)
         };
@@ -67,7 +67,8 @@ async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &Ba
 /// Page and total in one trip.
 async fn together(
     connection: &mut Connection,
-    (level, count): (&Level, &Sql),
+    level: &Level,
+    count: &Sql,
     whole: &BatchSize,
 ) -> Result<(Portion, Option<i64>), tokio_postgres::Error> {
     let statements = (connection.statement(&level.sql).await?, connection.statement(count).await?);

@@ -25,13 +25,13 @@ pub(super) struct Pump<'a> {
 
 impl Pump<'_> {
     /// All that is left of the root's cursor, after the rows that were read already.
-    pub(super) async fn all(&mut self, query: &Query, first: Batch, (mut cursor, mut size): (Cursor, BatchSize)) -> Result<(), Error> {
+    pub(super) async fn all(&mut self, query: &Query, first: Batch, mut cursor: Cursor, mut size: BatchSize) -> Result<(), Error> {
         let level = &query.root;
         let count = first.len();
         let written = self.rows(level, first, ROOT).await?;
         size.learn(count, written, After::Perhaps);
         loop {
-            let fetch = self.lease.step(self.postgres.timeout, async |connection| cursor.next(connection, (level, None), &size).await);
+            let fetch = self.lease.step(self.postgres.timeout, async |connection| cursor.next(connection, level, None, &size).await);
             let Portion { batch, after } = self.sink.while_read(fetch).await?;
             let count = batch.len();
             let written = self.rows(level, batch, ROOT).await?;
@@ -53,7 +53,7 @@ impl Pump<'_> {
         Box::pin(async move {
             if !batch.is_heavy() {
                 let mut left = self.postgres.memory;
-                self.sink.while_read(load(self.lease, self.postgres, (level, &mut batch), &mut left)).await?;
+                self.sink.while_read(load(self.lease, self.postgres, level, &mut batch, &mut left)).await?;
             }
             if !batch.is_heavy() {
                 self.sink.rows(&batch).await?;
@@ -92,7 +92,7 @@ impl Pump<'_> {
         let mut cursor = self.sink.while_read(open).await?;
         let (mut size, mut written) = (BatchSize::related(child.many, self.postgres.memory), 0);
         loop {
-            let fetch = self.lease.step(timeout, async |connection| cursor.next(connection, (level, Some(keys)), &size).await);
+            let fetch = self.lease.step(timeout, async |connection| cursor.next(connection, level, Some(keys), &size).await);
             let Portion { batch, after } = self.sink.while_read(fetch).await?;
             let count = batch.len();
             let bytes = self.rows(level, batch, depth).await?;

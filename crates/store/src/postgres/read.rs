@@ -106,10 +106,10 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
         return Ok((batch, Begun::More(Box::new(Rest::Flowing(lease, rows, size)))));
     }
     let (mut lease, mut cursor) = Box::pin(declared(postgres, &level.sql, statements)).await?;
-    let fetch = lease.step(postgres.timeout, async |connection| cursor.next(connection, (level, None), &size).await);
+    let fetch = lease.step(postgres.timeout, async |connection| cursor.next(connection, level, None, &size).await);
     let Portion { mut batch, after } = fetch.await?;
     let mut left = postgres.memory;
-    load(&mut lease, postgres, (level, &mut batch), &mut left).await?;
+    load(&mut lease, postgres, level, &mut batch, &mut left).await?;
     if after == After::Nothing && !batch.is_heavy() {
         let total = closed(postgres, lease, query, batch.len()).await?;
         return Ok((batch, Begun::Whole(total)));
@@ -119,7 +119,7 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
 }
 
 /// Hands the first batch and the rest to the sink, batch by batch. A reader that goes away ends it.
-pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (Batch, Rest), mut sink: Sink) -> Result<(), Error> {
+pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, rest: Rest, mut sink: Sink) -> Result<(), Error> {
     let level = &query.root;
     match rest {
         Rest::Flowing(mut lease, mut rows, mut size) => {
@@ -141,7 +141,7 @@ pub(crate) async fn proceed(postgres: &Postgres, query: &Query, (batch, rest): (
             sink.finish(total).await
         }
         Rest::Cursor(mut lease, cursor, size) => {
-            Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, (cursor, size)).await?;
+            Pump { postgres, lease: &mut lease, sink: &mut sink }.all(query, batch, cursor, size).await?;
             let total = sink.while_read(closed(postgres, lease, query, sink.count())).await?;
             sink.finish(total).await
         }

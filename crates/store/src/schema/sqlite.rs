@@ -12,23 +12,23 @@ struct Kind {
     name: String,
     without_rowid: bool,
     strict: bool,
+    is_view: bool,
 }
 
 /// Reads the schema of a SQLite database.
 pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
     let kinds = kinds(connection)?;
-    let mut statement =
-        connection.prepare("SELECT name, type = 'view' FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
-    let names = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?.collect::<Result<Vec<_>>>()?;
+    let mut statement = connection.prepare("SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")?;
+    let names = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
     let mut schema = Schema::default();
-    for (name, is_view) in names {
+    for name in names {
         let lower = name.to_ascii_lowercase();
         if lower.starts_with("sqlite_") || lower.starts_with("peristyle_") {
             continue;
         }
         // What is not in the list is the shadow of a virtual table.
         let Some(kind) = kinds.get(&name) else { continue };
-        if let Some(table) = table(connection, kind, is_view)? {
+        if let Some(table) = table(connection, kind)? {
             schema.tables.push(table);
         }
     }
@@ -41,17 +41,19 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
     let mut rows = statement.query([])?;
     let mut kinds = HashMap::new();
     while let Some(row) = rows.next()? {
-        if row.get::<_, String>("type")? != "shadow" {
+        let kind: String = row.get("type")?;
+        if kind != "shadow" {
             let name: String = row.get("name")?;
-            kinds.insert(name.clone(), Kind { name, without_rowid: row.get("wr")?, strict: row.get("strict")? });
+            let is_view = kind == "view";
+            kinds.insert(name.clone(), Kind { name, without_rowid: row.get("wr")?, strict: row.get("strict")?, is_view });
         }
     }
     Ok(kinds)
 }
 
 /// The table, or nothing when SQLite itself cannot read it: a view of a table that is gone, a module that is not loaded.
-fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<Table>> {
-    let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view, ..Table::default() };
+fn table(connection: &Connection, kind: &Kind) -> Result<Option<Table>> {
+    let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view: kind.is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
     let Ok(mut statement) =
         connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
@@ -62,7 +64,7 @@ fn table(connection: &Connection, kind: &Kind, is_view: bool) -> Result<Option<T
         let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
         let column = Column {
             name: row.get(0)?,
-            untold: is_view && native.is_empty(),
+            untold: kind.is_view && native.is_empty(),
             native,
             nullable: !row.get::<_, bool>(2)?,
             default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),

@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
 
 use crate::Error;
-use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
+use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Member, Portion};
 use crate::run::{BatchSize, Need, below, need_total};
 
 use super::prepared::prepared;
@@ -144,7 +144,7 @@ pub(super) fn load(connection: &Connection, level: &Level, batch: &mut Batch, le
         return Ok(());
     }
     for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
-        batch.attach((child.key.clone(), child.many), keys, &owners, rows);
+        batch.attach(Member { key: child.key.clone(), many: child.many }, keys, &owners, rows);
     }
     Ok(())
 }

@@ -175,7 +175,7 @@ pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
     let redeemed = codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer");
     assert_eq!(redeemed, Redeemed::Refused);
     assert_eq!(families::standing(&world.records, redemption.begin.family.id).await.expect("a read"), None, "nothing is half-written");
-    apps::admit(&world.records, id(), (app.id, world.account.id), NOW).await.expect("listed");
+    apps::admit(&world.records, id(), app.id, world.account.id, NOW).await.expect("listed");
     world.family().await;
 }
 

@@ -47,8 +47,7 @@ pub(crate) async fn a_password_that_was_changed_since_it_was_compared_begins_not
     assert!(live(&world).await.is_empty());
 
     let mut transaction = world.records.begin().await.expect("a transaction");
-    let chosen = (&proof, hash());
-    assert!(!accounts::replace_credential(&mut transaction, world.account.id, chosen, NOW).await.expect("an answer"));
+    assert!(!accounts::replace_credential(&mut transaction, world.account.id, &proof, hash(), NOW).await.expect("an answer"));
     transaction.commit().await.expect("committed");
     assert_eq!(accounts::credential_of(&world.records, world.account.id).await.expect("a read"), Some(another()));
 }
@@ -72,7 +71,7 @@ pub(crate) async fn a_password_counts_under_the_hash_that_its_own_sign_in_made_o
     assert!(sign_in(&world.records, &session, &prove(&kept), Before::Nothing).await.expect("an answer"), "and compares again");
 
     let mut transaction = world.records.begin().await.expect("a transaction");
-    assert!(accounts::replace_credential(&mut transaction, world.account.id, (&first, &another()), NOW).await.expect("an answer"));
+    assert!(accounts::replace_credential(&mut transaction, world.account.id, &first, &another(), NOW).await.expect("an answer"));
     transaction.commit().await.expect("committed");
     session.id = id();
     assert!(!sign_in(&world.records, &session, &first, Before::Nothing).await.expect("an answer"));
@@ -223,7 +222,7 @@ async fn live_through(world: &World, proof: &Proof, number: u32) -> Result<(), s
         }
         3 => {
             let mut transaction = records.begin().await?;
-            accounts::replace_credential(&mut transaction, account, (proof, hash()), NOW).await?;
+            accounts::replace_credential(&mut transaction, account, proof, hash(), NOW).await?;
             endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: Some(session.id) }, NOW).await?;
             transaction.commit().await?;
         }

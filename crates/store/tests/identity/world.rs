@@ -184,8 +184,8 @@ impl World {
     /// What the password grant saves for who has proven a password.
     pub(crate) fn entry(&self, proof: Proof) -> password::Entry {
         let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
-        let signed_in = (Some(&self.account), Some(proof));
-        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), signed_in, None, fresh, NOW) else {
+        let proven = Some((&self.account, proof));
+        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), proven, None, fresh, NOW) else {
             panic!("not granted")
         };
         *entry

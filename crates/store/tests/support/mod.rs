@@ -113,7 +113,7 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
     let width = catalog.resource(resource).key.len();
     let parts: Option<Vec<&str>> = id.map(|id| if width == 1 { vec![id] } else { id.split(',').collect() });
     let body = case.body().to_string();
-    let query = match planned(entrance, body.as_bytes(), &viewer, (operation, parts.as_deref()), database) {
+    let query = match planned(entrance, body.as_bytes(), operation, parts.as_deref(), database) {
         Ok(query) => query,
         Err(error) => return Outcome::Faults(error.faults.iter().map(|fault| (fault.code.as_str(), fault.path.clone())).collect()),
     };
@@ -146,12 +146,12 @@ pub async fn whole(mut chunks: store::Chunks) -> Result<Vec<u8>, store::Error> {
 }
 
 fn planned(
-    entrance: policy::Entrance<'_>,
+    entrance: policy::Entrance<'_, '_>,
     body: &[u8],
-    viewer: &Viewer,
-    (operation, id): (plan::Operation, Option<&[&str]>),
+    operation: plan::Operation,
+    id: Option<&[&str]>,
     database: &Database,
 ) -> Result<sql::Query, query::error::Error> {
-    let plan = plan::plan(entrance, merge::merged(parse::body(body)?), viewer, operation, id)?;
+    let plan = plan::plan(entrance, merge::merged(parse::body(body)?), operation, id)?;
     Ok(sql::render(&plan, database.dialect()))
 }

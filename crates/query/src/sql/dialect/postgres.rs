@@ -137,7 +137,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     writer.raw(")");
 }
 
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), _: Logic) {
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, _: Logic) {
     fitting(writer, column, |writer| operand(writer, column));
     writer.raw(" BETWEEN ");
     bind(writer, column.field, Many::One, low.clone());

@@ -175,7 +175,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     writer.raw(")");
 }
 
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, (low, high): (&Value, &Value), logic: Logic) {
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
     let indexed = logic == Logic::UnknownIsFalse && comparable(column.field);
     writer.raw("(");
     if indexed {
