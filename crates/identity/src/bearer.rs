@@ -1,5 +1,5 @@
-//! The access token of a request (RFC 6750): from the `Authorization` header alone. One in the address or in a form is not looked at,
-//! since addresses are logged.
+//! The access token of a request (RFC 6750): from the `Authorization` header, and where OpenID Connect wants it from a form. One in the
+//! address is not looked at, since addresses are logged.
 
 use crate::error::{Error, ErrorCode};
 
@@ -13,12 +13,26 @@ pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
         [header] => {
             let (scheme, token) = header.split_once(' ').ok_or(MALFORMED)?;
             let token = token.trim_matches(' ');
-            let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-            let fits = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && token.bytes().all(is_token);
+            let fits = scheme.eq_ignore_ascii_case("bearer") && is_token(token);
             fits.then_some(Some(token)).ok_or(MALFORMED)
         }
         _ => Err(Error::request("there is more than one Authorization header")),
     }
+}
+
+/// The same, where a form may hold it in place of the header.
+pub fn read_or_posted<'a>(authorization: &[&'a str], posted: Option<&'a str>) -> Result<Option<&'a str>, Error> {
+    match (read(authorization)?, posted) {
+        (header, None) => Ok(header),
+        (None, Some(token)) if is_token(token) => Ok(Some(token)),
+        (None, Some(_)) => Err(Error::new(ErrorCode::InvalidToken, "the form holds no access token")),
+        (Some(_), Some(_)) => Err(Error::request("the access token is shown twice, in the Authorization header and in the form")),
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 /// What a cache may know a token by: who reads it cannot show the token.

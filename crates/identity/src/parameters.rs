@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 
 /// Parameters by name, each once. `Debug` shows the names and no value: codes, secrets and passwords are among them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Parameters(BTreeMap<String, Zeroizing<String>>);
 
 impl fmt::Debug for Parameters {

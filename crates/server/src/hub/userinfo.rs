@@ -1,29 +1,36 @@
-//! `/userinfo` (OpenID Connect): the account of an access token, in OpenID's words.
+//! `/userinfo` (OpenID Connect): the account of an access token, in OpenID's words. OpenID lets a form hold the token, too.
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{Method, Response};
-use identity::bearer;
+use identity::error::{Error, ErrorCode};
+use identity::parameters::Parameters;
 use identity::token::AccessClaims;
+use identity::{bearer, form};
 use serde_json::json;
 
 use crate::auth::shown::refused;
+use crate::body::{self, MOST_BYTES_TO_SIGN_IN};
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 
-use super::incoming::{self, Sender};
+use super::incoming::Sender;
 use super::{Hub, name_of};
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
         return Problem::MethodNotAllowed("GET, POST").response();
     }
-    let sender = incoming::bare(hub, request);
-    described(hub, &sender).await.unwrap_or_else(|problem| problem.response())
+    described(hub, request).await.unwrap_or_else(|problem| problem.response())
 }
 
-async fn described(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Problem> {
-    let text = bearer::read(&sender.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
+async fn described(hub: &Hub, request: Request) -> Result<Response<Body>, Problem> {
+    let (head, content) = request.into_parts();
+    let form = form_of(&head, content).await?;
+    let sender = Sender::of(hub.proxies(), head);
+    let text = bearer::read_or_posted(&sender.authorization(), form.get("access_token")).map_err(unreadable)?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;
     let account =
         hub.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
@@ -35,4 +42,22 @@ async fn described(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Problem
         told["email_verified"] = json!(false);
     }
     Ok(json_no_store(told.to_string()))
+}
+
+/// The parameters of a form; whatever else is sent says nothing.
+async fn form_of(head: &Parts, content: Body) -> Result<Parameters, Problem> {
+    let is_form = |kind: &str| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded");
+    if head.method != Method::POST || !body::is_media_type(&head.headers, &CONTENT_TYPE, is_form) {
+        return Ok(Parameters::default());
+    }
+    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| Problem::Malformed("the form is no UTF-8"))?;
+    form::pairs(text).and_then(Parameters::read).map_err(unreadable)
+}
+
+fn unreadable(error: Error) -> Problem {
+    match error.code() {
+        ErrorCode::InvalidRequest => Problem::Malformed(error.description()),
+        _ => Problem::InvalidToken(error.description()),
+    }
 }

@@ -8,6 +8,7 @@ use query::object;
 use super::parts::{WITH_TOKEN, answer, by_account, error, fault, member, perhaps_by_account, reference, text};
 use super::{CLIENT, problems};
 
+const FORM: &str = "application/x-www-form-urlencoded";
 const TAG: &str = "oAuth";
 const TOKEN: &str = "TokenResponse";
 
@@ -212,7 +213,7 @@ fn operation(summary: &str, parameters: Vec<Json>, body: Option<(Json, Proof)>, 
             entries.push(member("security", Json::Array(vec![object! { CLIENT => Json::Array(Vec::new()) }, none])));
         }
         let schema = object! { "schema" => schema };
-        let content = object! { "application/x-www-form-urlencoded" => schema.clone(), "application/json" => schema };
+        let content = object! { FORM => schema.clone(), "application/json" => schema };
         entries.push(member("requestBody", object! { "required" => true, "content" => content }));
         responses.extend([member("413", fault()), member("415", fault()), member("503", fault())]);
     }
@@ -242,14 +243,16 @@ fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
 
 /// What stands at the root alone.
 fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
-    let mut get = |id: &str, summary: &str, schema: Json, security: Json| {
-        let mut entries =
-            vec![member("operationId", Json::from(claims.claim(id))), member("tags", texts([TAG])), member("summary", Json::from(summary))];
+    let mut told = |id: &str, summary: &str, schema: Json, security: Json, statuses: &[u16]| {
         let mut responses = vec![member("200", answer(summary, Some(schema)))];
-        entries.push(member("security", security));
-        responses.extend(problems::references(&WITH_TOKEN));
-        entries.push(member("responses", Json::Object(responses)));
-        object! { "get" => entries }
+        responses.extend(problems::references(statuses));
+        vec![
+            member("operationId", Json::from(claims.claim(id))),
+            member("tags", texts([TAG])),
+            member("summary", Json::from(summary)),
+            member("security", security),
+            member("responses", Json::Object(responses)),
+        ]
     };
     let any = || object! { "type" => "object" };
     let keys = object! {
@@ -259,8 +262,15 @@ fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
     };
     let subject =
         object! { "type" => "object", "properties" => object! { "sub" => text("The account's id") }, "required" => texts(["sub"]) };
+    let whose = "The account of a token, in OpenID's words";
+    let asked = told("userinfo", whose, subject.clone(), by_account(), &WITH_TOKEN);
+    let mut posted = told("userinfoByPost", whose, subject, perhaps_by_account(), &[400, 401, 408, 413, 500, 503, 504]);
+    let form = object! { "type" => "object", "properties" => object! { "access_token" => text("The token, in place of the header") } };
+    posted.push(member("requestBody", object! { "content" => object! { FORM => object! { "schema" => form } } }));
+    let mut get =
+        |id: &str, summary: &str, schema: Json, security: Json| object! { "get" => told(id, summary, schema, security, &WITH_TOKEN) };
     vec![
-        member("/userinfo", get("userinfo", "The account of a token, in OpenID's words", subject, by_account())),
+        member("/userinfo", object! { "get" => asked, "post" => posted }),
         member(
             "/api/iam/me",
             get("iamMeAccount", "The account of a token, with its roles and tenants", reference("IamAccount"), by_account()),

@@ -1,7 +1,7 @@
 //! The documents, the key set, revocation, introspection and userinfo.
 
 use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, bearer, cookie, error, parameter, part, posted, verifier};
-use crate::support::{PLACES, Place, get};
+use crate::support::{PLACES, Place, Request, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_documents_name_the_endpoints_and_the_keys_verify_the_tokens() {
@@ -112,6 +112,26 @@ async fn a_token_is_introspected_until_it_is_revoked() {
         let told = stage.send(&user).await.good();
         assert_eq!((&told["sub"], &told["email"]), (&stage.account.to_string().into(), &"ada@example.com".into()));
         assert_eq!(stage.send(&get("/userinfo")).await.header("www-authenticate"), Some("Bearer"));
+        // Posted, in the header or in a form, and not in both, twice, or in the address.
+        let token = tokens["access_token"].as_str().unwrap();
+        let form = posted("/userinfo", &[("access_token", token)]);
+        let by_header = posted("/userinfo", &[("other", "x")]).header("authorization", &bearer(&tokens["access_token"]));
+        for request in [&form, &by_header] {
+            assert_eq!(stage.send(request).await.good()["sub"], stage.account.to_string());
+        }
+        let both = form.clone().header("authorization", &bearer(&tokens["access_token"]));
+        let twice = posted("/userinfo", &[("access_token", token), ("access_token", token)]);
+        for request in [both, twice] {
+            assert_eq!(stage.send(&request).await.status(), 400);
+        }
+        let address = identity::form::write([("access_token", token)]);
+        for request in [
+            get(&format!("/userinfo?{address}")),
+            Request::new("POST", "/userinfo").body(address),
+            posted("/userinfo", &[("access_token", "x y")]),
+        ] {
+            assert_eq!(stage.send(&request).await.status(), 401);
+        }
         // A stranger learns nothing and breaks nothing.
         let secret = stage.add_client("other", &identity::client::GrantType::ALL, None).await;
         let other = basic("other", &secret);
