@@ -31,8 +31,11 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
     let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
     let name = config.manifest.path().display().to_string();
     let mut catalog = resolve(config, &declared).map_err(|unresolved| unresolved.in_file(config))?;
-    let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
-    let replica = config.database_read_url.as_deref().map(|url| open("DATABASE_READ_URL", url, &config.database, &catalog)).transpose()?;
+    let primary = open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
+    let replica = match config.database_read_url.as_deref() {
+        Some(url) => Some(open("DATABASE_READ_URL", url, &config.database, &catalog).await?),
+        None => None,
+    };
     if !declared.resources.is_empty() {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
@@ -173,7 +176,7 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
 }
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
-pub fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
+pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
     if let Some(path) = Database::file(url) {
         let missing = !Path::new(path).exists();
         if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
@@ -183,7 +186,10 @@ pub fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Ca
             make_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be made: {error}")))?;
         }
     }
-    Database::open(url, settings).map_err(|error| BootError(format!("{variable}: {error}")))
+    let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
+    let database = Database::open(url, settings).map_err(refused)?;
+    database.refuse_shared_sessions().await.map_err(refused)?;
+    Ok(database)
 }
 
 /// An empty file that nobody else can read: hashes of passwords may come into it. SQLite's files beside it are as private as it is.
@@ -198,7 +204,7 @@ fn make_private(path: &str) -> std::io::Result<()> {
 
 /// The records of a hub, brought to their newest shape.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
-    let database = open("DATABASE_URL", url, settings, &Catalog::default())?;
+    let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
     store::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;

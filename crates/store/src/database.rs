@@ -64,6 +64,15 @@ impl Database {
         Err(Error::Setting("an address begins with postgres:// or is sqlite://PATH or sqlite::memory:".to_owned()))
     }
 
+    /// Refuses sessions of PostgreSQL that a pooler shares out, where statements are to be prepared in them. One that is out of reach is
+    /// not refused.
+    pub async fn refuse_shared_sessions(&self) -> Result<(), Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.refuse_shared_sessions().await,
+            Database::Sqlite(_) => Ok(()),
+        }
+    }
+
     /// The file that an address names, where it is one of SQLite.
     pub fn file(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())

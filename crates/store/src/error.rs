@@ -74,6 +74,11 @@ impl From<tokio_postgres::Error> for Error {
             "25006" => Error::Unavailable(read_only(&error)),
             // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
+            // A statement that is not the one of this name, or not there: nobody but another client of the same session does that.
+            "42P05" | "26000" => {
+                let hint = "behind a pooler that shares its connections out, set DATABASE_PREPARE=off";
+                Error::Refused(Refusal { code: Some(code.to_owned()), message: format!("{}; {hint}", refusal.message()) })
+            }
             _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
         }
     }

@@ -2,6 +2,7 @@
 
 mod address;
 mod bind;
+mod cancel;
 mod cursor;
 mod driver;
 mod encode;
@@ -9,6 +10,7 @@ mod lease;
 mod load;
 mod numeric;
 mod page;
+mod pooler;
 mod pour;
 mod read;
 mod rows;
@@ -26,8 +28,7 @@ use lru::LruCache;
 use query::sql::Sql;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Config, Statement};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Client, Statement};
 use tracing::Instrument;
 
 use crate::Error;
@@ -35,6 +36,7 @@ use crate::settings::{DatabaseSettings, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
+use cancel::Way;
 use driver::Driver;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
@@ -57,16 +59,27 @@ const WAIT: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Said once to every new connection that reads: a page is never worth compiling, and we never write here. To fetch one block ahead,
-/// PostgreSQL's setting of old, looks every block of a bitmap scan up twice and gains nothing by it; whoever set more knows better.
-const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
-                       SELECT set_config('effective_io_concurrency', '0', false) \
-                       WHERE current_setting('effective_io_concurrency', true) = '1'";
+/// PostgreSQL's setting of old, looks every block of a bitmap scan up twice and gains nothing by it. Whoever set more, or a time limit,
+/// knows better.
+fn reading(timeout: Duration) -> String {
+    // A page and its total may be asked together.
+    let limit = beyond(timeout * 2);
+    format!(
+        "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
+         SELECT set_config('effective_io_concurrency', '0', false) WHERE current_setting('effective_io_concurrency', true) = '1'; \
+         SELECT set_config('statement_timeout', '{limit}', false) WHERE current_setting('statement_timeout') = '0'"
+    )
+}
 
-/// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own, a while
-/// after it, is for what we can no longer reach to cancel it.
+/// Said once to every new connection that keeps records.
 fn writing(longest: Duration) -> String {
-    let limit = (longest + CONNECT).as_millis().min(i32::MAX as u128);
+    let limit = beyond(longest);
     format!("SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = {limit}")
+}
+
+/// Time limits are kept on our side. PostgreSQL's own, a while after, is for what we can no longer reach to cancel it.
+fn beyond(longest: Duration) -> u128 {
+    (longest + CONNECT).as_millis().min(i32::MAX as u128)
 }
 
 /// A pool of connections.
@@ -89,8 +102,7 @@ impl std::fmt::Debug for Postgres {
 }
 
 pub(crate) struct Manager {
-    config: Config,
-    tls: MakeRustlsConnect,
+    way: Arc<Way>,
     prepare: Prepare,
     grace: Duration,
     session: Arc<str>,
@@ -111,7 +123,7 @@ pub(crate) struct Connection {
     prepare: Prepare,
     /// How long a statement may take that nobody waits for.
     grace: Duration,
-    tls: MakeRustlsConnect,
+    way: Arc<Way>,
 }
 
 /// A prepared statement.
@@ -133,7 +145,7 @@ impl managed::Manager for Manager {
 
     async fn create(&self) -> Result<Driven, tokio_postgres::Error> {
         // Boxed, as all that is rare and large: whoever waits for a connection would carry its size.
-        let (client, connection) = Box::pin(self.config.connect(self.tls.clone())).await?;
+        let (client, connection) = Box::pin(self.way.config.connect(self.way.tls.clone())).await?;
         let mut driver = Driver::new(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
@@ -143,9 +155,9 @@ impl managed::Manager for Manager {
         if self.prepare == Prepare::On {
             Box::pin(driver.drive(client.batch_execute(&self.session))).await?;
         }
-        let Manager { prepare, grace, .. } = *self;
+        let Manager { prepare, grace, ref way, .. } = *self;
         let statements = LruCache::new(STATEMENTS);
-        Ok(Driven { connection: Connection { client, statements, is_preparing: false, prepare, grace, tls: self.tls.clone() }, driver })
+        Ok(Driven { connection: Connection { client, statements, is_preparing: false, prepare, grace, way: way.clone() }, driver })
     }
 
     async fn recycle(&self, driven: &mut Driven, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
@@ -206,16 +218,17 @@ impl Postgres {
             config.application_name("peristyle");
         }
         let DatabaseSettings { timeout, prepare, patience, grace, memory, .. } = *settings;
-        let manager = Manager { config, tls: tls::connector(&tls)?, prepare, grace, session: READING.into() };
+        let way = Arc::new(Way { config, tls: tls::connector(&tls)? });
+        let manager = Manager { way, prepare, grace, session: reading(timeout).into() };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
         Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
 
     /// A second pool, of connections that may write; no statement of theirs takes longer than this.
     pub(crate) fn writers(&self, longest: Duration) -> Result<managed::Pool<Manager>, Error> {
-        let Manager { config, tls, prepare, grace, .. } = self.pool.manager();
-        let (config, tls, session) = (config.clone(), tls.clone(), writing(longest).into());
-        pool(Manager { config, tls, prepare: *prepare, grace: *grace, session }, self.size, self.wait)
+        let Manager { way, prepare, grace, .. } = self.pool.manager();
+        let (way, session) = (way.clone(), writing(longest).into());
+        pool(Manager { way, prepare: *prepare, grace: *grace, session }, self.size, self.wait)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {

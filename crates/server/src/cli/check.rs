@@ -49,7 +49,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
         Err(unresolved) => return Err(unresolved.in_file(config).into()),
         Ok(catalog) => catalog,
     };
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let mut report = boot::bind(&mut catalog, &database).await?;
     report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
     report.findings.extend(ungrantable(&catalog));

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
     let mut catalog = boot::catalog(config)?;
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog)?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     boot::bind(&mut catalog, &database).await?;
     let resource = super::resource(&catalog, &arguments.resource)?;
     let name = arguments.statement.display();

@@ -44,7 +44,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     if let Some(file) = Database::file(&config.database_url).filter(|file| !Path::new(file).exists()) {
         return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &query::catalog::Catalog::default())?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &query::catalog::Catalog::default()).await?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
     let written = if arguments.update {
         // What is printed is the manifest that is in use, with what is new.

@@ -14,7 +14,7 @@ use super::print::report;
 use super::{Failure, Output};
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default())?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;
     let taken = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
     report(&match output {
         Output::Json => json!({ "taken": taken }).to_string(),

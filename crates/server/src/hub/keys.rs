@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use identity::client::ClientId;
+use identity::event::Event;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyId, KeySet, PrivateKey};
 use identity::token::{Claims, SecurityEvent, sign};
+use store::events::Occasion;
 use store::records::Records;
 
 use crate::boot_error::{BootError, unusable};
@@ -155,6 +157,8 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             match ring.clone().replace(own.clone(), now) {
                 Ok(ring) => {
                     tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
+                    let event = Event::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
+                    store::events::append(&mut transaction, &event, Occasion { now, address: None }).await?;
                     ring
                 }
                 Err(fault) => {

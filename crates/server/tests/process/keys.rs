@@ -89,4 +89,7 @@ fn an_earlier_key_is_refused_with_what_to_do() {
     folder.run(&["keys", "generate", "--out", "new"], &[]).good();
     let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "new/oauth-private.key")];
     folder.serve(&variables).stop();
+    // The audit log knows of the two steps before and of this one.
+    let told = folder.run(&["event", "list"], &variables).good();
+    assert_eq!(told.matches("key.rotated").count(), 3, "{told}");
 }

@@ -11,7 +11,7 @@ use crate::Error;
 use super::tls::{Mode, TlsSettings};
 
 /// What a port is when none is said.
-const PORT: u16 = 5432;
+pub(super) const PORT: u16 = 5432;
 /// What becomes of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {

@@ -1,0 +1,148 @@
+//! Behind a real PgBouncer: sessions that it shares out, and statements that are given up.
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use query::catalog::Catalog;
+use query::manifest::Manifest;
+use query::policy::{self, Viewer};
+use query::{parse, plan, sql};
+use store::run::Format;
+use store::{Answer, Database, DatabaseSettings, Error, Prepare};
+use tokio::net::TcpStream;
+
+const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick VALUES (7); \
+                      CREATE VIEW slow AS SELECT 1 AS id, pg_sleep(60)::text AS nothing";
+
+const MANIFEST: &str = "[resource.t.quick]\ntable = \"quick\"\nplural = \"quicks\"\n[resource.t.quick.fields]\nid = { type = \"int\", key = true }\n\
+                        [resource.t.slow]\ntable = \"slow\"\nplural = \"slows\"\n[resource.t.slow.fields]\nid = \"int\"\nnothing = \"text\"\n";
+
+struct PgBouncer {
+    child: Child,
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl PgBouncer {
+    /// Starts one in front of the test cluster that gives its connections out like this.
+    async fn start(mode: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+        let place = support::cluster();
+        let cluster = place.split_once('@').and_then(|(_, rest)| rest.split_once('/')).map(|(place, _)| place).expect("an address");
+        let (host, port) = cluster.rsplit_once(':').expect("a port");
+        let settings = format!(
+            "[databases]\n* = host={host} port={port} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir =\nauth_type = any\n\
+             pool_mode = {mode}\nignore_startup_parameters = extra_float_digits\n",
+            address.port()
+        );
+        let file = folder.path().join("pgbouncer.ini");
+        std::fs::write(&file, settings).expect("the settings");
+        // One that root starts goes on as somebody else.
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("readable");
+        let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().find(|path| std::path::Path::new(path).exists());
+        let mut command = Command::new(program.expect("PgBouncer is not installed: run ./scripts/test, which installs it"));
+        if is_root() {
+            command.args(["-u", "postgres"]);
+        }
+        let child = command.arg("-q").arg(&file).stderr(Stdio::null()).spawn().expect("PgBouncer runs");
+        let bouncer = PgBouncer { child, address, _folder: folder };
+        until("PgBouncer listens", async || TcpStream::connect(address).await.is_ok()).await;
+        bouncer
+    }
+
+    fn database(&self, name: &str, prepare: Prepare) -> Database {
+        let url = format!("postgres://postgres@{}/{name}", self.address);
+        Database::open(&url, &DatabaseSettings { timeout: Duration::from_millis(200), prepare, ..DatabaseSettings::default() })
+            .expect("a pool")
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_none())
+    }
+}
+
+impl Drop for PgBouncer {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn is_root() -> bool {
+    let told = Command::new("id").arg("-u").output().expect("an id");
+    told.stdout.starts_with(b"0\n")
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    while !holds().await {
+        assert!(started.elapsed() < Duration::from_secs(30), "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn listed(database: &Database, resource: &str) -> Result<String, Error> {
+    let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
+    let viewer = Viewer::operator();
+    let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
+    let plan = plan::plan(entrance, parse::body(b"{}").expect("a body").query, plan::Operation::Find, None).expect("a plan");
+    match database.run(sql::render(&plan, database.dialect()), Format::Json).await? {
+        Answer::Whole(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prepared_in_them() {
+    // contract B1.8
+    let server = support::Postgres::with(SCRIPT).await;
+    for (mode, prepare, refused) in [
+        ("transaction", Prepare::On, true),
+        ("transaction", Prepare::Off, false),
+        ("session", Prepare::On, false),
+        ("session", Prepare::Off, false),
+    ] {
+        let bouncer = PgBouncer::start(mode).await;
+        let database = bouncer.database(&server.name, prepare);
+        match database.refuse_shared_sessions().await {
+            Ok(()) => assert!(!refused, "{mode}"),
+            Err(error) => assert!(refused && error.to_string().contains("DATABASE_PREPARE=off"), "{mode} {error}"),
+        }
+        if !refused {
+            assert_eq!(listed(&database, "t.quick").await.expect("a row"), r#"{"id":7}"#, "{mode}");
+        }
+        if mode == "transaction" {
+            // Whoever gets the session next finds it as it was.
+            let next = support::connect(&format!("postgres://postgres@{}/{}", bouncer.address, server.name)).await;
+            next.batch_execute("CREATE TABLE made (id int); DROP TABLE made").await.expect("it may write");
+        }
+    }
+    // Nothing stands between here; and one that is away is nobody's pooler.
+    support::open(&server.url).refuse_shared_sessions().await.expect("a session of our own");
+    support::open("postgres://postgres@127.0.0.1:1/none").refuse_shared_sessions().await.expect("nothing to refuse");
+    server.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_given_up_ends_behind_a_pooler_too() {
+    // contract E4.4
+    let server = support::Postgres::with(SCRIPT).await;
+    let mut bouncer = PgBouncer::start("transaction").await;
+    let direct = support::connect(&server.url).await;
+    let database = bouncer.database(&server.name, Prepare::Off);
+    for _ in 0..10 {
+        assert!(matches!(listed(&database, "t.slow").await, Err(Error::Timeout)));
+    }
+    let running = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
+    until("the statements end", async || direct.query(running, &[]).await.expect("an answer").is_empty()).await;
+    assert!(bouncer.is_alive(), "the pooler has not fallen over it");
+    assert_eq!(listed(&database, "t.quick").await.expect("a row"), r#"{"id":7}"#);
+    drop(direct);
+    server.drop().await;
+}
