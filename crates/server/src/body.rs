@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
 
@@ -25,7 +25,7 @@ pub(crate) async fn json(headers: &HeaderMap, body: Body) -> Result<Bytes, Probl
     }
     let read = bytes(body, MOST_BYTES).await?;
     // An empty body needs no type; chunked ones show only now that they are empty.
-    if !read.is_empty() && !is_media_type(headers, &CONTENT_TYPE, is_json) {
+    if !read.is_empty() && !is_media_type(headers, is_json) {
         return Err(Problem::MediaType);
     }
     Ok(read)
@@ -56,12 +56,13 @@ async fn read(mut body: Body, most: usize) -> Result<Bytes, Problem> {
     Ok(whole.into())
 }
 
-/// Whether the header holds this media type, in UTF-8 as far as it says; other parameters do not matter.
-pub(crate) fn is_media_type(headers: &HeaderMap, name: &HeaderName, accepted: impl Fn(&str) -> bool) -> bool {
-    headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|item| {
-        let mut parts = item.split(';').map(str::trim);
-        accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
-    })
+/// Whether a body is of this media type by its own word, in UTF-8 as far as it says; other parameters do not matter. A body is of one type:
+/// what says several is of none, since somebody else may read another of them.
+pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool) -> bool {
+    let mut said = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (said.next().and_then(|value| value.to_str().ok()), said.next()) else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
 }
 
 /// An answer that is JSON.

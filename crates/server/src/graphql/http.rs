@@ -10,7 +10,7 @@ use identity::form;
 use query::json::{self, Json};
 
 use crate::accept;
-use crate::body;
+use crate::body::{self, is_media_type};
 use crate::error::{MediaType, Problem, Refusal};
 use crate::service::Service;
 
@@ -110,9 +110,7 @@ fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
 
 /// Only `application/json`: a page of another origin cannot send it without asking first.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
-    let mut parts = value.split(';').map(str::trim);
-    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) && accept::is_in_utf8(parts)
+    is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
 enum Asked {

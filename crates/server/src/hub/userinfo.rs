@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
@@ -47,7 +46,7 @@ async fn described(hub: &Hub, request: Request) -> Result<Response<Body>, Proble
 /// The parameters of a form; whatever else is sent says nothing.
 async fn form_of(head: &Parts, content: Body) -> Result<Parameters, Problem> {
     let is_form = |kind: &str| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded");
-    if head.method != Method::POST || !body::is_media_type(&head.headers, &CONTENT_TYPE, is_form) {
+    if head.method != Method::POST || !body::is_media_type(&head.headers, is_form) {
         return Ok(Parameters::default());
     }
     let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;

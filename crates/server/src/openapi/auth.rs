@@ -17,7 +17,7 @@ pub(super) fn schemas() -> Vec<(String, Json)> {
         "type" => "object",
         "properties" => object! {
             "access_token" => text("A JWT of the hub"),
-            "token_type" => object! { "const" => "Bearer" },
+            "token_type" => object! { "type" => "string", "const" => "Bearer" },
             "expires_in" => object! { "type" => "integer", "description" => "Seconds" },
             "refresh_token" => text("To be used once"),
             "scope" => text("What was granted"),

@@ -42,7 +42,7 @@ pub(super) fn schemas() -> Vec<(String, Json)> {
                 "type" => "object",
                 "properties" => object! {
                     "access_token" => text("A JWT (RFC 9068)"),
-                    "token_type" => object! { "const" => "Bearer" },
+                    "token_type" => object! { "type" => "string", "const" => "Bearer" },
                     "expires_in" => object! { "type" => "integer", "description" => "Seconds" },
                     "refresh_token" => text("To be used once"),
                     "scope" => text("What was granted"),
@@ -80,6 +80,14 @@ struct Endpoint {
 fn endpoints() -> Vec<Endpoint> {
     let one = |name, method, entries| Endpoint { name, methods: vec![(method, entries)] };
     let token = object! { "type" => "object", "properties" => object! { "token" => text("The token") }, "required" => texts(["token"]) };
+    let ended = object! {
+        "type" => "object",
+        "properties" => object! {
+            "token" => text("The token"),
+            "end_session" => object! { "type" => "string", "enum" => texts(["true", "false"]), "description" => "End the session that it came out of, too" },
+        },
+        "required" => texts(["token"]),
+    };
     let access = object! {
         "type" => "object",
         "properties" => object! { "access_token" => text("Of a client with the password grant, at most five minutes old") },
@@ -92,6 +100,8 @@ fn endpoints() -> Vec<Endpoint> {
         "required" => texts(["active"]),
     };
     let leaving = ["id_token_hint", "post_logout_redirect_uri", "client_id", "state"];
+    let members: Vec<(String, Json)> = leaving.iter().map(|name| member(name, object! { "type" => "string" })).collect();
+    let farewell = object! { "type" => "object", "properties" => members };
     let left = || vec![("204", answer("Signed out", None)), ("302", answer("To post_logout_redirect_uri", None))];
     vec![
         one(
@@ -105,6 +115,7 @@ fn endpoints() -> Vec<Endpoint> {
                     ("302", answer("To the sign-in page, or to the client's redirect with `code`, `state` and `iss`", None)),
                     ("400", fault()),
                     ("401", fault()),
+                    ("503", fault()),
                 ],
             ),
         ),
@@ -114,7 +125,7 @@ fn endpoints() -> Vec<Endpoint> {
             operation(
                 "Trades a code, a refresh token or a password for tokens",
                 Vec::new(),
-                Some((reference("TokenRequest"), Proof::Client)),
+                Some(Sent::by_client(reference("TokenRequest"))),
                 &[("200", answered(reference(TOKEN))), ("400", fault()), ("401", fault()), ("429", fault())],
             ),
         ),
@@ -124,7 +135,7 @@ fn endpoints() -> Vec<Endpoint> {
             operation(
                 "Trades a fresh access token for the session cookie",
                 Vec::new(),
-                Some((access, Proof::Nothing)),
+                Some(Sent::by_anybody(access)),
                 &[("204", answer("The cookie `hub_session` is set", None)), ("400", fault()), ("401", fault()), ("403", fault())],
             ),
         ),
@@ -137,7 +148,7 @@ fn endpoints() -> Vec<Endpoint> {
                         "Ends the session that the hint is of, or asks first",
                         parameters(&leaving, &[]),
                         None,
-                        &[left(), vec![("200", answer("A page that asks", None)), ("400", fault())]].concat(),
+                        &[left(), vec![("200", answer("A page that asks", None)), ("400", fault()), ("503", fault())]].concat(),
                     ),
                 ),
                 (
@@ -145,7 +156,7 @@ fn endpoints() -> Vec<Endpoint> {
                     operation(
                         "Ends the session and what it gave",
                         Vec::new(),
-                        Some((object! { "type" => "object" }, Proof::Nothing)),
+                        Some(Sent { required: false, ..Sent::by_anybody(farewell) }),
                         &[
                             ("204", answer("Signed out", None)),
                             ("303", answer("To post_logout_redirect_uri", None)),
@@ -162,8 +173,13 @@ fn endpoints() -> Vec<Endpoint> {
             operation(
                 "Ends the family of a token (RFC 7009)",
                 Vec::new(),
-                Some((token.clone(), Proof::Client)),
-                &[("200", answer("Done, whatever it was", Some(object! { "type" => "object" }))), ("400", fault()), ("401", fault())],
+                Some(Sent::by_client(ended)),
+                &[
+                    ("200", answer("Done, whatever it was", Some(object! { "type" => "object" }))),
+                    ("400", fault()),
+                    ("401", fault()),
+                    ("429", fault()),
+                ],
             ),
         ),
         one("events", "get", events()),
@@ -173,8 +189,8 @@ fn endpoints() -> Vec<Endpoint> {
             operation(
                 "Says what a token is worth now (RFC 7662)",
                 Vec::new(),
-                Some((token, Proof::Client)),
-                &[("200", answered(active)), ("400", fault()), ("401", fault())],
+                Some(Sent::by_client(token)),
+                &[("200", answered(active)), ("400", fault()), ("401", fault()), ("429", fault())],
             ),
         ),
     ]
@@ -199,22 +215,39 @@ enum Proof {
     Nothing,
 }
 
+/// What is posted.
+struct Sent {
+    schema: Json,
+    proof: Proof,
+    required: bool,
+}
+
+impl Sent {
+    fn by_client(schema: Json) -> Self {
+        Sent { schema, proof: Proof::Client, required: true }
+    }
+
+    fn by_anybody(schema: Json) -> Self {
+        Sent { schema, proof: Proof::Nothing, required: true }
+    }
+}
+
 type Responses = [(&'static str, Json)];
 
-fn operation(summary: &str, parameters: Vec<Json>, body: Option<(Json, Proof)>, responses: &Responses) -> Vec<(String, Json)> {
+fn operation(summary: &str, parameters: Vec<Json>, body: Option<Sent>, responses: &Responses) -> Vec<(String, Json)> {
     let mut entries = vec![member("tags", texts([TAG])), member("summary", Json::from(summary))];
     if !parameters.is_empty() {
         entries.push(member("parameters", Json::Array(parameters)));
     }
     let mut responses: Vec<(String, Json)> = responses.iter().map(|(status, response)| member(status, response.clone())).collect();
-    if let Some((schema, proof)) = body {
+    if let Some(Sent { schema, proof, required }) = body {
         if proof == Proof::Client {
             let none = object! {};
             entries.push(member("security", Json::Array(vec![object! { CLIENT => Json::Array(Vec::new()) }, none])));
         }
         let schema = object! { "schema" => schema };
         let content = object! { FORM => schema.clone(), "application/json" => schema };
-        entries.push(member("requestBody", object! { "required" => true, "content" => content }));
+        entries.push(member("requestBody", object! { "required" => required, "content" => content }));
         responses.extend([member("413", fault()), member("415", fault()), member("503", fault())]);
     }
     entries.push(member("responses", Json::Object(responses)));
@@ -232,8 +265,8 @@ fn authorize_parameters() -> Vec<Json> {
 fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
     let parameter = |name: &&str| {
         let schema = match *name {
-            "code_challenge_method" => object! { "const" => "S256" },
-            "response_type" => object! { "const" => "code" },
+            "code_challenge_method" => object! { "type" => "string", "const" => "S256" },
+            "response_type" => object! { "type" => "string", "const" => "code" },
             _ => object! { "type" => "string" },
         };
         object! { "name" => *name, "in" => "query", "required" => required.contains(name), "schema" => schema }

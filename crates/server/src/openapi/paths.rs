@@ -41,7 +41,7 @@ fn beside(serving: Serving, claims: &mut Claims) -> Vec<(String, Json)> {
     let status = |word: &str| {
         json(object! {
             "type" => "object",
-            "properties" => object! { "status" => object! { "const" => word } },
+            "properties" => object! { "status" => object! { "type" => "string", "const" => word } },
             "required" => texts(["status"]),
         })
     };

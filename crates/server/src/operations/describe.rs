@@ -188,7 +188,11 @@ fn of_text(text: Text) -> Json {
     if let Some(words) = text.words() {
         return object! { "enum" => texts(words) };
     }
-    let mut entries = vec![("type".to_owned(), Json::from("string")), ("maxLength".to_owned(), Json::from(text.longest() as i64))];
+    let mut entries = vec![
+        ("type".to_owned(), Json::from("string")),
+        ("minLength".to_owned(), Json::from(1_i64)),
+        ("maxLength".to_owned(), Json::from(text.longest() as i64)),
+    ];
     let format = match text {
         Text::Uuid => Some("uuid"),
         Text::Email => Some("email"),

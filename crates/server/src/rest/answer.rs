@@ -12,9 +12,12 @@ use crate::error::Problem;
 
 const LINES: &str = "application/x-ndjson";
 
-/// One row a line where that was asked for and there are rows to list.
+/// One row a line where that was asked for before JSON, and there are rows to list.
 pub(super) fn format(headers: &HeaderMap, operation: Operation) -> Format {
-    if operation == Operation::List && accept::prefers(headers, LINES, "application/json") { Format::Lines } else { Format::Json }
+    if operation != Operation::List {
+        return Format::Json;
+    }
+    accept::best(headers, &[("application/json", Format::Json), (LINES, Format::Lines)]).unwrap_or(Format::Json)
 }
 
 pub(super) fn of(answer: Answer, format: Format) -> Response<Body> {

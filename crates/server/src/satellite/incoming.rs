@@ -2,7 +2,6 @@
 
 use axum::extract::Request;
 use axum::http::Method;
-use axum::http::header::CONTENT_TYPE;
 use identity::error::{Error, ErrorCode};
 use query::json::{self, Json};
 
@@ -44,7 +43,7 @@ pub(super) async fn posted<const KEYS: usize>(
     let sender = Sender::of(&satellite.0.proxies, head);
     refuse_foreign(satellite, &sender)?;
     let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
-    if !is_media_type(sender.headers(), &CONTENT_TYPE, |kind| kind.eq_ignore_ascii_case("application/json")) {
+    if !is_media_type(sender.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
         return Err(Fault::NotJson);
     }
     let Ok(Json::Object(entries)) = json::strict(&bytes) else {

@@ -105,6 +105,7 @@ async fn a_body_is_sent_as_json_and_as_nothing_else() {
         "application/graphql",
         "application/json; charset=iso-8859-1",
         "application/jsonp",
+        "text/plain; x=, application/json",
         "",
     ] {
         let answer = server.send(&post("/graphql", body).header("content-type", kind)).await;

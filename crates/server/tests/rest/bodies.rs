@@ -48,6 +48,11 @@ async fn a_body_of_another_content_type_is_415() {
         "",
         "application/json;charset=utf-16",
         "application/json; v=1; charset=\"iso-8859-1\"",
+        // Of several types at once; browsers send the first of these without asking.
+        "text/plain; x=, application/json",
+        "text/plain, application/json",
+        "application/json, text/plain; charset=latin1",
+        "application/json, application/json",
     ] {
         let answer = server.send(&post(LIST, "{}").header("content-type", kind)).await;
         assert_eq!(answer.problem(415)["code"], "UNSUPPORTED_MEDIA_TYPE", "{kind}");

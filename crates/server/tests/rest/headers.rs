@@ -94,6 +94,11 @@ async fn a_list_may_come_as_one_row_a_line() {
             ("application/x-ndjson;q=0.5, application/json", "application/json"),
             ("*/*", "application/json"),
             ("application/json;q=0.5, application/x-ndjson", "application/x-ndjson"),
+            // What is named first, where both are wanted alike.
+            ("application/json,application/x-ndjson,application/problem+json", "application/json"),
+            ("application/x-ndjson, application/json", "application/x-ndjson"),
+            ("application/x-ndjson, */*", "application/x-ndjson"),
+            ("application/*", "application/json"),
         ] {
             let answer = server.send(&post(ITEMS, "").header("accept", accept)).await;
             assert_eq!(answer.header("content-type"), Some(kind), "{accept}");

@@ -37,7 +37,7 @@ impl Maker<'_> {
         let value = match &field.kind {
             Type::Array(Scalar::Json) => object! { "type" => "array", "items" => Json::Object(Vec::new()) },
             Type::Array(_) => object! { "type" => "array", "items" => or_null(scalar) },
-            Type::One(_) if shows_stars(field) => object! { "anyOf" => [scalar, object! { "const" => "***" }] },
+            Type::One(_) if shows_stars(field) => object! { "anyOf" => [scalar, object! { "type" => "string", "const" => "***" }] },
             Type::One(_) => scalar,
         };
         // Any JSON is null too.

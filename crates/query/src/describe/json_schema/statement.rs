@@ -48,7 +48,7 @@ impl Maker<'_> {
 
     fn relations(&self) -> Json {
         let properties = self.resource.relations.iter().map(|relation| {
-            let schema = object! { "anyOf" => [object! { "const" => true }, self.target(relation, "Node")] };
+            let schema = object! { "anyOf" => [object! { "type" => "boolean", "const" => true }, self.target(relation, "Node")] };
             (relation.name.clone(), described(schema, way_of(self.catalog, relation)))
         });
         described(Json::Object(closed(properties.collect(), &[])), "Which related rows are loaded")
@@ -93,9 +93,9 @@ impl Maker<'_> {
         described(Json::Object(entries), format!("A Query Statement for {}", resource_of(self.resource)))
     }
 
-    /// Written out: generators of clients do not know what to make of a statement with one key taken back.
+    /// Written out: generators of clients do not know what to make of a statement with one key taken back, nor of the type `null`.
     fn constraint(&self) -> Json {
-        let entries = self.keys(object! { "type" => "null" });
+        let entries = self.keys(object! { "enum" => Json::Array(vec![Json::Null]) });
         described(Json::Object(entries), "A second statement that narrows the first; it cannot aggregate")
     }
 
