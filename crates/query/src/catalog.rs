@@ -257,7 +257,18 @@ pub enum Link {
         own: Vec<(FieldId, Identifier)>,
         /// Column of the pivot = field of the other.
         other: Vec<(Identifier, FieldId)>,
+        /// Whether the pivot may name a pair twice.
+        repeats: Repeats,
     },
+}
+
+/// How often a pivot names a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// More than once, for all we know.
+    Perhaps,
+    /// Once: a unique key sees to that. Learned from a live PostgreSQL at boot.
+    Never,
 }
 
 impl Link {
@@ -334,6 +345,13 @@ impl Catalog {
     /// The resource at `/api/{context}/{plural}`, both in kebab-case.
     pub fn by_path(&self, context: &str, plural: &str) -> Option<ResourceId> {
         self.by_path.get(context)?.get(plural).copied()
+    }
+
+    /// Tells that the pivot of a relation names no pair twice. Called at boot, before the catalog is shared.
+    pub fn set_never_repeats(&mut self, resource: ResourceId, relation: usize) {
+        if let Link::Through { repeats, .. } = &mut self.resources[resource].relations[relation].link {
+            *repeats = Repeats::Never;
+        }
     }
 
     /// Tells what a column is on the live PostgreSQL. Called at boot, before the catalog is shared.

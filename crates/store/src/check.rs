@@ -86,7 +86,7 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     Report { findings: checker.findings }
 }
 
-/// Tells the catalog what its columns are on PostgreSQL. Does nothing on SQLite, and leaves alone what `check` refuses.
+/// Tells the catalog what its columns are on PostgreSQL, and which pivots name no pair twice. Does nothing on SQLite, and leaves alone what `check` refuses.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
     if schema.locale.is_none() {
         return;
@@ -101,6 +101,9 @@ pub fn bind(catalog: &mut Catalog, schema: &Schema) {
     }
     for (resource, field, native) in found {
         catalog.set_native(resource, field, native);
+    }
+    for (resource, relation) in relation::without_repeats(catalog, schema) {
+        catalog.set_never_repeats(resource, relation);
     }
     for (resource, field) in collation::conflicts(catalog, schema) {
         catalog.set_native(resource, field, Native::TextByCollation);

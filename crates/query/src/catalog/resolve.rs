@@ -10,7 +10,7 @@ use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
 use crate::wording::{near, words};
 
-use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Resource, Stored, TableName, kebab, snake};
+use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake};
 
 /// The contexts of the identity half, which only the program itself declares.
 pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
@@ -243,7 +243,7 @@ impl Resolver {
         for (left, right) in &declaration.to {
             other_pairs.push((Identifier::new(left), self.linked_field(other, right, *line, name)?));
         }
-        Some(Link::Through { pivot, own: own_pairs, other: other_pairs })
+        Some(Link::Through { pivot, own: own_pairs, other: other_pairs, repeats: Repeats::Perhaps })
     }
 
     fn direct(&mut self, declaration: &RelationDeclaration, own: &Resource, other: &Resource) -> Option<Link> {

@@ -1,13 +1,13 @@
 //! How a relation's rows are found for a whole batch of parents: their keys are bound as one table, and joined with the target's, by way of
 //! a pivot where there is one.
 
-use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
+use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableName};
 use crate::plan::Child;
 use crate::plan::predicate::{Alias, Column};
 
 use super::Writer;
 use super::dialect;
-use super::link::{Pivot, named, pivot_column, pivot_side};
+use super::link::{Pivot, named, pivot_column, pivot_side, select_pairs};
 
 /// The keys of all parents of a batch, as the table `k` with their number `n`.
 pub(super) struct KeySource<'c> {
@@ -34,6 +34,7 @@ pub(super) struct Crossing<'c> {
     alias: Alias,
     own: &'c [(FieldId, Identifier)],
     other: &'c [(Identifier, FieldId)],
+    repeats: Repeats,
 }
 
 impl<'c> KeySource<'c> {
@@ -42,7 +43,9 @@ impl<'c> KeySource<'c> {
         let own = link.own_fields().into_iter().map(|id| &parent.fields[id]).collect();
         let way = match link {
             Link::Direct(pairs) => Way::Direct(pairs),
-            Link::Through { pivot, own, other } => Way::Through(Crossing { pivot, alias: child.pivot, own, other }),
+            Link::Through { pivot, own, other, repeats } => {
+                Way::Through(Crossing { pivot, alias: child.pivot, own, other, repeats: *repeats })
+            }
         };
         let table = &child.select.scope.table;
         KeySource { own, target: table.resource, alias: table.alias, way }
@@ -55,7 +58,8 @@ impl<'c> KeySource<'c> {
 
     /// The parents' numbers and the pivot's columns that lead to the target, each pair once.
     pub(super) fn write_crossed(&self, writer: &mut Writer, crossing: Crossing<'_>) {
-        writer.raw("(SELECT DISTINCT k.n, ");
+        writer.raw(select_pairs(crossing.repeats));
+        writer.raw("k.n, ");
         self.crossed_columns(writer, crossing);
         writer.raw(" FROM ");
         self.write(writer);
@@ -68,7 +72,7 @@ impl<'c> KeySource<'c> {
 
     /// For one key: the pivot's columns that lead to the target, each once.
     pub(super) fn crossed_of_key(&self, writer: &mut Writer, crossing: Crossing<'_>) {
-        writer.raw("(SELECT DISTINCT ");
+        writer.raw(select_pairs(crossing.repeats));
         self.crossed_columns(writer, crossing);
         writer.raw(" FROM ");
         named(writer, crossing.pivot, crossing.alias);

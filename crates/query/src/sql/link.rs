@@ -1,6 +1,6 @@
 //! How rows of two tables are connected: EXISTS, and LEFT joins for dot-paths.
 
-use crate::catalog::{Field, FieldId, Identifier, Link, Resource, TableName};
+use crate::catalog::{Field, FieldId, Identifier, Link, Repeats, Resource, TableName};
 use crate::plan::Join;
 use crate::plan::predicate::{Alias, Column, Exists};
 
@@ -32,7 +32,7 @@ pub(super) fn exists(writer: &mut Writer, exists: &Exists<'_>, way: Writing) {
             writer.raw(" WHERE ");
             direct(writer, pairs, (exists.parent_resource, exists.parent), (target, exists.table.alias));
         }
-        Link::Through { pivot, own, other } => {
+        Link::Through { pivot, own, other, .. } => {
             pivot_and_target(writer, exists, pivot, other);
             writer.raw(" WHERE ");
             from_own(writer, own, (exists.parent_resource, exists.parent), Pivot::Table(exists.pivot));
@@ -66,7 +66,7 @@ fn set(writer: &mut Writer, exists: &Exists<'_>) {
                 dialect::connected(writer, related(*right));
             });
         }
-        Link::Through { pivot, own: owns, other } => {
+        Link::Through { pivot, own: owns, other, .. } => {
             let keys: Vec<_> = owns.iter().map(|(id, _)| (own(*id), own(*id).field)).collect();
             key_in(writer, &keys, |writer, (key, _)| dialect::linked_to_pivot(writer, *key));
             let side = Pivot::Table(exists.pivot);
@@ -126,7 +126,7 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             direct(writer, pairs, (join.parent_resource, join.parent), (target, join.table.alias));
             Conjunction::started().write(writer, [join.table.policy()]);
         }
-        Link::Through { pivot, own, other } if dialect::pairs(writer.dialect) == Pairs::LookedUp => {
+        Link::Through { pivot, own, other, .. } if dialect::pairs(writer.dialect) == Pairs::LookedUp => {
             named(writer, &target.table, join.table.alias);
             writer.raw(" ON ");
             let key = |id: FieldId| Column { alias: join.table.alias, field: &target.fields[id] };
@@ -144,9 +144,9 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             writer.raw(")");
             Conjunction::started().write(writer, [join.table.policy()]);
         }
-        Link::Through { pivot, own, other } => {
-            // The pivot may name a pair twice; the relation knows it once.
-            writer.raw("((SELECT DISTINCT ");
+        Link::Through { pivot, own, other, repeats } => {
+            writer.raw("(");
+            writer.raw(select_pairs(*repeats));
             let own_fields = own.iter().map(|(id, column)| (column, &join.parent_resource.fields[*id]));
             let other_fields = other.iter().map(|(column, id)| (column, &target.fields[*id]));
             let mut columns: Vec<(&Identifier, &Field)> = own_fields.collect();
@@ -170,6 +170,15 @@ pub(super) fn left_join(writer: &mut Writer, join: &Join<'_>) {
             writer.raw(") ON ");
             from_own(writer, own, (join.parent_resource, join.parent), Pivot::Read(join.pivot));
         }
+    }
+}
+
+/// The beginning of a query for the pairs of a pivot: it may name one twice, the relation knows it once. To tell pairs apart is dear, and
+/// no planner does anything with them before that is done.
+pub(super) fn select_pairs(repeats: Repeats) -> &'static str {
+    match repeats {
+        Repeats::Perhaps => "(SELECT DISTINCT ",
+        Repeats::Never => "(SELECT ",
     }
 }
 

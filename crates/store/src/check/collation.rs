@@ -19,7 +19,7 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
                     };
                     found.extend(pairs.iter().filter(meets).map(|(own, _)| (id, *own)));
                 }
-                Link::Through { pivot, own, other } => {
+                Link::Through { pivot, own, other, .. } => {
                     let away = other.iter().map(|(column, field)| (relation.target, *field, column));
                     for (resource, field, column) in own.iter().map(|(field, column)| (id, *field, column)).chain(away) {
                         let end = catalog.resource(resource);

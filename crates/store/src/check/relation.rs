@@ -1,10 +1,10 @@
 //! One relation against the keys and indexes of the tables it connects.
 
-use query::catalog::{Field, FieldId, Identifier, Link, Native, Relation, Resource, Stored, TableName};
+use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Relation, Resource, ResourceId, Stored, TableName};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 
-use crate::schema::Table;
+use crate::schema::{Schema, Table};
 
 use super::Checker;
 use super::native::native;
@@ -23,7 +23,7 @@ impl<'c> Checker<'c> {
                     self.unique(relation, (target, &fields), (table, &columns), &what);
                 }
             }
-            Link::Through { pivot, own, other } => {
+            Link::Through { pivot, own, other, .. } => {
                 let own: Vec<(&Identifier, &Field)> = own.iter().map(|(field, column)| (column, &resource.fields[*field])).collect();
                 let away: Vec<(&Identifier, &Field)> = other.iter().map(|(column, field)| (column, &target.fields[*field])).collect();
                 self.zones(pivot, (resource, &own), relation.line, &what);
@@ -129,4 +129,21 @@ impl<'c> Checker<'c> {
 /// Whether SQLite keeps equal values of a field in several ways, which a unique key tells apart: `1.0` and `1.00`.
 fn has_spellings(field: &Field) -> bool {
     field.stored == Stored::Datetime || matches!(field.kind, Type::One(Scalar::Decimal | Scalar::Time))
+}
+
+/// The relations whose pivot names no pair twice. However the ends compare with it, they take no values for equal that its key tells apart:
+/// `check` refuses the types that would.
+pub(super) fn without_repeats(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, usize)> {
+    let is_unique = |relation: &Relation| match &relation.link {
+        Link::Direct(_) => false,
+        Link::Through { pivot, own, other, .. } => {
+            let columns = own.iter().map(|(_, column)| column).chain(other.iter().map(|(column, _)| column));
+            let columns: Vec<&str> = columns.map(Identifier::plain).collect();
+            schema.table(pivot, Dialect::Postgres).is_some_and(|table| table.is_unique(&columns, Dialect::Postgres))
+        }
+    };
+    let resources = catalog.resources().iter().enumerate();
+    let relations =
+        resources.flat_map(|(id, resource)| resource.relations.iter().enumerate().map(move |(place, relation)| (id, place, relation)));
+    relations.filter(|(.., relation)| is_unique(relation)).map(|(id, place, _)| (id, place)).collect()
 }
