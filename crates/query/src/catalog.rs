@@ -108,6 +108,8 @@ pub struct Resource {
     pub relations: Vec<Relation>,
     /// The fields of the primary key.
     pub key: Vec<FieldId>,
+    /// Whether the database sees to it that the key is unique and never NULL; learned from it at boot.
+    pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
     pub(crate) constraint: Option<Statement>,
     field_index: HashMap<String, FieldId>,
@@ -345,6 +347,11 @@ impl Catalog {
     /// The resource at `/api/{context}/{plural}`, both in kebab-case.
     pub fn by_path(&self, context: &str, plural: &str) -> Option<ResourceId> {
         self.by_path.get(context)?.get(plural).copied()
+    }
+
+    /// Tells that the key of a resource is one in the database too. Called at boot, before the catalog is shared.
+    pub fn set_key_certain(&mut self, resource: ResourceId) {
+        self.resources[resource].key_is_certain = true;
     }
 
     /// Tells that the pivot of a relation names no pair twice. Called at boot, before the catalog is shared.

@@ -214,9 +214,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
 /// Holds the catalog against the live database and learns what its columns are.
 pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = database.schema().await.map_err(unusable)?;
-    if database.dialect() == Dialect::Postgres {
-        store::check::bind(catalog, &schema);
-    }
+    store::check::bind(catalog, &schema);
     Ok(store::check::check(catalog, &schema, database.dialect()))
 }
 

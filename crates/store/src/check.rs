@@ -9,7 +9,7 @@ pub(crate) mod values;
 
 use std::fmt;
 
-use query::catalog::{Catalog, Field, Identifier, Native, Resource, TableName};
+use query::catalog::{Catalog, Field, Identifier, Native, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
 use query::wording::near_as;
@@ -86,11 +86,29 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     Report { findings: checker.findings }
 }
 
-/// Tells the catalog what its columns are on PostgreSQL, and which pivots name no pair twice. Does nothing on SQLite, and leaves alone what `check` refuses.
+/// Tells the catalog what the database says of it: on PostgreSQL what its columns are and which pivots name no pair twice, on SQLite which
+/// keys are certain. Leaves alone what `check` refuses.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
-    if schema.locale.is_none() {
-        return;
+    match &schema.locale {
+        Some(_) => learn_columns(catalog, schema),
+        None => learn_keys(catalog, schema),
     }
+}
+
+fn learn_keys(catalog: &mut Catalog, schema: &Schema) {
+    let is_certain = |resource: &Resource| {
+        let Some(table) = schema.table(&resource.table, Dialect::Sqlite) else { return false };
+        let columns: Vec<&str> = resource.key_fields().map(|field| field.column.plain()).collect();
+        let is_filled = |name: &&str| table.column(name, Dialect::Sqlite).is_some_and(|column| !column.nullable);
+        !table.is_view && columns.iter().all(is_filled) && table.is_unique(&columns, Dialect::Sqlite)
+    };
+    let certain: Vec<ResourceId> = (0..catalog.resources().len()).filter(|id| is_certain(catalog.resource(*id))).collect();
+    for id in certain {
+        catalog.set_key_certain(id);
+    }
+}
+
+fn learn_columns(catalog: &mut Catalog, schema: &Schema) {
     let mut found = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
         let Some(table) = schema.table(&resource.table, Dialect::Postgres) else { continue };

@@ -2,7 +2,6 @@
 
 mod address;
 mod bind;
-mod cancel;
 mod cursor;
 mod driver;
 mod encode;
@@ -16,6 +15,7 @@ mod read;
 mod rows;
 mod tls;
 mod told_plan;
+mod way;
 mod wire;
 
 use std::num::NonZeroUsize;
@@ -36,11 +36,13 @@ use crate::settings::{DatabaseSettings, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
-use cancel::Way;
 use driver::Driver;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
+use pooler::Sessions;
 pub(crate) use read::{Begun, analyze, proceed, start};
+
+use way::{Line, Place, Way};
 
 /// Microseconds and days from 1970 to PostgreSQL's own beginning, 2000.
 pub(crate) const EPOCH_MICROS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
@@ -59,27 +61,16 @@ const WAIT: Duration = Duration::from_secs(5);
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Said once to every new connection that reads: a page is never worth compiling, and we never write here. To fetch one block ahead,
-/// PostgreSQL's setting of old, looks every block of a bitmap scan up twice and gains nothing by it. Whoever set more, or a time limit,
-/// knows better.
-fn reading(timeout: Duration) -> String {
-    // A page and its total may be asked together.
-    let limit = beyond(timeout * 2);
-    format!(
-        "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
-         SELECT set_config('effective_io_concurrency', '0', false) WHERE current_setting('effective_io_concurrency', true) = '1'; \
-         SELECT set_config('statement_timeout', '{limit}', false) WHERE current_setting('statement_timeout') = '0'"
-    )
-}
+/// PostgreSQL's setting of old, looks every block of a bitmap scan up twice and gains nothing by it; whoever set more knows better.
+const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SET idle_in_transaction_session_timeout = '90s'; \
+                       SELECT set_config('effective_io_concurrency', '0', false) \
+                       WHERE current_setting('effective_io_concurrency', true) = '1'";
 
-/// Said once to every new connection that keeps records.
+/// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own, a while
+/// after it, is for what we can no longer reach to cancel it. For reading there is none: it would count the time of slow readers.
 fn writing(longest: Duration) -> String {
-    let limit = beyond(longest);
+    let limit = (longest + CONNECT).as_millis().min(i32::MAX as u128);
     format!("SET jit = off; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = {limit}")
-}
-
-/// Time limits are kept on our side. PostgreSQL's own, a while after, is for what we can no longer reach to cancel it.
-fn beyond(longest: Duration) -> u128 {
-    (longest + CONNECT).as_millis().min(i32::MAX as u128)
 }
 
 /// A pool of connections.
@@ -124,6 +115,7 @@ pub(crate) struct Connection {
     /// How long a statement may take that nobody waits for.
     grace: Duration,
     way: Arc<Way>,
+    place: Place,
 }
 
 /// A prepared statement.
@@ -141,26 +133,24 @@ impl Kept {
 
 impl managed::Manager for Manager {
     type Type = Driven;
-    type Error = tokio_postgres::Error;
+    type Error = Error;
 
-    async fn create(&self) -> Result<Driven, tokio_postgres::Error> {
+    async fn create(&self) -> Result<Driven, Error> {
         // Boxed, as all that is rare and large: whoever waits for a connection would carry its size.
-        let (client, connection) = Box::pin(self.way.config.connect(self.way.tls.clone())).await?;
-        let mut driver = Driver::new(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a PostgreSQL connection ended");
-            }
-        });
+        let Manager { prepare, grace, ref way, .. } = *self;
+        let sessions = if prepare == Prepare::On { Some(Box::pin(way.sessions()).await?) } else { None };
+        sessions.map_or(Ok(()), Sessions::refuse_shared)?;
+        let Line { client, mut driver, place } = Box::pin(way.connect()).await?;
         // A pooler's connection is not ours to set up.
-        if self.prepare == Prepare::On {
+        if sessions == Some(Sessions::Own) {
             Box::pin(driver.drive(client.batch_execute(&self.session))).await?;
         }
-        let Manager { prepare, grace, ref way, .. } = *self;
         let statements = LruCache::new(STATEMENTS);
-        Ok(Driven { connection: Connection { client, statements, is_preparing: false, prepare, grace, way: way.clone() }, driver })
+        let connection = Connection { client, statements, is_preparing: false, prepare, grace, way: way.clone(), place };
+        Ok(Driven { connection, driver })
     }
 
-    async fn recycle(&self, driven: &mut Driven, _: &Metrics) -> RecycleResult<tokio_postgres::Error> {
+    async fn recycle(&self, driven: &mut Driven, _: &Metrics) -> RecycleResult<Error> {
         if driven.driver.is_over() {
             return Err(RecycleError::message("the connection is closed"));
         }
@@ -218,8 +208,8 @@ impl Postgres {
             config.application_name("peristyle");
         }
         let DatabaseSettings { timeout, prepare, patience, grace, memory, .. } = *settings;
-        let way = Arc::new(Way { config, tls: tls::connector(&tls)? });
-        let manager = Manager { way, prepare, grace, session: reading(timeout).into() };
+        let way = Arc::new(Way::new(config, tls::connector(&tls)?));
+        let manager = Manager { way, prepare, grace, session: READING.into() };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
         Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
@@ -275,11 +265,10 @@ pub(crate) async fn lease(pool: &managed::Pool<Manager>) -> Result<Lease, Error>
     match got {
         Ok(connection) => Ok(Lease::new(connection)),
         Err(PoolError::Timeout(managed::TimeoutType::Wait)) => Err(Error::Overloaded),
-        Err(PoolError::Backend(error)) => match Error::from(error) {
-            // Whatever it says, we have no connection.
-            Error::Refused(refusal) => Err(Error::Unavailable(refusal.to_string())),
-            other => Err(other),
-        },
+        // Whatever it says, we have no connection.
+        Err(PoolError::Backend(Error::Refused(refusal))) => Err(Error::Unavailable(refusal.to_string())),
+        Err(PoolError::Backend(Error::Setting(setting))) => Err(Error::Unavailable(setting)),
+        Err(PoolError::Backend(other)) => Err(other),
         Err(other) => Err(Error::Unavailable(other.to_string())),
     }
 }

@@ -22,6 +22,15 @@ const SCRIPT: &str = "CREATE TABLE quick (id int PRIMARY KEY); INSERT INTO quick
 const MANIFEST: &str = "[resource.t.quick]\ntable = \"quick\"\nplural = \"quicks\"\n[resource.t.quick.fields]\nid = { type = \"int\", key = true }\n\
                         [resource.t.slow]\ntable = \"slow\"\nplural = \"slows\"\n[resource.t.slow.fields]\nid = \"int\"\nnothing = \"text\"\n";
 
+/// Which of its connections a pooler gives out next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    /// The one that came back last.
+    Last,
+    /// The one that has rested longest.
+    Around,
+}
+
 struct PgBouncer {
     child: Child,
     address: SocketAddr,
@@ -30,7 +39,7 @@ struct PgBouncer {
 
 impl PgBouncer {
     /// Starts one in front of the test cluster that gives its connections out like this.
-    async fn start(mode: &str) -> Self {
+    async fn start(mode: &str, turns: Turns) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
         let place = support::cluster();
@@ -38,8 +47,9 @@ impl PgBouncer {
         let (host, port) = cluster.rsplit_once(':').expect("a port");
         let settings = format!(
             "[databases]\n* = host={host} port={port} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = {mode}\nignore_startup_parameters = extra_float_digits\n",
-            address.port()
+             pool_mode = {mode}\nserver_round_robin = {}\nignore_startup_parameters = extra_float_digits\n",
+            address.port(),
+            u8::from(turns == Turns::Around)
         );
         let file = folder.path().join("pgbouncer.ini");
         std::fs::write(&file, settings).expect("the settings");
@@ -108,7 +118,7 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
         ("session", Prepare::On, false),
         ("session", Prepare::Off, false),
     ] {
-        let bouncer = PgBouncer::start(mode).await;
+        let bouncer = PgBouncer::start(mode, Turns::Last).await;
         let database = bouncer.database(&server.name, prepare);
         match database.refuse_shared_sessions().await {
             Ok(()) => assert!(!refused, "{mode}"),
@@ -123,6 +133,19 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
             next.batch_execute("CREATE TABLE made (id int); DROP TABLE made").await.expect("it may write");
         }
     }
+    // Two sessions that are given out in turns are shared all the same.
+    let bouncer = PgBouncer::start("transaction", Turns::Around).await;
+    let url = format!("postgres://postgres@{}/{}", bouncer.address, server.name);
+    let (one, other) = (support::connect(&url).await, support::connect(&url).await);
+    for client in [&one, &other] {
+        client.batch_execute("BEGIN").await.expect("a session");
+    }
+    for client in [&one, &other] {
+        client.batch_execute("COMMIT").await.expect("given back");
+    }
+    let database = bouncer.database(&server.name, Prepare::On);
+    database.refuse_shared_sessions().await.expect_err("shared");
+    assert!(matches!(listed(&database, "t.quick").await, Err(Error::Unavailable(reason)) if reason.contains("DATABASE_PREPARE=off")));
     // Nothing stands between here; and one that is away is nobody's pooler.
     support::open(&server.url).refuse_shared_sessions().await.expect("a session of our own");
     support::open("postgres://postgres@127.0.0.1:1/none").refuse_shared_sessions().await.expect("nothing to refuse");
@@ -133,7 +156,7 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
 async fn a_statement_that_is_given_up_ends_behind_a_pooler_too() {
     // contract E4.4
     let server = support::Postgres::with(SCRIPT).await;
-    let mut bouncer = PgBouncer::start("transaction").await;
+    let mut bouncer = PgBouncer::start("transaction", Turns::Last).await;
     let direct = support::connect(&server.url).await;
     let database = bouncer.database(&server.name, Prepare::Off);
     for _ in 0..10 {

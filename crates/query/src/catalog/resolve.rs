@@ -98,6 +98,7 @@ impl Resolver {
             fields,
             relations: Vec::new(),
             key,
+            key_is_certain: false,
             soft_delete,
             constraint: None,
             field_index,

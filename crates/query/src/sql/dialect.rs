@@ -178,14 +178,15 @@ pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
 pub(super) enum Cut {
     /// A lateral subquery that can stop early.
     Lateral,
-    /// Rows numbered within their parent.
-    Numbered,
+    /// Rows with the keys of the first, which a subquery that can stop early finds for each parent; where keys may be repeated, rows are
+    /// numbered within their parent.
+    ByKey,
 }
 
 pub(super) fn cut(dialect: Dialect) -> Cut {
     match dialect {
         Dialect::Postgres => Cut::Lateral,
-        Dialect::Sqlite => Cut::Numbered,
+        Dialect::Sqlite => Cut::ByKey,
     }
 }
 
@@ -250,6 +251,15 @@ pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
                 nulls(writer, sort.direction);
             }
         }
+    }
+}
+
+/// A column of a key, compared as a unique index tells its values apart.
+pub(super) fn told_apart(writer: &mut Writer, column: Column<'_>) {
+    writer.column(column);
+    if writer.dialect == Dialect::Sqlite && !matches!(column.field.kind, Type::One(Scalar::Int | Scalar::BigInt)) {
+        // No collation takes more values for different.
+        writer.raw(" COLLATE BINARY");
     }
 }
 

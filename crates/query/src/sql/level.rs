@@ -1,6 +1,7 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
 use crate::catalog::Mask;
+use crate::plan::predicate::Column;
 use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, Cut};
@@ -156,7 +157,8 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Leve
     match dialect::cut(dialect) {
         _ if !select.scope.bounds.given() => unbounded(&mut writer, child, &columns, &keys),
         Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
-        Cut::Numbered => numbered(&mut writer, child, &columns, &keys),
+        Cut::ByKey if select.scope.table.resource.key_is_certain => picked(&mut writer, child, &columns, &keys),
+        Cut::ByKey => numbered(&mut writer, child, &columns, &keys),
     }
     Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
 }
@@ -196,6 +198,34 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     keys.write(writer);
     writer.raw(" CROSS JOIN LATERAL (SELECT ");
     columns.write(writer, select, Naming::Numbered);
+    first_of_key(writer, child, keys);
+    writer.raw(") AS s");
+}
+
+/// The parents' keys, and for each the rows whose keys are those of the first, found by a subquery that can stop early. What it calls by the
+/// name of the table is its own.
+fn picked(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
+    let select = &child.select;
+    let table = &select.scope.table;
+    let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
+    writer.raw("SELECT k.n, ");
+    columns.write(writer, select, Naming::Bare);
+    writer.raw(" FROM ");
+    keys.write(writer);
+    dialect::forced_join(writer);
+    writer.named_table(&select.scope);
+    writer.raw(" ON (");
+    writer.separated(", ", &key, |writer, column| dialect::told_apart(writer, *column));
+    writer.raw(") IN (SELECT ");
+    writer.separated(", ", &key, |writer, column| writer.column(*column));
+    first_of_key(writer, child, keys);
+    writer.raw(") ORDER BY k.n");
+    order(writer, select, ", ");
+}
+
+/// ` FROM …`: the first related rows of one key.
+fn first_of_key(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) {
+    let select = &child.select;
     writer.raw(" FROM ");
     let conjunction = match keys.way {
         Way::Direct(pairs) => {
@@ -216,7 +246,6 @@ fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &Key
     writer.filtered(&select.scope, conjunction);
     order(writer, select, " ORDER BY ");
     writer.bounded(select.scope.bounds);
-    writer.raw(") AS s");
 }
 
 /// Rows numbered within their parent, then cut.

@@ -93,9 +93,9 @@ impl Lease {
         // Without a runtime there is nobody left to cancel it; to close the connection has to do.
         let Ok(runtime) = Handle::try_current() else { return };
         let token = driven.connection.client.cancel_token();
-        let way = driven.connection.way.clone();
+        let (way, place) = (driven.connection.way.clone(), driven.connection.place.clone());
         runtime.spawn(async move {
-            match tokio::time::timeout(CONNECT, way.cancel(&token)).await {
+            match tokio::time::timeout(CONNECT, way.cancel(&place, &token)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "a statement could not be cancelled"),
                 Err(_) => tracing::debug!("a statement could not be cancelled in time"),

@@ -221,3 +221,55 @@ async fn statements_are_prepared_once_and_known_totals_are_not_asked_for() {
     drop(database);
     server.drop().await;
 }
+
+/// A limit for each parent on SQLite: the first rows are found by their keys, where the file sees to it that there is one row for each.
+#[tokio::test]
+async fn a_limit_for_each_parent_ends_early_on_sqlite_where_keys_are_certain() {
+    const TWO: &str = r#"
+[resource.t.parent]
+table = "parents"
+plural = "parents"
+[resource.t.parent.fields]
+id = { type = "int", key = true }
+[resource.t.parent.relations]
+pairs = { many = "t.pair", on = { id = "parent" } }
+loose = { many = "t.loose", on = { id = "parent" } }
+[resource.t.pair]
+table = "pairs"
+plural = "pairs"
+[resource.t.pair.fields]
+parent = { type = "int", key = true }
+code = { type = "text", key = true }
+rank = "int"
+[resource.t.loose]
+table = "loose"
+plural = "loose"
+[resource.t.loose.fields]
+parent = { type = "int", key = true }
+code = { type = "text", key = true }
+rank = "int"
+"#;
+    const ROWS: &str = "CREATE TABLE parents (id INTEGER PRIMARY KEY); INSERT INTO parents VALUES (1), (2), (3);
+CREATE TABLE pairs (parent INTEGER NOT NULL, code TEXT NOT NULL COLLATE NOCASE, rank INTEGER);
+CREATE UNIQUE INDEX pairs_key ON pairs (parent, code COLLATE BINARY);
+INSERT INTO pairs VALUES (1, 'a', 3), (1, 'A', 1), (1, 'b', NULL), (2, 'a', 2), (2, 'c', 2), (2, 'B', 2);
+CREATE TABLE loose AS SELECT * FROM pairs;";
+    let file = support::Sqlite::with(ROWS);
+    let database = support::open(&file.url);
+    let catalog = support::catalog(TWO, &database).await;
+    let asked = |relation: &str, limit: u64, offset: u64| {
+        let order = json!([{ "field": "rank", "dir": "asc" }, { "field": "code", "dir": "asc" }]);
+        json!({ "order": [{ "field": "id" }], "relations": { relation: { "order": order, "limit": limit, "offset": offset } } })
+    };
+    for (limit, offset) in [(1, 0), (2, 0), (2, 1), (5, 2), (0, 0)] {
+        let told = async |relation: &str| {
+            let rows = answer(&catalog, &database, "t.parent", &asked(relation, limit, offset)).await.expect("rows");
+            rows.to_string().replace("loose", "pairs")
+        };
+        assert_eq!(told("pairs").await, told("loose").await, "{limit} {offset}");
+    }
+    let text =
+        |relation: &str| planned(&catalog, &database, "t.parent", &asked(relation, 2, 0)).root.children[0].level.sql.text().to_owned();
+    assert!(text("pairs").contains(" IN (SELECT ") && !text("pairs").contains("row_number"), "{}", text("pairs"));
+    assert!(text("loose").contains("row_number"), "{}", text("loose"));
+}
