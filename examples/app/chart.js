@@ -25,8 +25,8 @@ export function chartView(chart, { may, go, onrefused }) {
       running.abort();
       const mine = new AbortController();
       running = mine;
-      const group = chart.groups[choices.get('by')] ?? chart.groups.country;
-      const name = choices.get('measure') in chart.measures ? choices.get('measure') : 'revenue';
+      const group = chart.groups[known(chart.groups, choices.get('by')) ?? 'country'];
+      const name = known(chart.measures, choices.get('measure')) ?? 'revenue';
       half.setAttribute('aria-busy', 'true');
       try {
         const rows = await ask(`${chart.address}/list`, ofChart(chart, group, choices, may), { signal: mine.signal });
@@ -50,6 +50,11 @@ export function chartView(chart, { may, go, onrefused }) {
     };
     return { title: 'Revenue', node, update, close };
   };
+}
+
+/** A name if there is such an option; every object knows `constructor`, so it must be its own. */
+function known(options, name) {
+  return Object.hasOwn(options, name) ? name : undefined;
 }
 
 function bars(rows, group, [name, measure]) {

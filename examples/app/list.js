@@ -5,7 +5,7 @@ import { announce, counted, element } from './dom.js';
 import { filterForm } from './filters.js';
 import { inspector } from './inspector.js';
 import { shown } from './problem.js';
-import { PAGE, ofDetails, ofTable, orderOf } from './statement.js';
+import { PAGE, ofDetails, ofTable, orderOf, pageOf } from './statement.js';
 import { plainTable, sortableTable } from './table.js';
 
 /** The view of a resource. `may(permission)` says what the viewer holds, `go(choices, step)` changes the address. */
@@ -24,7 +24,7 @@ export function listView(resource, { may, go, onrefused }) {
       onopen: (row) => details(resource, row, may),
     });
     const trouble = element('div');
-    const status = element('p', { class: 'total', role: 'status' });
+    const status = element('p', { class: 'total', role: 'status', tabindex: '-1' });
     const pages = element('nav', { class: 'pages', 'aria-label': 'Pages' });
     const half = element('div', { class: 'half' }, trouble, status, table.node, pages);
     const node = element('div', { class: 'list' }, element('h1', {}, resource.title), filters.node, element('div', { class: 'halves' }, half, panel.node));
@@ -36,17 +36,17 @@ export function listView(resource, { may, go, onrefused }) {
       half.setAttribute('aria-busy', 'true');
       try {
         const page = await ask(`${resource.address}/paginate`, ofTable(resource, choices, may), { signal: mine.signal });
-        trouble.replaceChildren();
         table.draw(page.rows, orderOf(resource, choices));
         status.textContent = told(resource, page, choices);
-        pages.replaceChildren(...pager(page.total, choices, go));
+        exchange(trouble, [], status);
+        exchange(pages, pager(page.total, choices, go), status);
       } catch (error) {
         if (mine.signal.aborted) return;
         if (onrefused(error)) return;
-        trouble.replaceChildren(shown(error, load));
         table.draw([], orderOf(resource, choices));
         status.textContent = '';
-        pages.replaceChildren();
+        exchange(trouble, [shown(error, load)], status);
+        exchange(pages, [], trouble.querySelector('button'));
       }
       if (running === mine) half.removeAttribute('aria-busy');
     };
@@ -62,6 +62,16 @@ export function listView(resource, { may, go, onrefused }) {
     };
     return { title: resource.title, node, update, close };
   };
+}
+
+/** Puts new children in the place of others. Who was on one by keyboard is then on the one like it, or on `otherwise`. */
+function exchange(place, children, otherwise) {
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...children);
+  if (!held) return;
+  const like = [...place.querySelectorAll('button:enabled')].find((button) => button.textContent === held.textContent);
+  // The page has gone up to the first row, and stays there.
+  (like ?? otherwise).focus({ preventScroll: true });
 }
 
 /** What a row holds, loaded when it is opened: one request, however deep. */
@@ -100,13 +110,13 @@ function sorted(resource, choices, field) {
 
 function told(resource, { total, count }, choices) {
   if (count === 0) return total === 0 ? `No ${resource.one} fits.` : 'There is no such page.';
-  const first = (Math.max(1, Number(choices.get('page')) || 1) - 1) * PAGE + 1;
+  const first = (pageOf(choices) - 1) * PAGE + 1;
   return `${first.toLocaleString('en')} to ${(first + count - 1).toLocaleString('en')} of ${counted(total, resource.one)}`;
 }
 
 function pager(total, choices, go) {
   const last = Math.max(1, Math.ceil(total / PAGE));
-  const page = Math.min(last, Math.max(1, Number(choices.get('page')) || 1));
+  const page = Math.min(last, pageOf(choices));
   const step = (label, target, isOff) =>
     element('button', { type: 'button', disabled: isOff, onclick: () => {
       const next = new URLSearchParams(choices);

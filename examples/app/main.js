@@ -25,7 +25,9 @@ function viewAt(path) {
   if (path === '/callback') return callback;
   if (path === '/') return home;
   if (path === '/revenue') return guarded('Revenue figures', REVENUE, chartView(REVENUE, tools));
-  const resource = RESOURCES[path.slice(1)];
+  const name = path.slice(1);
+  // Every object knows `constructor`; a place of the app it is not.
+  const resource = Object.hasOwn(RESOURCES, name) && RESOURCES[name];
   if (resource) return guarded(resource.title, resource, listView(resource, tools));
   return () => ({ title: 'Not found', node: element('section', { class: 'landing' }, element('h1', {}, 'There is nothing here'), element('p', {}, element('a', { href: '/', 'data-app': '' }, 'Back to the beginning'))) });
 }
@@ -68,17 +70,43 @@ function callback(parameters) {
   }
   // The code is good once; it has no business in the history.
   history.replaceState(null, '', '/callback');
-  finish(parameters).then(
-    async (returnTo) => {
-      app.told = null;
-      await recognize();
-      history.replaceState(null, '', returnTo);
-      router.show({ afresh: true });
-      if (app.account) announce(`Signed in as ${nameOf(app.account)}`);
-    },
-    (error) => node.replaceChildren(element('h1', {}, 'That did not work'), shown(error), element('p', { class: 'ways' }, element('button', { type: 'button', class: 'primary', onclick: () => signIn('/') }, 'Sign in again'))),
-  );
+  finish(parameters).then(goOn, (error) => failed(error, node));
   return { title: 'Signing in', node };
+}
+
+/** Somebody is signed in, and goes on where they wanted to. */
+async function goOn(address) {
+  app.told = null;
+  history.replaceState(null, '', address);
+  await start();
+  if (app.account) announce(`Signed in as ${nameOf(app.account)}`);
+}
+
+/** The hub's answer was of no use. */
+async function failed(error, node) {
+  // Somebody who went back to the sign-in page and used it once more is signed in all the same.
+  if (error.code === 'stale' && isSignedIn()) return goOn('/');
+  // Whoever is signed in stays so; if that cannot be told now, the page says enough already.
+  await recognize().catch(() => {});
+  const way = (text, onclick, kind) => element('button', { type: 'button', class: kind, onclick }, text);
+  const again = () => signIn('/');
+  // The hub knows them still and would say the same at once: they must be able to leave it.
+  const ways = error.code === 'access_denied' ? [way('Sign in as somebody else', leave, 'primary'), way('Try again', again)] : [way('Sign in again', again, 'primary')];
+  node.replaceChildren(element('h1', {}, 'That did not work'), shown(error), element('p', { class: 'ways' }, ways));
+}
+
+/** Signs out. Nothing stays on the page: the browser may keep it, and show it again to whoever goes back. */
+function leave() {
+  forget();
+  return signOut();
+}
+
+/** Takes away what is shown, and whose it was. */
+function forget() {
+  app.account = null;
+  router.clear();
+  find('places').replaceChildren();
+  find('who').replaceChildren();
 }
 
 /** Finds out who is signed in, and shows the places that are there for them. */
@@ -105,7 +133,7 @@ function frame() {
   if (may(REVENUE.permission)) places.push(['/revenue', 'Revenue']);
   find('places').replaceChildren(element('ul', {}, places.map(([href, title]) => element('li', {}, element('a', { href, 'data-app': '' }, title)))));
   const who = app.account
-    ? [element('a', { href: '/', 'data-app': '', 'aria-label': `${nameOf(app.account)}: what you may see` }, nameOf(app.account)), element('button', { type: 'button', onclick: () => signOut() }, 'Sign out')]
+    ? [element('a', { href: '/', 'data-app': '', 'aria-label': `${nameOf(app.account)}: what you may see` }, nameOf(app.account)), element('button', { type: 'button', onclick: leave }, 'Sign out')]
     : [element('button', { type: 'button', onclick: () => signIn() }, 'Sign in')];
   find('who').replaceChildren(...who);
 }
@@ -121,12 +149,18 @@ function lost(told) {
 async function start() {
   try {
     // A sign-in that is under way decides who somebody is.
-    if (location.pathname === '/callback') frame();
+    if (location.pathname === '/callback' && new URLSearchParams(location.search).has('state')) frame();
     else await recognize();
-    router.show();
+    router.show({ afresh: true });
   } catch (error) {
     find('content').replaceChildren(element('section', { class: 'landing' }, element('h1', {}, 'Not now'), shown(error, start)));
   }
+}
+
+/** Somebody else may be signed in by now. */
+function startAnew() {
+  forget();
+  return start();
 }
 
 document.querySelector('.skip').addEventListener('click', (event) => {
@@ -134,5 +168,7 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   find('content').focus();
 });
 document.querySelector('.brand').setAttribute('data-app', '');
-onSignInOrOut(() => (isSignedIn() ? recognize().then(() => router.show({ afresh: true })) : lost('You signed out in another tab.')));
+onSignInOrOut(() => (isSignedIn() ? startAnew() : lost('You signed out in another tab.')));
+// The browser kept this page as it was and shows it again: who was signed in then need not be now.
+addEventListener('pageshow', (event) => event.persisted && startAnew());
 start();

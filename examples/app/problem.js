@@ -7,6 +7,7 @@ export class Problem extends Error {
   constructor(status, { title, detail, error, error_description: description, errors } = {}) {
     super(sentence(detail ?? description ?? error ?? 'The server gave no reason.'));
     this.status = status;
+    this.code = error;
     this.title = title ?? `The server answered ${status}`;
     this.faults = errors ?? [];
   }
@@ -26,12 +27,14 @@ export function shown(error, again) {
     'div',
     { class: 'problem', role: 'alert' },
     element('p', {}, element('strong', {}, title)),
-    element('p', {}, error.message),
+    element('p', {}, isProblem ? error.message : 'You may be offline, or the server is not there. Try again in a moment.'),
     faults.length > 0 && element('ul', {}, faults.map(({ path, message }) => element('li', {}, element('code', {}, path), ` ${message}`))),
     again && element('button', { type: 'button', onclick: again }, 'Try again'),
   );
 }
 
+/** Begins with a capital, unless it begins with a name: `state: …`, `refresh_token …`. */
 function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+  const begun = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return begun + (/[.!?]$/.test(text) ? '' : '.');
 }

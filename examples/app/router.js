@@ -49,6 +49,13 @@ export class Router {
     if (!isFirst) this.#place.focus({ preventScroll: true });
   }
 
+  /** Takes away what is shown, so that nothing of it is left for whoever comes next. */
+  clear() {
+    this.#shown.view?.close?.();
+    this.#shown = { path: null, view: null };
+    this.#place.replaceChildren();
+  }
+
   /** A link to one of our own addresses needs no new page. */
   #followed(event) {
     const link = event.target.closest('a[href]');

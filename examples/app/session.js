@@ -9,12 +9,29 @@ export function signIn(returnTo = location.pathname + location.search) {
   location.assign(`/auth/login?${new URLSearchParams({ return_to: returnTo })}`);
 }
 
+/** Why nobody was signed in, in our own words: anybody can write a link to the callback, and what it says is theirs. */
+const REFUSALS = new Map([
+  ['access_denied', ['This account may not use the app', 'The app is closed to all but those who are listed. Ask whoever runs it to list you, or sign in as somebody else.']],
+  ['login_required', ['You are not signed in at the hub', 'Sign in there, and you come back here.']],
+  ['temporarily_unavailable', ['The hub cannot sign you in now', 'Try again in a moment.']],
+  ['server_error', ['The hub cannot sign you in now', 'Try again in a moment.']],
+  ['stale', ['This sign-in is over', 'It was finished before, took too long, or is not known here. Begin again.']],
+]);
+const REFUSED = ['The hub did not sign you in', 'Try again. If it happens every time, tell whoever runs the app.'];
+
+function refusal(code) {
+  const [title, detail] = REFUSALS.get(code) ?? REFUSED;
+  return new Problem(0, { title, detail, error: code });
+}
+
 /** What the hub sent the browser back with becomes tokens; gives where to go on. */
 export async function finish(parameters) {
-  const said = Object.fromEntries(parameters);
-  if (said.error) throw new Problem(0, { title: 'The hub did not sign you in', detail: said.error_description ?? said.error });
-  const { code, state, iss } = said;
-  const answer = await post('/auth/callback', { code, state, iss });
+  const { error: refused, code, state, iss } = Object.fromEntries(parameters);
+  if (refused !== undefined) throw refusal(refused);
+  const answer = await post('/auth/callback', { code, state, iss }).catch((error) => {
+    // A login can be finished once: the browser's Back leads to sign-in pages that were used already.
+    throw error.status === 400 ? refusal('stale') : error;
+  });
   tokens.write(answer, Date.now());
   return answer.return_to ?? '/';
 }
@@ -61,8 +78,9 @@ export async function signOut() {
   const next = await alone(async () => {
     const held = tokens.read();
     tokens.clear();
-    // Whatever the server says, this browser has forgotten its tokens.
-    return held && post('/auth/logout', { refresh_token: held.refresh }).catch(() => null);
+    // Whatever the server says, this browser has forgotten its tokens. Somebody whom the hub knows and the app does not has
+    // none to give back; any text gets the same answer, and the hub asks them whether to sign out.
+    return post('/auth/logout', { refresh_token: held?.refresh ?? 'none' }).catch(() => null);
   });
   location.assign(next?.logout_url ?? '/');
 }

@@ -5,7 +5,6 @@ export const PAGE = 12;
 
 /** The statement of a table; `may(permission)` says what the viewer holds. */
 export function ofTable(resource, choices, may) {
-  const page = Math.max(1, Number(choices.get('page')) || 1);
   const [field, dir] = orderOf(resource, choices);
   const shown = resource.columns.map((column) => relationOf(column.field)).filter(Boolean);
   return trimmed({
@@ -13,8 +12,14 @@ export function ofTable(resource, choices, may) {
     relations: Object.fromEntries(shown.map((name) => [name, true])),
     order: [{ field, dir }],
     limit: PAGE,
-    offset: (page - 1) * PAGE,
+    offset: (pageOf(choices) - 1) * PAGE,
   });
+}
+
+/** Which page is chosen, from 1; an address may say anything. */
+export function pageOf(choices) {
+  const text = choices.get('page') ?? '';
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
 /** The statement that opens a row: its relations, as deep as they are shown. */

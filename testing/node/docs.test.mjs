@@ -246,6 +246,9 @@ describe('the playground', () => {
       assert.match(await textOf(page, '#panel-Table'), /9007199254740993/);
       await page.click('#panel-Table details summary');
       await waitForText(page, '#panel-Table details .rows', '19.99');
+      await page.$$eval('#panel-Table details:not([open]) summary', (all) => all.forEach((summary) => summary.click()));
+      await page.waitForFunction(() => document.querySelectorAll('#panel-Table details > :not(summary)').length === document.querySelectorAll('#panel-Table details').length);
+      await clean(page, 'opened relations');
       await page.focus('#tab-Table');
       await page.keyboard.press('ArrowRight');
       assert.equal(await page.$eval('#panel-JSON', (panel) => panel.hidden), false);
@@ -265,6 +268,7 @@ describe('the playground', () => {
       await page.click('.more button');
       assert.equal(await rowCount(page), 250);
       assert.equal(await page.$eval('.more', (more) => more.hidden), true);
+      await focusOn(page, '#panel-Table .scroll');
     }));
 
   test('an answer too large to draw at once is kept whole and drawn when asked for', () => {
@@ -298,6 +302,58 @@ describe('the playground', () => {
       await page.click('.playground button[type=submit]');
       await waitForText(page, '#panel-Table', 'quantity');
     }));
+
+  test('Run asks at once, whatever key the resource has', () =>
+    visit({ resource: 'shop.orderLine' }, async (page) => {
+      const sent = page.waitForRequest((request) => request.url().endsWith('/api/shop/order-lines/paginate'), { timeout: 5000 });
+      await page.click('.playground button[type=submit]');
+      await sent;
+      await waitForText(page, '.status', '1 row of 1');
+      assert.equal(await rowCount(page), 1);
+    }));
+
+  test('without an id neither Run nor the copied command goes to an address that is none', () =>
+    visit({ resource: 'shop.orderLine', operation: 'findById', id: '10' }, async (page) => {
+      const copyAsCurl = '.playground .actions button:nth-child(2)';
+      await page.evaluate(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; });
+      await page.click(copyAsCurl);
+      await waitForText(page, '.faults', 'The id is missing');
+      await focusOn(page, '#key-sku');
+      assert.equal(await textOf(page, copyAsCurl), 'Copy as curl');
+      await page.keyboard.type('a');
+      assert.equal(await page.$('.faults'), null);
+      await page.click(copyAsCurl);
+      await page.waitForFunction(() => window.copied?.includes('/10,a'));
+      await page.$eval('#key-sku', (input) => { input.value = ''; });
+      await page.click('.playground button[type=submit]');
+      await waitForText(page, '.status', 'Not sent');
+      await focusOn(page, '#key-sku');
+    }));
+
+  test('a text that may not be copied is shown, selected', () =>
+    visit({ resource: 'shop.item' }, async (page) => {
+      await page.evaluate(() => {
+        navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
+        document.execCommand = () => false;
+      });
+      await page.click('.playground .actions button:nth-child(2)');
+      await page.waitForSelector('dialog[open] textarea');
+      const [selected, all] = await page.$eval('dialog textarea', (area) => [area.value.slice(area.selectionStart, area.selectionEnd), area.value]);
+      assert.match(all, /^curl /);
+      assert.equal(selected, all);
+      await clean(page, 'copy');
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => !document.querySelector('dialog'));
+      await focusOn(page, '.playground .actions button');
+    }));
+
+  test('sizes are those of the bytes that came', () => {
+    const answers = { '/api/shop/items/list': async () => JSON.stringify([{ id: 1, label: 'ñ'.repeat(600) }]) };
+    return visit({ resource: 'shop.item', operation: 'list', statement: '{}' }, async (page) => {
+      await run(page);
+      await waitForText(page, '.status', '1.2 KiB');
+    }, { prepare: intercept(answers) });
+  });
 
   test('no rows and no row are told as what they are', () =>
     visit(customers({ where: { id: { eq: 404 } } }), async (page) => {
@@ -345,6 +401,17 @@ describe('faults', () => {
       assert.deepEqual(seen, [true, true, true, true]);
     }));
 
+  test('a fault far along its line is brought into sight', () =>
+    visit({ resource: 'shop.customer', statement: `{"where": {"name": {"eq": "${'x'.repeat(400)}"}, "nope": {"eq": 1}}}` }, async (page) => {
+      await run(page);
+      await page.waitForSelector('.faults');
+      await page.click('.faults button');
+      await page.waitForFunction(() => {
+        const [surface, fault] = ['.surface', '.paper .fault'].map((name) => document.querySelector(name).getBoundingClientRect());
+        return fault.left >= surface.left && fault.right <= surface.right;
+      });
+    }));
+
   // contract E8.4
   test('what is no JSON is marked at its line and column and not sent', () =>
     visit({ resource: 'shop.customer', statement: '{\n  "limit": 20,\n  "offset" 3\n}' }, async (page) => {
@@ -363,6 +430,13 @@ describe('faults', () => {
     }));
 });
 
+/** The resources as somebody sees them who may see the SQL. */
+async function explainable() {
+  const all = await described();
+  for (const resource of all.resources) resource.operations.push({ name: 'explain', address: resource.operations[0].address.replace('paginate', 'explain') });
+  return JSON.stringify({ ...all, explain: true });
+}
+
 describe('with the permission', () => {
   test('the SQL is shown, level by level, with the origin of each predicate', async () => {
     const asked = { where: { name: { iLike: 'a%' } }, relations: { orders: true }, limit: 3 };
@@ -370,11 +444,7 @@ describe('with the permission', () => {
     await writeFile(file, JSON.stringify(asked));
     // Under this strategy nobody holds the permission; the command line shows the same to who runs it.
     const answers = {
-      '/docs/resources.json': async () => {
-        const all = await described();
-        for (const resource of all.resources) resource.operations.push({ name: 'explain', address: resource.operations[0].address.replace('paginate', 'explain') });
-        return JSON.stringify({ ...all, explain: true });
-      },
+      '/docs/resources.json': explainable,
       '/api/shop/customers/explain': async (request) => {
         assert.deepEqual(JSON.parse(request.postData()).query, asked);
         return server.run('explain', 'shop.customer', file, '--json');
@@ -388,6 +458,95 @@ describe('with the permission', () => {
       assert.match(await textOf(page, '.explained'), /1: text, 2: int8/);
       assert.deepEqual(await textsOf(page, '.source'), ['your query']);
       await clean(page, 'SQL');
+    }, { prepare: intercept(answers) });
+  });
+
+  test('rows and SQL are asked for side by side, and each tab tells of its own', async () => {
+    const held = [];
+    const explained = { statement: {}, levels: [{ path: '', sql: 'SELECT 1', parameters: [], predicates: [] }] };
+    const problem = { status: 503, contentType: 'application/problem+json', body: JSON.stringify({ title: 'Too busy', detail: 'no connection is free' }) };
+    let sql = JSON.stringify(explained);
+    const answers = {
+      '/docs/resources.json': explainable,
+      '/api/shop/items/paginate': () => new Promise((resolve) => { held.push(() => resolve('{"total": 1, "count": 1, "rows": [{"id": 1}]}')); }),
+      '/api/shop/items/1': async () => '{"id": 1}',
+      '/api/shop/items/explain': async () => sql,
+    };
+    const release = async (count) => {
+      while (held.length < count) await new Promise((resolve) => { setImmediate(resolve); });
+      for (const answer of held.splice(0)) answer();
+    };
+    await visit({ resource: 'shop.item' }, async (page) => {
+      await run(page);
+      await waitForText(page, '.status', 'Running');
+      await page.click('#tab-SQL');
+      await waitForText(page, '.status', '200 · SQL');
+      assert.equal(await page.$('#panel-SQL .hint:first-child'), null);
+      await release(1);
+      await page.click('#tab-Table');
+      await waitForText(page, '.status', '1 row of 1');
+      // A refusal of the SQL leaves the rows and what is told of them.
+      sql = problem;
+      await page.click('#tab-SQL');
+      await waitForText(page, '.status', '503 · Too busy');
+      assert.match(await textOf(page, '#panel-SQL'), /no connection is free/);
+      await page.click('#tab-Table');
+      assert.match(await textOf(page, '.status'), /1 row of 1/);
+      assert.equal(await rowCount(page), 1);
+      // Twice on the SQL's tab: the second run takes the place of the first, and both its answers are shown.
+      sql = JSON.stringify(explained);
+      await page.click('#tab-SQL');
+      await run(page);
+      await run(page);
+      await waitForText(page, '.status', '200 · SQL');
+      await release(2);
+      await page.click('#tab-Table');
+      await waitForText(page, '.status', '1 row of 1');
+      // Cancelled is only what is looked at, and nothing begins by it.
+      await run(page);
+      await page.click('.told-status button');
+      await waitForText(page, '.status', 'Cancelled');
+      await focusOn(page, '#panel-Table');
+      await page.click('#tab-SQL');
+      await waitForText(page, '.status', '200 · SQL');
+      await release(1);
+      await page.click('#tab-Table');
+      assert.equal(await textOf(page, '.status'), 'Cancelled');
+      await page.select('#operation', 'findById');
+      await page.type('#key-id', '1');
+      await page.click('#tab-SQL');
+      await waitForText(page, '#panel-SQL', 'the condition on the key');
+    }, { prepare: intercept(answers) });
+  });
+
+  test('what was asked with an earlier token is not shown', async () => {
+    let late;
+    const answers = {
+      '/docs/resources.json': async (request) => {
+        const { authorization } = request.headers();
+        if (authorization) await new Promise((resolve) => { late = resolve; });
+        const all = await described();
+        return JSON.stringify({ ...all, resources: authorization ? all.resources.slice(0, 1) : all.resources });
+      },
+    };
+    await visit({}, async (page) => {
+      await page.click('#token summary');
+      await page.type('#token-input', 'clé');
+      await page.keyboard.press('Enter');
+      await waitForText(page, '#token-fault', 'only ASCII characters');
+      await clean(page, 'token');
+      await page.$eval('#token-input', (input) => { input.value = 's3cret'; });
+      await page.keyboard.press('Enter');
+      await waitForText(page, '#token-state', 'Token in use');
+      await page.click('#token summary');
+      await page.click('#token-clear');
+      await waitForText(page, '#announcer', '5 resources');
+      const answered = page.waitForResponse((answer) => answer.request().headers().authorization !== undefined);
+      late();
+      await answered;
+      await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 100); }));
+      assert.equal((await textsOf(page, '#contexts a')).length, 5);
+      assert.match(await textOf(page, '#announcer'), /5 resources/);
     }, { prepare: intercept(answers) });
   });
 

@@ -20,9 +20,9 @@ pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
     }
 }
 
-/// The same, where a form may hold it in place of the header.
-pub fn read_or_posted<'a>(authorization: &[&'a str], posted: Option<&'a str>) -> Result<Option<&'a str>, Error> {
-    match (read(authorization)?, posted) {
+/// The token of the header, or the one of a form where one may stand there in place of it.
+pub fn or_posted<'a>(header: Option<&'a str>, posted: Option<&'a str>) -> Result<Option<&'a str>, Error> {
+    match (header, posted) {
         (header, None) => Ok(header),
         (None, Some(token)) if is_token(token) => Ok(Some(token)),
         (None, Some(_)) => Err(Error::new(ErrorCode::InvalidToken, "the form holds no access token")),

@@ -9,7 +9,7 @@ mod session;
 mod tenant;
 
 use identity::account::rights::RightsFault;
-use identity::account::{Account, Holding};
+use identity::account::{Account, Holding, is_invisible};
 use identity::event::{Change, Event, Record};
 use store::events::{self, Occasion};
 use store::records::{Records, Transaction};
@@ -198,10 +198,15 @@ pub(crate) const LONGEST_READABLE: usize = 200;
 
 /// A name that people read: something in it, not too long, nothing that cannot be seen.
 pub(crate) fn readable(what: &str, text: &str) -> Result<String, Fault> {
-    let fits = !text.is_empty() && text.len() <= LONGEST_READABLE && text.trim() == text && !text.chars().any(char::is_control);
+    let fits = !text.is_empty()
+        && text.len() <= LONGEST_READABLE
+        && text.trim() == text
+        && !text.chars().any(|letter| letter.is_control() || is_invisible(letter));
     if fits {
         Ok(text.to_owned())
     } else {
-        Err(Fault::Invalid(format!("{what} is 1 to {LONGEST_READABLE} bytes without control characters and without spaces at its ends")))
+        Err(Fault::Invalid(format!(
+            "{what} is 1 to {LONGEST_READABLE} bytes without characters that cannot be seen and without spaces at its ends"
+        )))
     }
 }

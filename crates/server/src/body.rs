@@ -11,7 +11,7 @@ use crate::accept;
 use crate::error::Problem;
 
 /// The largest body of a statement.
-const MOST_BYTES: usize = 1024 * 1024;
+pub(crate) const MOST_BYTES: usize = 1024 * 1024;
 /// The largest body of what is asked in order to sign in.
 pub(crate) const MOST_BYTES_TO_SIGN_IN: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -62,7 +62,7 @@ pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool
     let mut said = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (said.next().and_then(|value| value.to_str().ok()), said.next()) else { return false };
     let mut parts = value.split(';').map(str::trim);
-    accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
+    !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
 }
 
 /// An answer that is JSON.

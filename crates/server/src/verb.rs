@@ -35,7 +35,7 @@ impl Verb {
         }
     }
 
-    /// What an address without a key ends with.
+    /// The verb whose address ends like this.
     pub(crate) fn of(end: &str) -> Option<Self> {
         Verb::ALL.into_iter().find(|verb| verb.end() == end)
     }

@@ -24,7 +24,7 @@ use changes::Changes;
 pub use log_line::LogLine;
 
 /// How a transaction begins on PostgreSQL that waits for no disk at its end.
-const FLEETING: &str = "BEGIN; SET LOCAL synchronous_commit = off";
+const FLEETING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
 
 /// A statement with its values.
 pub type Bound<'a> = (&'static str, &'a [Bind<'a>]);

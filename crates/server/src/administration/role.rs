@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
-use identity::account::{Holding, Permission, is_invisible};
+use identity::account::{Holding, Permission};
 use identity::event::{Change, Record};
 use store::roles::{self, RoleRecord};
 
@@ -27,9 +27,6 @@ pub struct RoleChange {
 /// A role's name. Nobody should take another role for the built-in one, or for one of the same letters.
 fn role_name(text: &str) -> Result<String, Fault> {
     let name = readable("a role's name", text)?;
-    if name.chars().any(is_invisible) {
-        return Err(Fault::Invalid("a role's name holds no character that cannot be seen".to_owned()));
-    }
     if name.to_lowercase() == ADMINISTRATOR_NAME {
         return Err(Fault::Exists(format!("{TAKEN} exists already")));
     }

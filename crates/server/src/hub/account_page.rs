@@ -46,6 +46,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
     // The session one is in comes first, however many there are.
     let listed = store::sessions::of_account(hub.records(), account.id, Some(live.id()), SHOWN, chance::now()).await?;
     let page = AccountPage {
+        id: account.id,
         name: name_of(&account),
         email: account.email.as_deref(),
         more: listed.all.saturating_sub(SHOWN),
@@ -70,8 +71,12 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
     let Some((live, account)) = session::live(hub, &sender).await? else {
-        return Ok(redirect(Redirection::SeeOther, "/sign-in"));
+        return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in")));
     };
+    // Another tab may have signed somebody else in, who did not ask for this.
+    if body.get("account").is_some_and(|shown| shown != account.id.to_string()) {
+        return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/")));
+    }
     match body.get("action") {
         Some("end") => end_one(hub, &sender, &account, live, body.get("session")).await,
         Some("everywhere") => {

@@ -11,7 +11,7 @@ use identity::{bearer, form};
 use serde_json::json;
 
 use crate::auth::shown::refused;
-use crate::body::{self, MOST_BYTES_TO_SIGN_IN};
+use crate::body::{self, MOST_BYTES};
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 
@@ -29,7 +29,8 @@ async fn described(hub: &Hub, request: Request) -> Result<Response<Body>, Proble
     let (head, content) = request.into_parts();
     let form = form_of(&head, content).await?;
     let sender = Sender::of(hub.proxies(), head);
-    let text = bearer::read_or_posted(&sender.authorization(), form.get("access_token")).map_err(unreadable)?;
+    let header = bearer::read(&sender.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
+    let text = bearer::or_posted(header, form.get("access_token")).map_err(unreadable)?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;
     let account =
         hub.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
@@ -49,7 +50,7 @@ async fn form_of(head: &Parts, content: Body) -> Result<Parameters, Problem> {
     if head.method != Method::POST || !body::is_media_type(&head.headers, is_form) {
         return Ok(Parameters::default());
     }
-    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
+    let bytes = body::bytes(content, MOST_BYTES).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Problem::Malformed("the form is no UTF-8"))?;
     form::pairs(text).and_then(Parameters::read).map_err(unreadable)
 }

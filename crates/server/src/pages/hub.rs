@@ -214,8 +214,9 @@ fn for_password_managers(escaped_name: &str) -> String {
 /// A refusal that is announced. Who is to wait is told for how long.
 fn refused(fault: &Fault) -> String {
     match fault {
+        Fault::Throttled(..=1) => alert("Too many failed attempts. Try again in a second."),
         Fault::Throttled(seconds @ ..120) => alert(&format!("Too many failed attempts. Try again in {seconds} seconds.")),
-        Fault::Throttled(seconds) => alert(&format!("Too many failed attempts. Try again in {} minutes.", seconds / 60 + 1)),
+        Fault::Throttled(seconds) => alert(&format!("Too many failed attempts. Try again in {} minutes.", (seconds + 59) / 60)),
         _ => alert(&fault.told().1),
     }
 }
@@ -224,8 +225,11 @@ fn alert(text: &str) -> String {
     format!("<p class=\"refusal\" id=\"refusal\" role=\"alert\">{}</p>", escaped(&sentence(text)))
 }
 
-/// With a capital at its beginning and a full stop at its end.
+/// With a capital at its beginning, unless that is a name such as `client_id`, and a full stop at its end.
 fn sentence(text: &str) -> String {
+    if text.split(' ').next().is_some_and(|word| word.contains('_')) {
+        return format!("{text}{}", if text.ends_with('.') { "" } else { "." });
+    }
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.ends_with('.') { "" } else { "." };

@@ -1,7 +1,7 @@
 //! What one caller may ask, as the page wants it: resources, fields, operators and relations. What the caller may not
 //! see is absent, by the same rules that a statement meets.
 
-use query::catalog::{Catalog, Field, Relation, Resource};
+use query::catalog::{Catalog, FieldId, Relation, Resource};
 use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
@@ -80,7 +80,7 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
         resource: &resource.name,
         operations: operations(resource, viewer),
         key: if found { resource.key_fields().map(|field| field.name.as_str()).collect() } else { Vec::new() },
-        fields: fields.map(|(id, field)| DescribedField { key: resource.key.contains(&id), ..describe_field(field, viewer) }).collect(),
+        fields: fields.map(|(id, _)| describe_field(resource, id, viewer)).collect(),
         relations: resource.relations.iter().filter_map(|relation| describe_relation(catalog, relation, viewer)).collect(),
     }
 }
@@ -97,8 +97,8 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
     named.map(|verb| Operation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
 }
 
-/// A field, of which the resource says whether it is part of the key.
-fn describe_field<'c>(field: &'c Field, viewer: &Viewer) -> DescribedField<'c> {
+fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {
+    let field = &resource.fields[id];
     let usable = viewer.sees_plainly(field);
     let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.name());
     let values = match field.kind.scalar() {
@@ -110,7 +110,7 @@ fn describe_field<'c>(field: &'c Field, viewer: &Viewer) -> DescribedField<'c> {
         kind: field.kind.scalar().name(),
         array: matches!(field.kind, Type::Array(_)),
         nullable: field.nullable,
-        key: false,
+        key: resource.key.contains(&id),
         values,
         mask,
         operators: if usable { field.kind.operators() } else { Vec::new() },

@@ -193,7 +193,7 @@ async fn the_three_lines_of_the_guide_make_a_hub() {
     let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/hub.md")).expect("the guide");
     let block = guide.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
     let folder = Folder::new();
-    let script = block.replace("cargo run --", env!("CARGO_BIN_EXE_peristyle"));
+    let script = block.replace("cargo run --release --", env!("CARGO_BIN_EXE_peristyle"));
     let lines: Vec<&str> = script.lines().collect();
     let [first, second, serve] = lines[..] else { panic!("three lines: {script}") };
     let shell = |line: &str| {

@@ -53,6 +53,7 @@ async fn a_body_of_another_content_type_is_415() {
         "text/plain, application/json",
         "application/json, text/plain; charset=latin1",
         "application/json, application/json",
+        "application/json; x=1, text/plain",
     ] {
         let answer = server.send(&post(LIST, "{}").header("content-type", kind)).await;
         assert_eq!(answer.problem(415)["code"], "UNSUPPORTED_MEDIA_TYPE", "{kind}");

@@ -25,7 +25,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             .fields
             .iter()
             .enumerate()
-            .map(|(id, field)| DraftField { key: resource.key.contains(&id), ..declared(field, table, dialect) })
+            .map(|(id, field)| declared(field, if resource.key.contains(&id) { Part::Key } else { Part::Rest }, table, dialect))
             .collect();
     }
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
@@ -75,14 +75,13 @@ fn unreadable(column: &Column) -> String {
     format!("column {:?}{native} is left out: {reason}", column.name)
 }
 
-/// The field there is, of which the resource says whether it is part of the key.
-fn declared(field: &Field, table: &Table, dialect: Dialect) -> DraftField {
+fn declared(field: &Field, part: Part, table: &Table, dialect: Dialect) -> DraftField {
     let column = table.column(field.column.plain(), dialect).map_or(field.column.plain(), |column| column.name.as_str());
     DraftField {
         name: field.name.clone(),
         column: column.to_owned(),
         kind: field.kind.clone(),
-        key: false,
+        key: part == Part::Key,
         not_null: !field.nullable,
         stored: field.stored,
         is_new: false,

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use futures_util::TryStreamExt;
-use query::sql::{Level, Query, Sql};
+use query::sql::{Level, Query, Sql, Total};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
@@ -94,7 +94,7 @@ enum Statements {
 async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Result<(Batch, Begun), Error> {
     let level = &query.root;
     let mut size = BatchSize::first(postgres.memory);
-    if level.children.is_empty() {
+    if level.children.is_empty() && !may_be_counted(query) {
         let (mut lease, mut rows) = opened(postgres, &level.sql).await?;
         let Portion { batch, after } = lease.step(postgres.timeout, async |_| taken(&mut rows, level, &size).await).await?;
         if after == After::Nothing {
@@ -116,6 +116,11 @@ async fn first(postgres: &Postgres, query: &Query, statements: Statements) -> Re
     }
     size.learn(batch.len(), batch.size(), after);
     Ok((batch, Begun::More(Box::new(Rest::Cursor(lease, cursor, size)))))
+}
+
+/// Whether the total may have to be asked, which is to see the same rows. Without limit and offset the rows tell it.
+fn may_be_counted(query: &Query) -> bool {
+    matches!(query.total, Total::Count(_)) && (query.limit.is_some() || query.offset > 0)
 }
 
 /// Hands the first batch and the rest to the sink, batch by batch. A reader that goes away ends it.

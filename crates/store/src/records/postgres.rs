@@ -73,7 +73,7 @@ impl Writers {
         let mut patience = Patience::Fresh;
         loop {
             let mut open = self.open().await?;
-            match open.step(async |connection| connection.client.batch_execute("BEGIN").await).await {
+            match open.step(async |connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await).await {
                 Ok(()) => return Ok(open),
                 Err(error) => patience.bear(&open.lease, error)?,
             }

@@ -9,13 +9,16 @@ import { record, rowsTable } from './table.js';
 const LARGE = 8 * 1024 * 1024;
 /** How much JSON is drawn at once. */
 const SHOWN = 200_000;
+/** The tabs that show what a run answered, and the one that shows its SQL: two requests, each with its own outcome. */
+const SIDES = { rows: ['Table', 'JSON'], sql: ['SQL'] };
 
 export class Answer {
   /** `onSql` is told when the SQL is wanted; `canExplain` says whether there is that tab. */
   constructor({ canExplain, onSql }) {
     this.onSql = onSql;
+    this.outcomes = { rows: { kind: '', line: '' }, sql: { kind: '', line: '' } };
     this.status = element('p', { class: 'status', role: 'status' });
-    this.cancel = element('button', { type: 'button', class: 'small', hidden: true }, 'Cancel');
+    this.cancel = element('button', { type: 'button', class: 'small', hidden: true, onclick: () => this.outcomes[this.side].cancel?.() }, 'Cancel');
     this.tools = element('span', { class: 'tools' });
     const names = canExplain ? ['Table', 'JSON', 'SQL'] : ['Table', 'JSON'];
     this.tabs = names.map((name) =>
@@ -25,11 +28,15 @@ export class Answer {
     const list = element('div', { role: 'tablist', 'aria-label': 'Answer', onkeydown: (event) => this.key(event) }, this.tabs);
     this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'told-status' }, this.status, this.cancel), this.panels);
     this.select('Table', 'quietly');
-    this.blank('Run the statement to see rows here.');
+    this.blank('rows', 'Run the statement to see rows here.');
   }
 
   get selected() {
     return this.tabs.find((tab) => tab.getAttribute('aria-selected') === 'true').textContent;
+  }
+
+  get side() {
+    return this.selected === 'SQL' ? 'sql' : 'rows';
   }
 
   panel(name) {
@@ -43,6 +50,9 @@ export class Answer {
       tab.tabIndex = chosen ? 0 : -1;
       this.panels[index].hidden = !chosen;
     }
+    // What can be copied and saved are the rows; the SQL has buttons of its own.
+    this.tools.hidden = name === 'SQL';
+    this.tell();
     if (name === 'SQL' && how !== 'quietly') this.onSql();
   }
 
@@ -56,52 +66,65 @@ export class Answer {
     event.preventDefault();
   }
 
-  blank(text) {
-    this.tools.replaceChildren();
-    for (const name of ['Table', 'JSON']) this.panel(name).replaceChildren(element('p', { class: 'blank' }, text));
+  blank(side, text) {
+    if (side === 'rows') this.tools.replaceChildren();
+    for (const name of SIDES[side]) this.panel(name).replaceChildren(element('p', { class: 'blank' }, text));
+  }
+
+  /** Keeps how a side's request goes: `{kind, line, cancel}`, where only one under way can be cancelled. */
+  settle(side, outcome) {
+    this.outcomes[side] = outcome;
+    for (const name of SIDES[side]) {
+      if (outcome.cancel) this.panel(name).setAttribute('aria-busy', 'true');
+      else this.panel(name).removeAttribute('aria-busy');
+    }
+    if (side === this.side) this.tell();
+  }
+
+  /** Tells how it goes on the side that is looked at. */
+  tell() {
+    const { kind, line, cancel } = this.outcomes[this.side];
+    this.status.className = `status ${kind}`.trim();
+    // The same text written again would be heard again.
+    if (this.status.textContent !== line) this.status.textContent = line;
+    const isLeft = !cancel && document.activeElement === this.cancel;
+    this.cancel.hidden = !cancel;
+    // A button that goes must not take the focus with it.
+    if (isLeft) this.panel(this.selected).focus({ preventScroll: true });
   }
 
   /** While a request runs. */
-  busy(onCancel) {
-    this.node.setAttribute('aria-busy', 'true');
-    this.status.className = 'status';
-    this.status.textContent = 'Running…';
-    this.cancel.hidden = false;
-    this.cancel.onclick = onCancel;
+  busy(side, cancel) {
+    this.settle(side, { kind: '', line: side === 'sql' ? 'Asking for the SQL…' : 'Running…', cancel });
   }
 
-  idle() {
-    this.node.removeAttribute('aria-busy');
-    this.cancel.hidden = true;
+  progress(side, bytes) {
+    this.settle(side, { ...this.outcomes[side], line: `Receiving… ${size(bytes)}` });
   }
 
-  progress(bytes) {
-    this.status.textContent = `Receiving… ${size(bytes)}`;
-  }
-
-  /** Something that went wrong, in words. */
-  failed(line, detail) {
-    this.status.className = 'status bad';
-    this.status.textContent = line;
-    this.blank(detail);
+  /** Something that went wrong, in words. What the other side shows stays. */
+  failed(side, line, detail) {
+    this.settle(side, { kind: 'bad', line });
+    this.blank(side, detail);
   }
 
   /** A good answer. */
-  rows({ status, text, milliseconds }) {
-    const tell = (what) => {
-      this.status.className = 'status good';
-      this.status.textContent = [status, what, `${milliseconds} ms`, size(text.length)].filter((part) => part !== '').join(' · ');
-    };
+  rows({ status, text, bytes, milliseconds }) {
+    const tell = (what) => this.settle('rows', { kind: 'good', line: [status, what, `${milliseconds} ms`, size(bytes)].filter((part) => part !== '').join(' · ') });
     const save = element('button', { type: 'button', class: 'small', onclick: () => download(text) }, 'Download');
     this.tools.replaceChildren(copyButton(() => text, 'the answer'), save);
-    if (text.length <= LARGE) {
+    if (bytes <= LARGE) {
       tell(this.draw(text));
       return;
     }
     tell('');
-    const anyway = element('button', { type: 'button', onclick: () => tell(this.draw(text)) }, 'Show it anyway');
+    const show = () => {
+      tell(this.draw(text));
+      this.panel('Table').focus({ preventScroll: true });
+    };
+    const anyway = element('button', { type: 'button', onclick: show }, 'Show it anyway');
     const notice = element('p', {}, 'Nothing was cut, but drawing it may take a while. A limit keeps answers short: "limit": 100. ');
-    this.panel('Table').replaceChildren(element('div', { class: 'blank' }, element('p', {}, `The answer has ${size(text.length)}.`), notice, anyway));
+    this.panel('Table').replaceChildren(element('div', { class: 'blank' }, element('p', {}, `The answer has ${size(bytes)}.`), notice, anyway));
     this.panel('JSON').replaceChildren(element('p', { class: 'blank' }, 'See the table’s tab, or download it.'));
   }
 
@@ -120,29 +143,28 @@ export class Answer {
       return '1 row';
     }
     const rows = listed.items.map(({ value }) => value);
-    this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text, 'Rows') : element('p', { class: 'blank' }, 'No rows match.'));
+    this.panel('Table').replaceChildren(rows.length > 0 ? rowsTable(rows, text) : element('p', { class: 'blank' }, 'No rows match.'));
     const total = member(root, 'total');
     return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
   }
 
-  /** The SQL of an answer of `…/explain`. */
-  sql({ status, milliseconds, text }) {
-    this.panel('SQL').replaceChildren(explained(text));
-    this.status.className = 'status good';
-    this.status.textContent = `${status} · SQL · ${milliseconds} ms`;
-  }
-
-  /** Why there is no SQL, or not yet. */
-  noSql(reason) {
-    this.panel('SQL').replaceChildren(element('p', { class: 'blank' }, reason));
+  /** The SQL of an answer of `…/explain`, after what has to be known about it, if anything. */
+  sql({ status, milliseconds, text }, note) {
+    this.panel('SQL').replaceChildren(...[note && element('p', { class: 'hint' }, note), explained(text)].filter(Boolean));
+    this.settle('sql', { kind: 'good', line: `${status} · SQL · ${milliseconds} ms` });
   }
 }
 
 function json(text) {
   const shown = element('pre', { class: 'json' }, text.slice(0, SHOWN));
   if (text.length <= SHOWN) return shown;
-  const all = element('button', { type: 'button', onclick: () => { shown.textContent = text; more.remove(); } }, 'Show all of it');
-  const more = element('p', { class: 'more' }, `The first ${size(SHOWN)} of ${size(text.length)} are shown. `, all);
+  const show = () => {
+    shown.textContent = text;
+    more.remove();
+    shown.closest('[role=tabpanel]').focus({ preventScroll: true });
+  };
+  const all = element('button', { type: 'button', onclick: show }, 'Show all of it');
+  const more = element('p', { class: 'more' }, `The first ${SHOWN.toLocaleString('en')} of ${counted(text.length, 'character')} are shown. `, all);
   return element('div', {}, shown, more);
 }
 

@@ -20,14 +20,19 @@ export function announce(text) {
   place.textContent = text;
 }
 
-/** A button that copies what `text()` says. */
+/** A button that copies what `text()` says; undefined is not copied. */
 export function copyButton(text, what, label = 'Copy') {
   const named = label === 'Copy' ? `Copy ${what}` : undefined;
   const button = element('button', { type: 'button', class: 'small', 'aria-label': named }, label);
   button.addEventListener('click', async () => {
-    const done = await copy(text());
-    button.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    announce(done ? `${what} copied` : 'Copying is not allowed here');
+    const said = text();
+    if (said === undefined) return;
+    if (!(await copy(said))) {
+      offer(said, what);
+      return;
+    }
+    button.textContent = 'Copied';
+    announce(`${what} copied`);
     setTimeout(() => { button.textContent = label; }, 1600);
   });
   return button;
@@ -49,6 +54,20 @@ async function copy(text) {
     before?.focus();
     return done;
   }
+}
+
+/** Shows a text that the browser did not let the page copy, selected, so that only the keys are left to press. */
+function offer(text, what) {
+  const field = element('textarea', { readonly: true, rows: '10', spellcheck: 'false', 'aria-label': what });
+  field.value = text;
+  const close = element('button', { type: 'button', onclick: () => dialog.close() }, 'Close');
+  const hint = element('p', { id: 'copy-hint' }, 'The page may not copy here. The text is selected: press ', element('kbd', {}, 'Ctrl+C'), ' to copy it.');
+  // A dialog takes the focus, and gives it back when it closes.
+  const dialog = element('dialog', { class: 'copy', 'aria-labelledby': 'copy-hint', onclose: () => dialog.remove() }, hint, field, close);
+  document.body.append(dialog);
+  dialog.showModal();
+  field.focus();
+  field.select();
 }
 
 /** `1 row`, `2 rows`, `1,200 rows`. */

@@ -63,11 +63,15 @@ export class Editor {
   focusAt(offset) {
     this.area.focus();
     this.area.setSelectionRange(offset, offset);
-    const { line } = lineAndColumn(this.text, offset);
+    const { line, column } = lineAndColumn(this.text, offset);
     const height = this.lines[0]?.offsetHeight ?? 20;
     const top = (line - 1) * height;
     if (top < this.area.scrollTop || top + height * 2 > this.area.scrollTop + this.area.clientHeight) {
       this.area.scrollTop = Math.max(0, top - this.area.clientHeight / 2);
+    }
+    const left = rectangleAt(this.lines[line - 1], column - 1).left - this.paper.getBoundingClientRect().left;
+    if (left < this.area.scrollLeft + height || left + height * 2 > this.area.scrollLeft + this.area.clientWidth) {
+      this.area.scrollLeft = Math.max(0, left - this.area.clientWidth / 2);
     }
   }
 

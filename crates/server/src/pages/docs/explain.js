@@ -20,7 +20,7 @@ export function explained(text) {
 
 function levelView({ path, sql, parameters: kinds, predicates, plan }) {
   const name = path === '' ? 'Rows' : path;
-  return section(name, code(sql, `the SQL of ${name}`), parameters(kinds), predicates.length > 0 && origins(predicates), plan && code(plan.join('\n'), `the plan of ${name}`));
+  return section(name, code(sql, `the SQL of ${name}`), parameters(kinds), predicates.length > 0 && origins(predicates, name), plan && code(plan.join('\n'), `the plan of ${name}`));
 }
 
 function section(title, ...children) {
@@ -36,7 +36,7 @@ function parameters(kinds) {
   return element('p', { class: 'hint' }, 'Parameters: ', element('code', {}, shown));
 }
 
-function origins(predicates) {
+function origins(predicates, name) {
   const rows = predicates.map(({ source, resource, sql }) =>
     element(
       'tr',
@@ -48,7 +48,7 @@ function origins(predicates) {
   );
   return element(
     'div',
-    { class: 'scroll', role: 'region', 'aria-label': 'Predicates', tabindex: '0' },
+    { class: 'scroll', role: 'region', 'aria-label': `Predicates of ${name}`, tabindex: '0' },
     element(
       'table',
       {},

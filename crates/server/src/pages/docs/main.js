@@ -12,21 +12,33 @@ const page = { token: '', catalog: null, playground: null, shown: null };
 
 /** How long the address waits for the end of a burst of typing. */
 const SETTLE = 250;
+/** What a header can carry; the browser refuses other texts in words of its own. */
+const PLAIN = /^[\x20-\x7e]*$/;
 let settling;
+/** How often the resources were asked for: only the answer to the last question is shown. */
+let asked = 0;
 
+/** Asks for the resources and shows them; says whether they are shown. */
 async function reload() {
+  asked += 1;
+  const question = asked;
   try {
-    page.catalog = await load(page.token);
+    const catalog = await load(page.token);
+    // With another token other rights are in force, and this answer came too late.
+    if (question !== asked) return false;
+    page.catalog = catalog;
   } catch (error) {
+    if (question !== asked) return false;
     page.catalog = null;
     page.playground?.close();
     find('contexts').replaceChildren();
     content.replaceChildren(element('h1', {}, 'The resources cannot be loaded'), element('p', { class: 'lead' }, error.message), element('button', { type: 'button', onclick: reload }, 'Try again'));
     announce(error.message);
-    return;
+    return false;
   }
   list();
   show();
+  return true;
 }
 
 /** The resources at the side, those that the search leaves. */
@@ -129,26 +141,40 @@ function listen() {
   });
   find('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    useToken(find('token-input').value.trim().replace(/^Bearer\s+/i, ''));
+    const token = find('token-input').value.trim().replace(/^Bearer\s+/i, '');
+    const isPlain = PLAIN.test(token);
+    complain(isPlain ? '' : 'A token has only ASCII characters: letters without accents, digits and signs. This text has others.');
+    if (isPlain) useToken(token);
+    else find('token-input').focus();
   });
   find('token').addEventListener('keydown', (event) => {
     if (event.key !== 'Escape' || !find('token').open) return;
     find('token').open = false;
     find('token').querySelector('summary').focus();
   });
-  find('token-clear').addEventListener('click', () => useToken(''));
+  find('token-clear').addEventListener('click', () => {
+    complain('');
+    useToken('');
+  });
+}
+
+/** Says what is wrong with a token; nothing, if the text is empty. */
+function complain(text) {
+  find('token-fault').textContent = text;
+  find('token-input').setAttribute('aria-invalid', String(text !== ''));
 }
 
 async function useToken(token) {
   // What was written stays, whatever the new rights show around it.
   if (page.playground) history.replaceState(null, '', write({ resource: page.shown, ...page.playground.state() }));
   page.token = token;
+  if (page.playground) page.playground.token = token;
   find('token-input').value = '';
   find('token-state').textContent = token === '' ? 'No token' : 'Token in use';
   find('token').open = false;
   find('token').querySelector('summary').focus();
-  await reload();
-  if (page.catalog) announce(`${counted(page.catalog.resources.length, 'resource')} to see`);
+  const isShown = await reload();
+  if (isShown) announce(`${counted(page.catalog.resources.length, 'resource')} to see`);
 }
 
 listen();

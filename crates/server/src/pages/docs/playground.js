@@ -12,11 +12,15 @@ const SAMPLE = '{\n  "limit": 20\n}';
 const LABELS = { paginate: 'paginate', list: 'list', find: 'find', findById: 'find by id' };
 /** How long somebody may pause in a word before it is called wrong. */
 const PATIENCE = 500;
+const NO_JSON = 'The statement is no JSON yet; its first fault is marked.';
+const NO_ID = 'The id is missing.';
+/** The server explains statements, and an id is no part of one. */
+const WITHOUT_ID = 'This is the SQL of the statement alone: the condition on the key and the limit that “find by id” adds are not shown.';
 
 export class Playground {
   /** `onState` is told of what can be shared: operation, id and statement. */
   constructor({ resource, catalog, token, state, onState }) {
-    Object.assign(this, { resource, catalog, token, onState, running: null });
+    Object.assign(this, { resource, catalog, token, onState, told: [], requests: {} });
     this.editor = new Editor({ scope: () => ({ resource, catalog }), onInput: () => this.edited(), onRun: () => this.run() });
     this.answer = new Answer({ canExplain: catalog.explain && addressOf(resource, 'explain') !== undefined, onSql: () => this.explain() });
     this.build();
@@ -26,8 +30,9 @@ export class Playground {
   build() {
     const operations = Object.keys(LABELS).filter((name) => addressOf(this.resource, name));
     this.operation = element('select', { id: 'operation', onchange: () => this.changed() }, operations.map((name) => element('option', { value: name }, LABELS[name])));
+    // Not `required`: the browser would hold back every other operation too, over a field that is not shown.
     this.parts = this.resource.key.map((name) =>
-      element('input', { type: 'text', id: `key-${name}`, autocomplete: 'off', spellcheck: 'false', required: true, 'aria-describedby': 'faults', oninput: () => this.changed() }),
+      element('input', { type: 'text', id: `key-${name}`, autocomplete: 'off', spellcheck: 'false', 'aria-required': 'true', 'aria-describedby': 'faults', oninput: () => this.changed() }),
     );
     const keys = this.resource.key.map((name, index) => element('span', { class: 'part' }, element('label', { for: `key-${name}` }, name), this.parts[index]));
     this.identity = element('span', { class: 'identity', hidden: true }, keys);
@@ -61,7 +66,12 @@ export class Playground {
   }
 
   curlButton() {
-    const button = copyButton(() => curl(location.origin, this.address() ?? '', bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token), 'this request', 'Copy as curl');
+    const request = () => {
+      const address = this.address();
+      if (!address) this.askForId();
+      return address && curl(location.origin, address, bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token);
+    };
+    const button = copyButton(request, 'this request', 'Copy as curl');
     button.classList.remove('small');
     return button;
   }
@@ -88,6 +98,8 @@ export class Playground {
   changed() {
     this.identity.hidden = this.operation.value !== 'findById';
     for (const part of this.parts) part.removeAttribute('aria-invalid');
+    // What was told of the old id is not true of the new one.
+    if (this.told.some((fault) => fault.field)) this.tell(this.told.filter((fault) => !fault.field));
     this.onState(this.state());
   }
 
@@ -111,6 +123,7 @@ export class Playground {
 
   /** Lists faults; each leads to its place. */
   tell(faults) {
+    this.told = faults;
     if (faults.length === 0) {
       this.faults.replaceChildren();
       return;
@@ -141,57 +154,77 @@ export class Playground {
     return this.parts.every((part) => part.value !== '') ? addressOfRow(this.resource, this.parts.map((part) => part.value)) : undefined;
   }
 
+  /** Tells that a part of the key is missing, and leads there. */
+  askForId() {
+    const field = this.parts.find((part) => part.value === '');
+    field.setAttribute('aria-invalid', 'true');
+    this.tell([{ field, message: NO_ID, code: 'ID' }]);
+    field.focus();
+  }
+
+  /** Runs the statement, and asks for its SQL as well where that is what is looked at. */
   async run() {
+    const sides = this.answer.side === 'sql' ? ['rows', 'sql'] : ['rows'];
     if (!this.check()) {
-      this.answer.failed('Not sent', 'The statement is no JSON yet; its first fault is marked.');
+      for (const side of sides) this.notSent(side, NO_JSON);
       return;
     }
     const address = this.address();
     if (!address) {
-      this.parts.find((part) => part.value === '').focus();
-      this.answer.failed('Not sent', 'The id is missing.');
+      this.askForId();
+      for (const side of sides) this.notSent(side, NO_ID);
       return;
     }
-    await this.ask(address, (answer) => this.answer.rows(answer));
-    if (this.answer.selected === 'SQL') await this.explain();
+    const rows = this.ask('rows', address, (answer) => this.answer.rows(answer));
+    await Promise.all([rows, sides.includes('sql') && this.explain()]);
   }
 
   async explain() {
     if (!this.check()) {
-      this.answer.noSql('The statement is no JSON yet.');
+      this.notSent('sql', NO_JSON);
       return;
     }
-    this.answer.noSql('Asking…');
-    const isShown = await this.ask(addressOf(this.resource, 'explain'), (answer) => this.answer.sql(answer));
-    if (!isShown) this.answer.noSql('There is no SQL to show.');
+    const note = this.operation.value === 'findById' ? WITHOUT_ID : undefined;
+    await this.ask('sql', addressOf(this.resource, 'explain'), (answer) => this.answer.sql(answer, note));
   }
 
-  /** Sends the statement; a refusal is told at its place. Says whether it was answered well. */
-  async ask(address, onGood) {
-    this.running?.abort();
-    const running = new AbortController();
-    this.running = running;
+  /** Says why a side's request was not sent; the answer to an earlier one would no longer be the answer to this text. */
+  notSent(side, reason) {
+    this.end(side);
+    this.answer.failed(side, 'Not sent', reason);
+  }
+
+  /** Ends the request of a side without a word, as when another takes its place. */
+  end(side) {
+    const request = this.requests[side];
+    this.requests[side] = null;
+    request?.abort();
+  }
+
+  /** Sends the statement for the rows or the SQL, and leaves the other's request alone; a refusal is told at its place. */
+  async ask(side, address, onGood) {
+    this.end(side);
+    const request = new AbortController();
+    this.requests[side] = request;
+    const isLast = () => this.requests[side] === request;
     const { text } = this.editor;
     const { root } = parse(text);
     const { body, base } = bodyOf(text, root);
-    this.answer.busy(() => running.abort());
+    this.answer.busy(side, () => request.abort());
     try {
-      const onProgress = (bytes) => { if (bytes > 1024 * 1024) this.answer.progress(bytes); };
-      const answer = await send(address, body, { token: this.token, signal: running.signal, onProgress });
+      const onProgress = (bytes) => { if (isLast() && bytes > 1024 * 1024) this.answer.progress(side, bytes); };
+      const answer = await send(address, body, { token: this.token, signal: request.signal, onProgress });
+      if (!isLast()) return;
       if (answer.ok) onGood(answer);
-      else this.refused(answer, { root, base, text });
-      return answer.ok;
+      else this.refused(side, answer, { root, base, text });
     } catch (error) {
-      if (this.running !== running) return false;
+      if (!isLast()) return;
       const [line, detail] = error.name === 'AbortError' ? ['Cancelled', 'The request was cancelled.'] : ['No whole answer', 'The server cannot be reached, or the connection broke off before the answer was whole.'];
-      this.answer.failed(line, detail);
-      return false;
-    } finally {
-      if (this.running === running) this.answer.idle();
+      this.answer.failed(side, line, detail);
     }
   }
 
-  refused({ status, text: answer }, { root, base, text }) {
+  refused(side, { status, text: answer }, { root, base, text }) {
     let problem;
     try {
       problem = JSON.parse(answer);
@@ -201,7 +234,7 @@ export class Playground {
     const faults = (problem.errors ?? []).map((fault) => this.placed(fault, root, base));
     faults.sort((one, other) => (one.start ?? -1) - (other.start ?? -1));
     const detail = faults.length > 0 ? `${counted(faults.length, 'fault')}, told at the statement.` : problem.detail ?? 'The server gave no reason.';
-    this.answer.failed(`${status} · ${problem.title ?? 'refused'}`, detail);
+    this.answer.failed(side, `${status} · ${problem.title ?? 'refused'}`, detail);
     // The text may have changed while the request was under way.
     if (this.editor.text !== text) return;
     this.editor.mark(faults.filter((fault) => fault.start !== undefined));
@@ -220,7 +253,7 @@ export class Playground {
   /** Ends what is under way, when another resource is shown. */
   close() {
     clearTimeout(this.pause);
-    this.running?.abort();
+    for (const side of Object.keys(this.requests)) this.end(side);
   }
 }
 

@@ -15,30 +15,30 @@ export function pointerInText(pointer, base) {
   return pointer.startsWith(`${base}/`) ? pointer.slice(base.length) : null;
 }
 
-/** Sends a body and reads the answer to its end: `{status, ok, text, milliseconds}`. */
+/** Sends a body and reads the answer to its end: `{status, ok, text, bytes, milliseconds}`. */
 export async function send(address, body, { token, signal, onProgress }) {
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
   if (token) headers.Authorization = `Bearer ${token}`;
   const started = performance.now();
   const answer = await fetch(address, { method: 'POST', headers, body, signal, credentials: 'same-origin' });
-  const text = await readAll(answer, onProgress);
-  return { status: answer.status, ok: answer.ok, text, milliseconds: Math.round(performance.now() - started) };
+  const { text, bytes } = await readAll(answer, onProgress);
+  return { status: answer.status, ok: answer.ok, text, bytes, milliseconds: Math.round(performance.now() - started) };
 }
 
 async function readAll(answer, onProgress) {
-  if (!answer.body) return '';
+  if (!answer.body) return { text: '', bytes: 0 };
   const reader = answer.body.getReader();
   const decoder = new TextDecoder();
   const pieces = [];
-  let size = 0;
+  let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
-    size += value.length;
+    bytes += value.length;
     pieces.push(decoder.decode(value, { stream: true }));
-    onProgress?.(size);
+    onProgress?.(bytes);
   }
-  return pieces.join('') + decoder.decode();
+  return { text: pieces.join('') + decoder.decode(), bytes };
 }
 
 /** The same request for a terminal. */

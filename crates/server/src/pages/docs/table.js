@@ -10,8 +10,9 @@ const SHORT = 60;
 /** Texts up to this length, such as a timestamp, stay on one line. */
 const SHORT_TEXT = 36;
 
-/** A table of row nodes; `text` is the answer they were read from. */
-export function rowsTable(rows, text, label) {
+/** A table of row nodes; `text` is the answer they were read from, `inside` says what they belong to, as in `orders of row 3`. */
+export function rowsTable(rows, text, inside) {
+  const label = inside ?? 'Rows';
   const columns = columnsOf(rows);
   const body = element('tbody');
   const node = element('div', { class: 'rows' });
@@ -22,20 +23,25 @@ export function rowsTable(rows, text, label) {
     body,
   );
   // A region that scrolls must be reachable by keyboard.
-  node.append(element('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table));
+  const region = element('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
+  node.append(region);
   const told = element('span');
   const button = element('button', { type: 'button' });
   const more = element('p', { class: 'more' }, told, ' ', button);
   let drawn = 0;
   const draw = () => {
     const next = rows.slice(drawn, drawn + STEP);
-    body.append(...next.map((row) => rowOf(row, columns, text)));
+    body.append(...next.map((row, index) => rowOf(row, columns, text, `row ${drawn + index + 1}${inside ? ` of ${inside}` : ''}`)));
     drawn += next.length;
     told.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
     button.textContent = `Show ${Math.min(STEP, rows.length - drawn)} more`;
     more.hidden = drawn >= rows.length;
   };
-  button.addEventListener('click', draw);
+  button.addEventListener('click', () => {
+    draw();
+    // With the last rows the button goes, and must not take the focus with it.
+    if (more.hidden) region.focus({ preventScroll: true });
+  });
   node.append(more);
   draw();
   return node;
@@ -49,12 +55,13 @@ function columnsOf(rows) {
   return [...names];
 }
 
-function rowOf(row, columns, text) {
+/** A row; `place` names it, so that what opens inside it has a name of its own. */
+function rowOf(row, columns, text, place) {
   const values = new Map((row.members ?? []).map(({ key, value }) => [key.value, value]));
-  return element('tr', {}, columns.map((name) => cell(values.get(name), text, name)));
+  return element('tr', {}, columns.map((name) => cell(values.get(name), text, `${name} of ${place}`)));
 }
 
-function cell(node, text, name) {
+function cell(node, text, place) {
   if (!node) return element('td', { class: 'absent' });
   if (node.kind === 'string') return element('td', { class: node.value.length <= SHORT_TEXT ? 'short' : undefined }, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
   if (node.kind === 'number') return element('td', { class: 'figure' }, text.slice(node.start, node.end));
@@ -62,11 +69,11 @@ function cell(node, text, name) {
     const word = text.slice(node.start, node.end);
     return element('td', {}, element('span', { class: word === 'null' ? 'null' : 'literal' }, word));
   }
-  return element('td', {}, container(node, text, name));
+  return element('td', {}, container(node, text, place));
 }
 
 /** Related rows as a table of their own, other JSON as text; made only when it is opened. */
-function container(node, text, name) {
+function container(node, text, place) {
   const items = node.kind === 'array' ? node.items.map(({ value }) => value) : [];
   const isRows = items.length > 0 && items.every((item) => item.kind === 'object');
   if (!isRows && node.end - node.start <= SHORT) return element('code', {}, compact(node, text));
@@ -74,7 +81,7 @@ function container(node, text, name) {
   const details = element('details', {}, element('summary', {}, summary));
   details.addEventListener(
     'toggle',
-    () => details.append(isRows ? rowsTable(items, text, name) : node.kind === 'object' ? record(node, text) : element('pre', {}, pretty(node, text))),
+    () => details.append(isRows ? rowsTable(items, text, place) : node.kind === 'object' ? record(node, text, place) : element('pre', {}, pretty(node, text))),
     { once: true },
   );
   return details;
@@ -87,10 +94,10 @@ function peek(node, text) {
 }
 
 /** One object, a line for each of its members. */
-export function record(node, text) {
+export function record(node, text, place = 'the row') {
   return element(
     'table',
     { class: 'record' },
-    element('tbody', {}, node.members.map(({ key, value }) => element('tr', {}, element('th', { scope: 'row' }, key.value), cell(value, text, key.value)))),
+    element('tbody', {}, node.members.map(({ key, value }) => element('tr', {}, element('th', { scope: 'row' }, key.value), cell(value, text, `${key.value} of ${place}`)))),
   );
 }

@@ -13,6 +13,8 @@ use super::{INVALID, Notice, PASSWORD_HINT, escaped, for_password_managers, refu
 /// What the page shows.
 #[derive(Debug)]
 pub(crate) struct AccountPage<'a> {
+    /// Whom the forms are for.
+    pub(crate) id: Uuid,
     /// Who it is.
     pub(crate) name: &'a str,
     pub(crate) email: Option<&'a str>,
@@ -77,33 +79,40 @@ pub(crate) fn account(page: &AccountPage<'_>) -> Response<Body> {
     told("Your account", "wide", &body, page.refusal.map(|refused| &refused.fault))
 }
 
+/// What a form does, and for whom: by the time it is sent, somebody else may be signed in.
+fn action(page: &AccountPage<'_>, word: &str) -> String {
+    format!("<input type=\"hidden\" name=\"action\" value=\"{word}\"><input type=\"hidden\" name=\"account\" value=\"{}\">", page.id)
+}
+
 fn sessions(page: &AccountPage<'_>) -> String {
     let mut rows = String::new();
     for line in &page.sessions {
         let device = escaped(&line.device);
-        let address = line.address.as_deref().map_or_else(String::new, |address| format!(" from {}", escaped(address)));
-        let action = match line.here {
+        let address = line.address.as_deref().map_or_else(String::new, |address| format!(", signed in from {}", escaped(address)));
+        let end = match line.here {
             Here::Yes => "<span class=\"badge\">This browser</span>".to_owned(),
             Here::No => format!(
-                "<form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"end\">\
-                 <input type=\"hidden\" name=\"session\" value=\"{}\">\
+                "<form method=\"post\" action=\"/\">{}<input type=\"hidden\" name=\"session\" value=\"{}\">\
                  <button type=\"submit\" aria-label=\"Sign out {device}, used {}\">Sign out</button></form>",
-                line.id, line.used
+                action(page, "end"),
+                line.id,
+                line.used
             ),
         };
         // Writing to a String cannot fail.
         _ = write!(
             rows,
-            "<li><div><span class=\"device\">{device}</span><span class=\"hint\">Last used {}{address}</span></div>{action}</li>",
+            "<li><div><span class=\"device\">{device}</span><span class=\"hint\">Last used {}{address}</span></div>{end}</li>",
             line.used
         );
     }
     let more = if page.more > 0 { format!("<p class=\"hint\">And {} more.</p>", page.more) } else { String::new() };
     format!(
         "<section class=\"sheet\" aria-labelledby=\"sessions\"><h2 id=\"sessions\">Where you are signed in</h2><ul>{rows}</ul>{more}\
-         <form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"everywhere\">\
+         <form method=\"post\" action=\"/\">{}\
          <button type=\"submit\" aria-describedby=\"everywhere\">Sign out everywhere</button>\
-         <p class=\"hint\" id=\"everywhere\">Ends every session, this one too, and signs you out of the apps you opened.</p></form></section>"
+         <p class=\"hint\" id=\"everywhere\">Ends every session, this one too, and signs you out of the apps you opened.</p></form></section>",
+        action(page, "everywhere")
     )
 }
 
@@ -117,13 +126,14 @@ fn password(page: &AccountPage<'_>, escaped_name: &str) -> String {
     };
     format!(
         "<section class=\"sheet\" aria-labelledby=\"change\"><h2 id=\"change\">Change your password</h2>{alert}\
-         <form method=\"post\" action=\"/\"><input type=\"hidden\" name=\"action\" value=\"password\">{}\
+         <form method=\"post\" action=\"/\">{}{}\
          <label for=\"present\">Present password</label>\
          <input id=\"present\" name=\"present\" type=\"password\" autocomplete=\"current-password\" required{present}>\
          <label for=\"chosen\">New password</label>\
          <input id=\"chosen\" name=\"chosen\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required{chosen}>\
          <p class=\"hint\" id=\"hint\">{PASSWORD_HINT} Changing it signs you out everywhere else.</p>\
          <button class=\"primary\" type=\"submit\">Change password</button></form></section>",
+        action(page, "password"),
         for_password_managers(escaped_name)
     )
 }

@@ -11,13 +11,19 @@ pub(crate) enum Notice {
     SessionEnded,
     /// All sessions were.
     SignedOutEverywhere,
+    /// Nothing: somebody else has signed in in this browser since the page was shown.
+    AnotherAccount,
+    /// Nothing: nobody was signed in any more.
+    Over,
 }
 
-const ALL: [(&str, Notice, &str); 4] = [
+const ALL: [(&str, Notice, &str); 6] = [
     ("password-set", Notice::PasswordSet, "Your password is set. Sign in with it now."),
     ("password-changed", Notice::PasswordChanged, "Your password was changed. Every other session was signed out."),
     ("session-ended", Notice::SessionEnded, "That session was signed out."),
     ("signed-out-everywhere", Notice::SignedOutEverywhere, "You are signed out everywhere."),
+    ("another-account", Notice::AnotherAccount, "Nothing was done: this browser is signed in as somebody else now."),
+    ("over", Notice::Over, "Nothing was done: you were signed out before. Sign in and try again."),
 ];
 
 impl Notice {
