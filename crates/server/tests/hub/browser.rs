@@ -175,8 +175,18 @@ async fn a_new_password_ends_everything_but_this_session() {
         assert_eq!(stage.send(&get("/").header("cookie", &there)).await.status(), 303);
         let me = get("/api/iam/me").header("authorization", &bearer(&tokens["access_token"]));
         assert_eq!(stage.send(&me).await.status(), 401);
-        let everywhere = posted("/", &[("action", "everywhere")]).header("cookie", &here);
+        // A form that was shown to somebody else, who was signed in here before, does nothing for who is signed in now.
+        let anothers =
+            posted("/", &[("action", "everywhere"), ("account", "0b8f7c1e-0000-4000-8000-000000000000")]).header("cookie", &here);
+        assert_eq!(stage.send(&anothers).await.header("location"), Some("/?done=another-account"));
+        let page = stage.send(&get("/?done=another-account").header("cookie", &here)).await;
+        assert!(page.text().contains("Nothing was done: this browser is signed in as somebody else now."), "{}", page.text());
+        assert!(page.text().contains(&format!("name=\"account\" value=\"{}\"", stage.account)), "{}", page.text());
+        let own = stage.account.to_string();
+        let everywhere = posted("/", &[("action", "everywhere"), ("account", &own)]).header("cookie", &here);
         assert_eq!(stage.send(&everywhere).await.status(), 303);
+        // Nobody is signed in any more, and is told that nothing was done.
+        assert_eq!(stage.send(&everywhere).await.header("location"), Some("/sign-in?done=over"));
         assert_eq!(stage.send(&get("/").header("cookie", &here)).await.status(), 303);
         assert!(!CLIENT.is_empty());
     }

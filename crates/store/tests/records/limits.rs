@@ -208,3 +208,20 @@ async fn a_server_that_takes_no_writes_is_out_of_reach() {
     drop(records);
     database.drop().await;
 }
+
+#[tokio::test]
+async fn a_transaction_sees_what_a_row_has_become_whatever_the_role_would_have() {
+    const ISOLATION: &str = "SELECT current_setting('transaction_isolation')";
+    let database = Postgres::with("").await;
+    let setting = format!("ALTER DATABASE {} SET default_transaction_isolation = 'serializable'", database.name);
+    connect(&database.url).await.batch_execute(&setting).await.expect("a setting");
+    for prepare in [Prepare::On, Prepare::Off] {
+        let records = impatient(&database.url, prepare, 10 * LIMIT);
+        let mut transaction = records.begin().await.expect("a transaction");
+        let told = transaction.run(ISOLATION, &[]).await.expect("a row");
+        assert_eq!(told[0].text(0).expect("a text"), "read committed", "{prepare:?}");
+    }
+    let told = impatient(&database.url, Prepare::On, 10 * LIMIT).run(ISOLATION, &[]).await.expect("a row");
+    assert_eq!(told[0].text(0).expect("a text"), "read committed", "and so does a statement by itself");
+    database.drop().await;
+}
