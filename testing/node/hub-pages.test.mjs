@@ -260,7 +260,7 @@ describe('the account page', () => {
         assert.equal(await textOf(here, 'h1'), USERNAME);
         assert.match(await textOf(here, '.who'), /ana@example\.org/);
         const [first] = await here.$$('li');
-        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Last used just now from 127\.0\.0\.1.*This browser/);
+        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Last used just now, signed in from 127\.0\.0\.1.*This browser/);
         const before = (await here.$$('li')).length;
         // Sessions of earlier tests may stand in the list; all but this one are ended.
         for (let left = before - 1; left > 0; left -= 1) await press(here, 'li button');
