@@ -39,7 +39,7 @@ pub(crate) use bind::array;
 use driver::Driver;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
-use pooler::Sessions;
+use pooler::{Owners, Sessions};
 pub(crate) use read::{Begun, analyze, proceed, start};
 
 use way::{Line, Place, Way};
@@ -98,6 +98,7 @@ impl std::fmt::Debug for Postgres {
 
 pub(crate) struct Manager {
     way: Arc<Way>,
+    owners: Arc<Owners>,
     prepare: Prepare,
     grace: Duration,
     session: Arc<str>,
@@ -141,8 +142,8 @@ impl managed::Manager for Manager {
 
     async fn create(&self) -> Result<Driven, Error> {
         // Boxed, as all that is rare and large: whoever waits for a connection would carry its size.
-        let Manager { prepare, grace, ref way, .. } = *self;
-        let sessions = if prepare == Prepare::On { Some(Box::pin(way.sessions()).await?) } else { None };
+        let Manager { prepare, grace, ref way, ref owners, .. } = *self;
+        let sessions = if prepare == Prepare::On { Some(Box::pin(owners.sessions(way)).await?) } else { None };
         sessions.map_or(Ok(()), Sessions::refuse_shared)?;
         let Line { client, mut driver, place } = Box::pin(way.connect()).await?;
         // A pooler's connection is not ours to set up.
@@ -213,16 +214,16 @@ impl Postgres {
         }
         let DatabaseSettings { timeout, prepare, patience, grace, memory, .. } = *settings;
         let way = Arc::new(Way::new(config, tls::connector(&tls)?));
-        let manager = Manager { way, prepare, grace, session: READING.into() };
+        let manager = Manager { way, owners: Arc::default(), prepare, grace, session: READING.into() };
         let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
         Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
     }
 
     /// A second pool, of connections that may write; no statement of theirs takes longer than this.
     pub(crate) fn writers(&self, longest: Duration) -> Result<managed::Pool<Manager>, Error> {
-        let Manager { way, prepare, grace, .. } = self.pool.manager();
-        let (way, session) = (way.clone(), writing(longest).into());
-        pool(Manager { way, prepare: *prepare, grace: *grace, session }, self.size, self.wait)
+        let Manager { way, owners, prepare, grace, .. } = self.pool.manager();
+        let (way, owners, session) = (way.clone(), owners.clone(), writing(longest).into());
+        pool(Manager { way, owners, prepare: *prepare, grace: *grace, session }, self.size, self.wait)
     }
 
     async fn lease(&self) -> Result<Lease, Error> {

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use tokio::sync::OnceCell;
 use tokio_postgres::{Error as DriverError, SimpleQueryMessage};
 
 use crate::Error;
@@ -37,12 +38,16 @@ pub(super) enum Sessions {
     Shared,
 }
 
+/// Whose the sessions are, once that is known.
+#[derive(Debug, Default)]
+pub(super) struct Owners(OnceCell<Sessions>);
+
 impl Postgres {
     /// Refuses sessions that are shared out, where statements would be prepared in them. One that is out of reach is asked when it is
     /// reached.
     pub(crate) async fn refuse_shared_sessions(&self) -> Result<(), Error> {
-        let Manager { way, prepare, .. } = self.pool.manager();
-        if *prepare == Prepare::Off { Ok(()) } else { way.sessions().await.map_or(Ok(()), Sessions::refuse_shared) }
+        let Manager { way, owners, prepare, .. } = self.pool.manager();
+        if *prepare == Prepare::Off { Ok(()) } else { owners.sessions(way).await.map_or(Ok(()), Sessions::refuse_shared) }
     }
 }
 
@@ -58,13 +63,13 @@ impl Sessions {
     }
 }
 
-impl Way {
+impl Owners {
     /// Whose the sessions are; asked once, by two connections.
-    pub(super) async fn sessions(&self) -> Result<Sessions, DriverError> {
-        let asked = self.sessions.get_or_try_init(|| async {
-            let mut one = Box::pin(self.connect()).await?;
+    pub(super) async fn sessions(&self, way: &Way) -> Result<Sessions, DriverError> {
+        let asked = self.0.get_or_try_init(|| async {
+            let mut one = Box::pin(way.connect()).await?;
             let both = async {
-                let mut other = Box::pin(self.connect()).await?;
+                let mut other = Box::pin(way.connect()).await?;
                 whose(&mut one, &mut other).await
             };
             Ok(tokio::time::timeout(CONNECT, both).await.unwrap_or_else(|_| Ok(untold("there is no second one"))).unwrap_or_else(untold))

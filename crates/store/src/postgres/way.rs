@@ -11,7 +11,6 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream, lookup_host};
-use tokio::sync::OnceCell;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_postgres::{CancelToken, Client, Config, Error, NoTls};
@@ -19,14 +18,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::PORT;
 use super::driver::Driver;
-use super::pooler::Sessions;
 
 /// Where a server is, and how one is sure of it.
 pub(super) struct Way {
     config: Config,
     tls: MakeRustlsConnect,
-    /// Whose the sessions are, once that is known.
-    pub(super) sessions: OnceCell<Sessions>,
 }
 
 /// A connection on which nothing is set.
@@ -47,7 +43,7 @@ pub(super) enum Place {
 
 impl Way {
     pub(super) fn new(config: Config, tls: MakeRustlsConnect) -> Self {
-        Way { config, tls, sessions: OnceCell::new() }
+        Way { config, tls }
     }
 
     pub(super) async fn connect(&self) -> Result<Line, Error> {
