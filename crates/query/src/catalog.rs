@@ -108,7 +108,8 @@ pub struct Resource {
     pub relations: Vec<Relation>,
     /// The fields of the primary key.
     pub key: Vec<FieldId>,
-    /// Whether the database sees to it that the key is unique and never NULL; learned from it at boot.
+    /// Whether the database sees to it that the key is unique and never NULL. Learned from SQLite at boot; on PostgreSQL nothing depends on
+    /// it, and it stays false.
     pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
     pub(crate) constraint: Option<Statement>,

@@ -211,7 +211,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     Ok(records)
 }
 
-/// Holds the catalog against the live database and learns what its columns are.
+/// Holds the catalog against the live database and learns from it what statements can rely on.
 pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(catalog, &schema);

@@ -65,7 +65,7 @@ impl Database {
     }
 
     /// Refuses sessions of PostgreSQL that a pooler shares out, where statements are to be prepared in them. One that is out of reach is
-    /// not refused.
+    /// asked when it is reached.
     pub async fn refuse_shared_sessions(&self) -> Result<(), Error> {
         match self {
             Database::Postgres(handle) => handle.0.refuse_shared_sessions().await,

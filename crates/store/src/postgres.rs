@@ -67,8 +67,8 @@ const READING: &str = "SET jit = off; SET default_transaction_read_only = on; SE
                        WHERE current_setting('effective_io_concurrency', true) = '1'";
 
 /// Said once to every new connection that keeps records. The time limit is kept on our side, as for reading; PostgreSQL's own, a while
-/// after it, is for what we can no longer reach to cancel it. Whoever waits for a row is to see what it has become, whatever the role's
-/// own isolation is. For reading there is none: it would count the time of slow readers.
+/// after it, is for what we can no longer reach to cancel it. Reading has none of its own, which would count the time of slow readers.
+/// Whoever waits for a row is to see what it has become, whatever isolation the role has by default.
 fn writing(longest: Duration) -> String {
     let limit = (longest + CONNECT).as_millis().min(i32::MAX as u128);
     format!(
