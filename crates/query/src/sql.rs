@@ -180,7 +180,7 @@ pub struct Level {
     pub children: Vec<ChildLevel>,
 }
 
-/// The rows of a relation. Their first column is the number of the parents' key they belong to.
+/// The rows of a relation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChildLevel {
@@ -190,8 +190,19 @@ pub struct ChildLevel {
     pub many: bool,
     /// Which columns of the parent's row are its key.
     pub parent_columns: Vec<usize>,
+    /// How a row tells whose it is.
+    pub owner: Owner,
     /// The rows.
     pub level: Level,
+}
+
+/// How a related row tells which of the parents' keys it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// By the key's number, counted from one, in its first column.
+    Number,
+    /// By the key itself, in this column.
+    Key(usize),
 }
 
 /// One member of a row's object.

@@ -190,6 +190,31 @@ pub(super) fn cut(dialect: Dialect) -> Cut {
     }
 }
 
+/// How the rows of a relation that is not cut are found for all parents at once, where one column connects them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// By a list of the keys. What was found tells by its own column whose it is.
+    Listed,
+    /// By a join with a table of the keys and their numbers.
+    Joined,
+}
+
+pub(super) fn found(dialect: Dialect, own: &Field, other: &Field) -> Found {
+    match dialect {
+        Dialect::Postgres if postgres::tells_key(own, other) => Found::Listed,
+        // SQLite's keys are in the form that its functions give them, which is not that of a column.
+        Dialect::Postgres | Dialect::Sqlite => Found::Joined,
+    }
+}
+
+/// A column that is one of the parents' keys, where rows are found by a list of them.
+pub(super) fn among_keys(writer: &mut Writer, column: Column<'_>, own: &Field) {
+    writer.column(column);
+    writer.raw(" = ANY(");
+    postgres::bind_keys(writer, 0, own);
+    writer.raw(")");
+}
+
 /// The keys of a batch of parents, which are those of `own`, as a table `k` of their values `v0`, … and their number `n`.
 pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
     either!(writer, keys(own));

@@ -18,6 +18,12 @@ pub(super) struct KeySource<'c> {
     pub(super) way: Way<'c>,
 }
 
+/// A key of one column that equals one field of the target.
+pub(super) struct Single<'c> {
+    pub(super) own: &'c Field,
+    pub(super) other: FieldId,
+}
+
 /// How the keys lead to the target.
 #[derive(Clone, Copy)]
 pub(super) enum Way<'c> {
@@ -49,6 +55,14 @@ impl<'c> KeySource<'c> {
         };
         let table = &child.select.scope.table;
         KeySource { own, target: table.resource, alias: table.alias, way }
+    }
+
+    /// The only column of the keys, where it equals a field of the target itself.
+    pub(super) fn single(&self) -> Option<Single<'c>> {
+        match (self.own.as_slice(), self.way) {
+            ([own], Way::Direct([(_, other)])) => Some(Single { own, other: *other }),
+            _ => None,
+        }
     }
 
     /// The keys themselves.

@@ -1,14 +1,14 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
-use crate::catalog::Mask;
+use crate::catalog::{Field, Mask};
 use crate::plan::predicate::Column;
 use crate::plan::{Child, Select, Show};
 
-use super::dialect::{self, Cut};
-use super::keys::{KeySource, Way};
+use super::dialect::{self, Cut, Found};
+use super::keys::{KeySource, Single, Way};
 use super::predicate::Conjunction;
 use super::scope::conditions;
-use super::{ChildLevel, Decode, Dialect, Level, Output, Sql, Writer};
+use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, Writer};
 
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
@@ -21,7 +21,7 @@ pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     writer.filtered(&select.scope, Conjunction::new(" WHERE "));
     order(&mut writer, select, " ORDER BY ");
     writer.bounded(select.scope.bounds);
-    Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
+    columns.level(writer, select)
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
@@ -88,12 +88,18 @@ impl Columns {
         }
         for child in &select.children {
             for id in child.relation.link.own_fields() {
-                if columns.position(select, id).is_none() {
-                    columns.selected.push((id, Purpose::Key));
-                }
+                columns.key(select, id);
             }
         }
         columns
+    }
+
+    /// The column that serves as key for this field; it is added where there is none.
+    fn key(&mut self, select: &Select<'_>, id: usize) -> usize {
+        self.position(select, id).unwrap_or_else(|| {
+            self.selected.push((id, Purpose::Key));
+            self.first + self.selected.len() - 1
+        })
     }
 
     /// The column that can serve as key for this field.
@@ -133,34 +139,60 @@ impl Columns {
     fn count(&self) -> usize {
         self.selected.len().max(1)
     }
+
+    /// What was written with these columns, and the levels below.
+    fn level(self, writer: Writer, select: &Select<'_>) -> Level {
+        Level { sql: writer.finish(), children: children(select, &self, self.dialect), outputs: self.outputs }
+    }
 }
 
 fn children(select: &Select<'_>, columns: &Columns, dialect: Dialect) -> Vec<ChildLevel> {
     select
         .children
         .iter()
-        .map(|child| ChildLevel {
-            key: child.relation.json_key.clone(),
-            many: child.relation.many,
-            parent_columns: child.relation.link.own_fields().into_iter().filter_map(|id| columns.position(select, id)).collect(),
-            level: child_level(select, child, dialect),
+        .map(|child| {
+            let (owner, level) = child_level(select, child, dialect);
+            let parent_columns = child.relation.link.own_fields().into_iter().filter_map(|id| columns.position(select, id)).collect();
+            ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
         })
         .collect()
 }
 
-fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> Level {
+fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
     let select = &child.select;
-    let columns = Columns::of(select, 1, dialect);
     let mut writer = Writer::new(dialect);
     writer.begin(conditions(&select.scope));
     let keys = KeySource::new(parent.scope.table.resource, child);
+    if !select.scope.bounds.given()
+        && let Some(Single { own, other }) = keys.single()
+        && dialect::found(dialect, own, &select.scope.table.resource.fields[other]) == Found::Listed
+    {
+        let mut columns = Columns::of(select, 0, dialect);
+        let owner = Owner::Key(columns.key(select, other));
+        listed(&mut writer, child, &columns, own, other);
+        return (owner, columns.level(writer, select));
+    }
+    let columns = Columns::of(select, 1, dialect);
     match dialect::cut(dialect) {
         _ if !select.scope.bounds.given() => unbounded(&mut writer, child, &columns, &keys),
         Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
         Cut::ByKey if select.scope.table.resource.key_is_certain => picked(&mut writer, child, &columns, &keys),
         Cut::ByKey => numbered(&mut writer, child, &columns, &keys),
     }
-    Level { sql: writer.finish(), children: children(select, &columns, dialect), outputs: columns.outputs }
+    (Owner::Number, columns.level(writer, select))
+}
+
+/// All rows whose column is one of the parents' keys.
+fn listed(writer: &mut Writer, child: &Child<'_>, columns: &Columns, own: &Field, other: usize) {
+    let select = &child.select;
+    writer.raw("SELECT ");
+    columns.write(writer, select, Naming::Bare);
+    writer.raw(" FROM ");
+    writer.named_table(&select.scope);
+    writer.raw(" WHERE ");
+    dialect::among_keys(writer, select.scope.table.column(other), own);
+    writer.filtered(&select.scope, Conjunction::started());
+    order(writer, select, " ORDER BY ");
 }
 
 /// All related rows of all parents.

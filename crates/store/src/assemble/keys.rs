@@ -85,6 +85,11 @@ impl Keys {
         of_row.push(number);
     }
 
+    /// The number of a key of one column.
+    pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
+        self.found.find(self.hasher.hash_one(key), |number| self.parts.at(*number as usize) == key).copied()
+    }
+
     /// The number of a row's key.
     pub(super) fn number(&self, row: usize) -> Option<usize> {
         let number = self.of_row[row];

@@ -3,12 +3,14 @@
 use std::pin::{Pin, pin};
 
 use futures_util::StreamExt;
-use query::sql::{ChildLevel, Level};
+use query::sql::{ChildLevel, Level, Owner};
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Type};
 
 use crate::Error;
 use crate::assemble::{Batch, Gathered, Gathering, Held, Keys, Member};
 
-use super::encode::Encoder;
+use super::encode::{Encoder, column};
 use super::rows::{collect_keys, open};
 use super::{Connection, Lease, Postgres};
 
@@ -69,12 +71,35 @@ async fn related(
     let mut encoder = Encoder::new(&child.level.outputs);
     while let Some(row) = stream.next().await {
         let row = row?;
-        // Ordinals count from one.
-        let owner = row.try_get::<_, i64>(0)? - 1;
+        let owner = owner(&row, child.owner, keys)?;
         encoder.row(gathering.buffer(), &row);
-        if gathering.end_row(owner as u32) == Held::Yes {
+        if gathering.end_row(owner) == Held::Yes {
             collect_keys(&mut key_sets, &child.level, &row);
         }
     }
     Ok(gathering.end(key_sets))
+}
+
+/// The number of the parents' key that a row belongs to.
+fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<u32, tokio_postgres::Error> {
+    match owner {
+        Owner::Number => Ok((row.try_get::<_, i64>(0)? - 1) as u32),
+        Owner::Key(index) => match column(row, index).and_then(|key| keys.find(key)) {
+            Some(number) => Ok(number),
+            None => row.try_get::<_, Stranger>(index).map(|stranger| match stranger {}),
+        },
+    }
+}
+
+/// A key that nobody asked for: the column has become one of another type, whose values look otherwise. To leave its row out would be wrong.
+enum Stranger {}
+
+impl FromSql<'_> for Stranger {
+    fn from_sql(kind: &Type, _: &[u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Err(format!("a row of the type {kind} belongs to no row that was asked for; has its column changed? Start again").into())
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
 }

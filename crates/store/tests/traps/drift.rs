@@ -59,3 +59,40 @@ async fn a_column_that_is_given_another_type_reads_as_null() {
     drop(database);
     server.drop().await;
 }
+
+/// contract P3.4: related rows are found by the bytes of their keys. Where these look otherwise since the start, the statement is refused,
+/// and no row is left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_given_another_type_is_refused_and_not_overlooked() {
+    let server = support::Postgres::with(
+        "CREATE TABLE books (id bigint PRIMARY KEY); INSERT INTO books VALUES (1), (2); \
+         CREATE TABLE pages (id bigint PRIMARY KEY, book_id bigint); INSERT INTO pages VALUES (10, 1), (11, 1), (12, 2), (13, NULL)",
+    )
+    .await;
+    let database = support::open(&server.url);
+    let manifest = r#"
+        [resource.t.book]
+        table = "books"
+        [resource.t.book.fields]
+        id = { type = "bigint", key = true }
+        [resource.t.book.relations]
+        pages = { many = "t.page", on = { id = "bookId" } }
+        [resource.t.page]
+        table = "pages"
+        [resource.t.page.fields]
+        id = { type = "bigint", key = true }
+        bookId = { type = "bigint", column = "book_id", null = true }
+    "#;
+    let catalog = support::catalog(manifest, &database).await;
+    let statement = json!({ "relations": { "pages": true }, "limit": 5 });
+    let pages = |book: u64, ids: &[u64]| json!(ids.iter().map(|id| json!({ "id": id, "bookId": book })).collect::<Vec<_>>());
+    let expected = json!([{ "id": 1, "pages": pages(1, &[10, 11]) }, { "id": 2, "pages": pages(2, &[12]) }]);
+    assert_eq!(answer(&catalog, &database, "t.book", &statement).await, Ok(expected.clone()));
+    let client = support::connect(&server.url).await;
+    client.batch_execute("ALTER TABLE pages ALTER book_id TYPE int").await.expect("changed");
+    answer(&catalog, &database, "t.book", &statement).await.expect_err("keys that look otherwise");
+    client.batch_execute("ALTER TABLE pages ALTER book_id TYPE bigint").await.expect("changed");
+    assert_eq!(answer(&catalog, &database, "t.book", &statement).await, Ok(expected));
+    drop(database);
+    server.drop().await;
+}
