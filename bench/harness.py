@@ -248,7 +248,6 @@ def serve(stack, binaries, database, port):
         "DATABASE_URL": database,
         "PERISTYLE_MANIFEST": str(BENCH / "peristyle.toml"),
         "LISTEN": f"127.0.0.1:{port}",
-        "LOG": "warn",
     })
 
 

@@ -22,10 +22,20 @@ pub(crate) struct Connection {
 
 pub(crate) type Pool = managed::Pool<Connector>;
 
-pub(crate) struct Connector(Config);
+/// In which order rows come that are equal by the order asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Ties {
+    ByKey,
+    Loose,
+}
 
-pub(crate) fn pool(url: &str) -> Result<Pool, Box<dyn std::error::Error>> {
-    let connector = Connector(url.parse()?);
+pub(crate) struct Connector {
+    config: Config,
+    ties: Ties,
+}
+
+pub(crate) fn pool(url: &str, ties: Ties) -> Result<Pool, Box<dyn std::error::Error>> {
+    let connector = Connector { config: url.parse()?, ties };
     managed::Pool::builder(connector).max_size(CONNECTIONS).build().map_err(|error: BuildError| error.into())
 }
 
@@ -34,24 +44,28 @@ impl managed::Manager for Connector {
     type Error = tokio_postgres::Error;
 
     async fn create(&self) -> Result<Connection, tokio_postgres::Error> {
-        let (client, connection) = self.0.connect(NoTls).await?;
+        let (client, connection) = self.config.connect(NoTls).await?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 eprintln!("a connection ended: {error}");
             }
         });
+        let ties = match self.ties {
+            Ties::ByKey => ", id",
+            Ties::Loose => "",
+        };
         // What a client chooses is bound, as it must be.
         Ok(Connection {
             named_customers: client
-                .prepare(&format!("{CUSTOMERS} WHERE country = $1 AND name ILIKE $2 ORDER BY created_at LIMIT $3"))
+                .prepare(&format!("{CUSTOMERS} WHERE country = $1 AND name ILIKE $2 ORDER BY created_at{ties} LIMIT $3"))
                 .await?,
-            customers: client.prepare(&format!("{CUSTOMERS} WHERE country = $1 ORDER BY created_at LIMIT $2 OFFSET $3")).await?,
+            customers: client.prepare(&format!("{CUSTOMERS} WHERE country = $1 ORDER BY created_at{ties} LIMIT $2 OFFSET $3")).await?,
             count_customers: client.prepare("SELECT count(*) FROM customers WHERE country = $1").await?,
             orders: client
-                .prepare(
+                .prepare(&format!(
                     "SELECT k.n, o.* FROM unnest($1::int8[]) WITH ORDINALITY AS k(id, n) CROSS JOIN LATERAL \
-                     (SELECT id, customer_id, status, total, placed_at FROM orders WHERE customer_id = k.id ORDER BY placed_at DESC LIMIT $2) AS o",
-                )
+                     (SELECT id, customer_id, status, total, placed_at FROM orders WHERE customer_id = k.id ORDER BY placed_at DESC{ties} LIMIT $2) AS o",
+                ))
                 .await?,
             items: client
                 .prepare(

@@ -2,8 +2,10 @@
 //! statements and a pool behind axum; no language, no policy, no settings.
 //!
 //! ```text
-//! bare-loop ADDRESS DATABASE_URL
+//! bare-loop ADDRESS DATABASE_URL [loose]
 //! ```
+//!
+//! Rows that are equal by the order asked for are sorted by their key, as in the answers it is compared with; `loose` leaves that to chance.
 
 mod connection;
 mod encode;
@@ -21,19 +23,24 @@ use axum::serve::ListenerExt;
 use bytes::Bytes;
 use tokio::net::TcpListener;
 
-use connection::Pool;
+use connection::{Pool, Ties};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(address), Some(url), None) = (arguments.next(), arguments.next(), arguments.next()) else {
-        eprintln!("usage: bare-loop ADDRESS DATABASE_URL, as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench");
-        return ExitCode::from(2);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (address, url, ties) = match arguments[..] {
+        [address, url] => (address, url, Ties::ByKey),
+        [address, url, "loose"] => (address, url, Ties::Loose),
+        _ => {
+            eprintln!("usage: bare-loop ADDRESS DATABASE_URL [loose], as in bare-loop 127.0.0.1:4100 postgres://postgres@127.0.0.1/bench");
+            return ExitCode::from(2);
+        }
     };
-    match serve(&address, &url).await {
+    match serve(address, url, ties).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -42,14 +49,14 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(address: &str, url: &str) -> Result<(), Box<dyn Error>> {
+async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error>> {
     let router = Router::new()
         .route("/ready", get(async || StatusCode::OK))
         .route("/w1", post(|state, body| answer(state, body, Workload::FilteredPage)))
         .route("/w2", post(|state, body| answer(state, body, Workload::PageWithTotal)))
         .route("/w3", post(|state, body| answer(state, body, Workload::ThreeLevels)))
         .route("/w4", post(|state, body| answer(state, body, Workload::Aggregation)))
-        .with_state(connection::pool(url)?);
+        .with_state(connection::pool(url, ties)?);
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
         // Slower without it, wrong neither way.
         _ = stream.set_nodelay(true);
