@@ -192,18 +192,18 @@ pub(super) fn cut(dialect: Dialect) -> Cut {
 
 /// How the rows of a relation that is not cut are found for all parents at once, where one column connects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Related {
     /// By a list of the keys. What was found tells by its own column whose it is.
     Listed,
     /// By a join with a table of the keys and their numbers.
     Joined,
 }
 
-pub(super) fn found(dialect: Dialect, own: &Field, other: &Field) -> Found {
+pub(super) fn related(dialect: Dialect, own: &Field, other: &Field) -> Related {
     match dialect {
-        Dialect::Postgres if postgres::tells_key(own, other) => Found::Listed,
+        Dialect::Postgres if postgres::tells_key(own, other) => Related::Listed,
         // SQLite's keys are in the form that its functions give them, which is not that of a column.
-        Dialect::Postgres | Dialect::Sqlite => Found::Joined,
+        Dialect::Postgres | Dialect::Sqlite => Related::Joined,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::catalog::{Field, Mask};
 use crate::plan::predicate::Column;
 use crate::plan::{Child, Select, Show};
 
-use super::dialect::{self, Cut, Found};
+use super::dialect::{self, Cut, Related};
 use super::keys::{KeySource, Single, Way};
 use super::predicate::Conjunction;
 use super::scope::conditions;
@@ -165,7 +165,7 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     let keys = KeySource::new(parent.scope.table.resource, child);
     if !select.scope.bounds.given()
         && let Some(Single { own, other }) = keys.single()
-        && dialect::found(dialect, own, &select.scope.table.resource.fields[other]) == Found::Listed
+        && dialect::related(dialect, own, &select.scope.table.resource.fields[other]) == Related::Listed
     {
         let mut columns = Columns::of(select, 0, dialect);
         let owner = Owner::Key(columns.key(select, other));
