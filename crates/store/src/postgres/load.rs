@@ -96,7 +96,7 @@ enum Stranger {}
 
 impl FromSql<'_> for Stranger {
     fn from_sql(kind: &Type, _: &[u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Err(format!("a row of the type {kind} belongs to no row that was asked for; has its column changed? Start again").into())
+        Err(format!("a related row has a key of the type {kind} that was not asked for; has its column changed? Start again").into())
     }
 
     fn accepts(_: &Type) -> bool {
