@@ -68,9 +68,10 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_environment()?;
     telemetry::start(&config);
     let service = boot::boot(&config).await?;
-    let listener = listen::bind(config.listen).await?;
+    let listener = listen::bind(config.listen)?;
     let stop = listen::signal();
     tracing::info!(address = %listener.local_addr()?, "serving");
-    listen::serve(listener, app(service, &config), config.database.patience, stop).await;
+    let limits = listen::Limits::new(&service.budgets, &config);
+    listen::serve(listener, app(service, &config), limits, stop).await;
     Ok(())
 }

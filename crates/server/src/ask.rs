@@ -14,6 +14,7 @@ use store::Answer;
 use store::run::Format;
 
 use crate::auth::Caller;
+use crate::budget::CallerKey;
 use crate::error::Problem;
 use crate::service::Service;
 
@@ -42,9 +43,11 @@ pub(crate) fn render(
 }
 
 /// The one row that is asked for, from the database itself and never from a replica, gathered where it comes in pieces.
-pub(crate) async fn row(service: &Service, query: Query) -> Result<Option<Bytes>, Problem> {
+/// Connections are kept for it, so that statements of other callers do not delay it.
+pub(crate) async fn row(service: &Service, caller: CallerKey, query: Query) -> Result<Option<Bytes>, Problem> {
+    let _slot = service.budgets.lookups.acquire(caller).await?;
     let mut chunks = match Box::pin(service.reader.primary.run(query, Format::Json)).await? {
-        Answer::Whole(bytes) => return Ok(Some(bytes)),
+        Answer::Whole(bytes) | Answer::Page(bytes, _) => return Ok(Some(bytes)),
         Answer::Nothing => return Ok(None),
         Answer::Chunks(chunks) => chunks,
     };

@@ -15,6 +15,7 @@ use store::{Database, DatabaseSettings};
 use crate::app_files::AppFiles;
 use crate::auth::Gate;
 use crate::boot_error::{BootError, unusable};
+use crate::budget::Budgets;
 use crate::chance;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
@@ -40,13 +41,14 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         let report = bind(&mut catalog, &primary).await?;
         refuse_errors(&report, &name)?;
     }
+    let budgets = Budgets::new(&config.budget, config.database.pool);
     let gate = match authority {
         Authority::Nobody => Gate::open(),
-        Authority::Hub(files) => Gate::hub(start(config, &primary, &catalog, files).await?),
-        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings).await?),
+        Authority::Hub(files) => Gate::hub(start(config, (&primary, &catalog), files, &budgets).await?),
+        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader::new(primary, replica), gate, graphql, app })
+    Ok(Service { catalog: Arc::new(catalog), reader: Reader::new(primary, replica, &budgets), gate, graphql, budgets, app })
 }
 
 /// Who says who somebody is.
@@ -91,7 +93,7 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 }
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
-async fn start(config: &Config, database: &Database, catalog: &Catalog, files: KeyFiles) -> Result<Hub, BootError> {
+async fn start(config: &Config, (database, catalog): (&Database, &Catalog), files: KeyFiles, budgets: &Budgets) -> Result<Hub, BootError> {
     if let Some(path) = Database::file(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
@@ -106,7 +108,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
     }
-    let hub = Hub::open(config, records, files).await?;
+    let hub = Hub::open(config, records, files, budgets.clone()).await?;
     tokio::spawn(hub::keep(hub.clone()));
     tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)

@@ -1,10 +1,12 @@
 //! The environment, read once. No other file looks at it.
 
 mod address;
+mod hosts;
 mod log;
+mod machine;
 pub mod satellite;
+mod variable;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,10 +16,14 @@ use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
 
+use crate::budget::{BudgetSettings, Budgets};
+
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};
+pub use hosts::AllowedHosts;
 pub use log::LogFormat;
 use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
+use variable::{Variable, wrong};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +71,10 @@ pub struct Config {
     pub cors_origins: Vec<String>,
     /// Networks whose forwarding headers count; one address is a network of its own.
     pub trusted_proxies: Vec<IpNet>,
+    /// The hosts that requests may name, if they are limited.
+    pub allowed_hosts: AllowedHosts,
+    /// What the process may hold at once.
+    pub budget: BudgetSettings,
     /// Where metrics are served, if anywhere.
     pub metrics_listen: Option<SocketAddr>,
     /// Whether GraphQL shows its schema.
@@ -154,6 +164,20 @@ impl Config {
             None => ManifestPath::Default("peristyle.toml".into()),
         };
         let database_url = database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?;
+        let app_url = match read("APP_URL").value {
+            None => format!("http://{listen}"),
+            Some(url) => origin("APP_URL", url)?,
+        };
+        let pool = read("DATABASE_POOL").number(16, 1..=1000)?;
+        let connections = |variable| match read(variable).value {
+            None => Ok(None),
+            Some(_) => read(variable).number(0, 1..=1_000_000).map(Some),
+        };
+        let budget = BudgetSettings {
+            memory: read("MEMORY_BUDGET").bytes(machine::default_memory().max(BudgetSettings::MIN_MEMORY), BudgetSettings::MIN_MEMORY)?,
+            max_connections: connections("MAX_CONNECTIONS")?,
+            max_connections_per_address: connections("MAX_CONNECTIONS_PER_ADDRESS")?,
+        };
         let satellite = satellite::Read {
             hub_url: read("OAUTH_HUB_URL"),
             hub_internal_url: read("OAUTH_HUB_INTERNAL_URL"),
@@ -177,20 +201,26 @@ impl Config {
             database_read_url: read_url(&read("DATABASE_READ_URL"), &database_url)?,
             database_url,
             database: DatabaseSettings {
-                pool: read("DATABASE_POOL").number(16, 1..=1000)?,
+                pool,
                 timeout: read("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
                 prepare: match read("DATABASE_PREPARE").word("on", &["on", "off"])? {
                     "off" => Prepare::Off,
                     _ => Prepare::On,
                 },
+                stream_timeout: read("STREAM_TIMEOUT").duration(DatabaseSettings::default().stream_timeout)?,
+                max_cost: match read("QUERY_MAX_COST").value {
+                    None => None,
+                    Some(_) => Some(read("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000)? as f64),
+                },
+                memory: budget.bytes_per_statement(pool),
+                reserved: Budgets::reserved_connections(pool),
                 ..DatabaseSettings::default()
             },
+            budget,
+            allowed_hosts: AllowedHosts::read(read("ALLOWED_HOSTS").list(), listen, &app_url)?,
             manifest,
             listen,
-            app_url: match read("APP_URL").value {
-                None => format!("http://{listen}"),
-                Some(url) => origin("APP_URL", url)?,
-            },
+            app_url,
             app_files: read("APP_FILES").value.map(PathBuf::from),
             cors_origins: read("APP_CORS_ORIGIN").list().map(cors_origin).collect::<Result<_, _>>()?,
             trusted_proxies: read("TRUSTED_PROXIES")
@@ -218,7 +248,7 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 28] = [
+const VARIABLES: [&str; 34] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -243,74 +273,17 @@ const VARIABLES: [&str; 28] = [
     "APP_FILES",
     "APP_CORS_ORIGIN",
     "TRUSTED_PROXIES",
+    "ALLOWED_HOSTS",
+    "MEMORY_BUDGET",
+    "MAX_CONNECTIONS",
+    "MAX_CONNECTIONS_PER_ADDRESS",
+    "STREAM_TIMEOUT",
+    "QUERY_MAX_COST",
     "METRICS_LISTEN",
     "GRAPHQL_INTROSPECTION",
     "LOG",
     "LOG_FORMAT",
 ];
-
-#[derive(Clone, Copy)]
-struct Variable<'v> {
-    variable: &'static str,
-    value: Option<&'v str>,
-}
-
-fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
-    ConfigError { variable, problem: format!("found {:?}; accepted is {accepted}", repeatable(found)) }
-}
-
-/// What was found, without the user and the password that an address may hold.
-fn repeatable(found: &str) -> Cow<'_, str> {
-    match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
-        Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
-        None => found.into(),
-    }
-}
-
-impl<'v> Variable<'v> {
-    /// It has no default, and is needed.
-    fn missing(&self, accepted: &str) -> ConfigError {
-        ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") }
-    }
-
-    fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
-        let value = self.value.unwrap_or(default);
-        value.parse().map_err(|_| wrong(self.variable, value, accepted))
-    }
-
-    fn number(&self, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        let accepted = format!("a whole number from {} to {}", range.start(), range.end());
-        // Reading a number takes a sign too.
-        let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
-        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| range.contains(number));
-        number.ok_or_else(|| wrong(self.variable, value, &accepted))
-    }
-
-    fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
-    }
-
-    /// `30`, `30s`, `30 s`, `500ms`, `2m`
-    fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-        let number = value[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number));
-        let duration = match (number, value[digits..].trim()) {
-            (Some(number), "" | "s") => Some(Duration::from_secs(number)),
-            (Some(number), "ms") => Some(Duration::from_millis(number)),
-            (Some(number), "m") => Some(Duration::from_secs(number * 60)),
-            _ => None,
-        };
-        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms or 2m"))
-    }
-
-    /// The items of a comma list; an empty one is an item, which is never good.
-    fn list(&self) -> impl Iterator<Item = &'v str> {
-        self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
-    }
-}
 
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     Strategy::from_word(word).ok_or_else(|| {

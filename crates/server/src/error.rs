@@ -3,12 +3,14 @@
 pub(crate) mod oauth;
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use identity::account::rights::RightsFault;
 use query::error::Fault;
 use serde::Serialize;
+
+use crate::budget::Overloaded;
 
 /// Something a request cannot get, told as `application/problem+json`.
 #[derive(Debug)]
@@ -45,6 +47,12 @@ pub enum Problem {
     Exists(String),
     /// Too many passwords are being hashed.
     Busy,
+    /// A budget of the process is used up.
+    Overloaded(Overloaded),
+    /// The body is compressed, which is not read.
+    ContentEncoding,
+    /// The request names a host that this process does not answer to.
+    Misdirected,
     /// A GraphQL request that cannot be answered, and why.
     Graphql(Refusal, String),
     /// The hub is out of reach, so that nobody can be known.
@@ -103,6 +111,12 @@ impl From<query::error::Error> for Problem {
     }
 }
 
+impl From<Overloaded> for Problem {
+    fn from(overloaded: Overloaded) -> Self {
+        Problem::Overloaded(overloaded)
+    }
+}
+
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         Problem::Store(error)
@@ -134,10 +148,13 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::SlowBody,
         Problem::TooLarge,
         Problem::MediaType,
+        Problem::ContentEncoding,
         Problem::Internal(""),
         Problem::Identity,
+        Problem::Misdirected,
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
+        Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
         Problem::Store(store::Error::Timeout),
     ];
     every.iter().map(Problem::told).collect()
@@ -216,6 +233,7 @@ impl Problem {
         let Face { status, code, title, .. } = self.face();
         let header = self.header(status).map(|(name, _)| match name {
             ALLOW => ("Allow", "The method that is meant"),
+            ACCEPT_ENCODING => ("Accept-Encoding", "The encodings in which a body is read"),
             WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
             _ => ("Retry-After", "Seconds to wait before trying again"),
         });
@@ -242,6 +260,19 @@ impl Problem {
                 let detail = "too many passwords are being hashed; try again shortly";
                 face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
             }
+            Problem::Overloaded(overloaded) => face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", &overloaded.to_string()),
+            Problem::ContentEncoding => face(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_CONTENT_ENCODING",
+                "Unsupported content encoding",
+                "a body is sent as it is, without Content-Encoding",
+            ),
+            Problem::Misdirected => face(
+                StatusCode::MISDIRECTED_REQUEST,
+                "MISDIRECTED",
+                "Host not served",
+                "this server does not answer to the host of the request; ALLOWED_HOSTS and APP_URL say which hosts it answers to",
+            ),
             Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
             Problem::Unauthenticated => {
                 face(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
@@ -276,6 +307,13 @@ impl Problem {
                 "DATABASE_UNAVAILABLE",
                 "Database out of reach",
                 "the database cannot be reached; try again shortly",
+            ),
+            Problem::Store(store::Error::TooExpensive { .. }) => face(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "TOO_EXPENSIVE",
+                "Statement too expensive",
+                "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that \
+                 have an index, ask for fewer rows with `limit`, or use `list` where no total is needed",
             ),
             Problem::Store(store::Error::Timeout) => face(
                 StatusCode::GATEWAY_TIMEOUT,
@@ -329,6 +367,7 @@ impl Problem {
     fn wire(&self) -> (StatusCode, Wire<'_>) {
         let Face { status, code, title, detail } = self.face();
         match self {
+            Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "a statement was refused"),
             Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "a request failed"),
             Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "a request failed"),
             _ => {}
@@ -356,6 +395,7 @@ impl Problem {
 
     fn header(&self, status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
         match self {
+            Problem::ContentEncoding => Some((ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
             Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),

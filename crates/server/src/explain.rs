@@ -12,9 +12,10 @@ use query::statement::Statement;
 use serde_json::{Value, json};
 use store::Database;
 
-use crate::body;
+use crate::auth::Caller;
 use crate::error::Problem;
 use crate::service::Service;
+use crate::{body, validation};
 
 /// The permission that lets somebody see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;
@@ -29,11 +30,18 @@ pub enum Analyze {
 }
 
 /// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
-pub(crate) async fn answer(service: &Service, entrance: Entrance<'_, '_>, request: Request) -> Result<Response<Body>, Problem> {
+pub(crate) async fn answer(
+    service: &Service,
+    (caller, entrance): (&Caller, Entrance<'_, '_>),
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
-    let bytes = body::json(&head.headers, body).await?;
-    let statement = merged(parse::body(&bytes)?);
+    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let read = || parse::body(&bytes).map(merged);
+    let statement = validation::run(&service.budgets, caller.key(), bytes.len(), read).await??;
+    let _slot = service.reader.slot(caller.key()).await?;
     let analyze = if analyze { Analyze::Yes } else { Analyze::No };
     let explained = explain(&service.reader.primary, entrance, statement, analyze).await?;
     Ok(body::answer(explained.to_string()))

@@ -12,6 +12,8 @@ mod failure;
 mod http;
 mod limits;
 mod mutations;
+mod operation;
+mod output;
 mod questions;
 mod schema;
 mod selection;

@@ -44,6 +44,8 @@ use store::records::Records;
 use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
+use crate::boot_error::BootError;
+use crate::budget::{Budgets, CallerKey};
 use crate::chance;
 use crate::config::Config;
 use crate::error::Problem;
@@ -79,11 +81,12 @@ struct Inner {
     undecided: Undecided,
     proxies: Proxies,
     metadata: Tagged,
+    budgets: Budgets,
 }
 
 impl Hub {
     /// A hub on these records, whose tables are as this version needs them.
-    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles) -> Result<Self, crate::boot_error::BootError> {
+    pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles, budgets: Budgets) -> Result<Self, BootError> {
         let keys = Keyring::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
@@ -95,6 +98,7 @@ impl Hub {
             undecided: Undecided::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: metadata::document(&config.app_url),
+            budgets,
         })))
     }
 
@@ -143,6 +147,10 @@ impl Hub {
         self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
     }
 
+    fn budgets(&self) -> &Budgets {
+        &self.0.budgets
+    }
+
     fn proxies(&self) -> &Proxies {
         &self.0.proxies
     }
@@ -180,9 +188,10 @@ impl Hub {
     }
 
     /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
+    pub(crate) async fn bearer(&self, headers: &HeaderMap, address: CallerKey) -> Result<Option<(Uuid, Viewer)>, Problem> {
         let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
+        let _slot = self.budgets().lookups.acquire(address).await?;
         let account =
             self.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         Ok(Some((account.id, viewer(&account))))

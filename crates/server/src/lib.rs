@@ -1,8 +1,8 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
-mod abrupt;
 mod accept;
 pub mod administration;
+mod admission;
 pub mod app_files;
 mod ask;
 mod at_once;
@@ -10,6 +10,7 @@ pub mod auth;
 mod body;
 pub mod boot;
 pub mod boot_error;
+pub mod budget;
 pub mod chance;
 pub mod cli;
 pub mod config;
@@ -33,8 +34,8 @@ mod sender;
 mod service;
 mod tagged;
 pub mod telemetry;
-mod traffic;
 mod unread;
+mod validation;
 mod verb;
 
 pub use service::Service;

@@ -1,55 +1,93 @@
-//! The accept loop: connections with time limits, and an end that finishes what is in flight.
+//! The accept loop: connections within their limits of number and time, and an end that finishes what is in flight. HTTP/1 only: a proxy
+//! speaks later versions with browsers, and HTTP/1 with us.
+
+mod connection;
 
 use std::convert::Infallible;
-use std::fmt;
+use std::future::{Ready, ready};
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::{Response, Version};
+use axum::body::{Body, HttpBody};
+use axum::http::header::{CONNECTION, HeaderValue};
+use axum::http::{Request, Response};
 use futures_util::TryFutureExt;
-use hyper::Request;
+use futures_util::future::Either;
 use hyper::body::Incoming;
+use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulConnection;
-use tokio::net::{TcpListener, TcpStream};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
-use tokio_io_timeout::TimeoutStream;
 use tower::{Service, ServiceExt};
 
-use crate::abrupt::Connection;
 use crate::at_once::AtOnce;
-use crate::peer::Peer;
-use crate::traffic::{Finding, Traffic};
+use crate::body;
+use crate::budget::{Activity, AddressLimit, Budgets, Connections, Overloaded, Place, PlaceKind};
+use crate::config::Config;
+use crate::error::Problem;
+use crate::peer::{Peer, Proxies};
+
+use connection::Connection;
 
 /// How long a client may take to send a request's head, the first one from when it connects.
-const HEAD: Duration = Duration::from_secs(15);
-/// How often a connection of HTTP/2 is looked at.
-const LOOK: Duration = Duration::from_secs(2);
-/// How long requests in flight may take once the end has come.
-const GRACE: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// The same for a connection that is only to hear that there is no room.
+const OVERFLOW_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long requests in flight may take once the process is to stop.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+/// What a request's head may have.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// What the system holds of an answer that the client has not taken. A larger buffer would hide for long that nothing is taken.
+const SEND_BUFFER_BYTES: u32 = 256 * 1024;
+const BACKLOG: u32 = 1024;
 
 /// Opens the listener.
-pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    TcpListener::bind(address).await
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
-/// Serves until `stop` resolves, then lets requests in flight finish. A client that takes nothing for as long as `patience`
-/// is cut off.
-pub async fn serve<S>(listener: TcpListener, service: S, patience: Duration, stop: impl Future<Output = ()>)
+/// The limits of a listener.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    connections: Connections,
+    proxies: Proxies,
+    /// How long a client may take nothing of an answer.
+    write_timeout: Duration,
+}
+
+impl Limits {
+    /// The limits of the listener that serves clients.
+    pub fn new(budgets: &Budgets, config: &Config) -> Self {
+        let proxies = Proxies::new(&config.trusted_proxies);
+        Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.patience }
+    }
+
+    /// The limits of a listener that few clients use, such as the one for metrics.
+    pub(crate) fn small(config: &Config) -> Self {
+        Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.patience }
+    }
+
+    fn address_limit(&self, peer: &SocketAddr) -> AddressLimit {
+        if self.proxies.trusts(peer.ip()) { AddressLimit::Off } else { AddressLimit::On }
+    }
+}
+
+/// Serves until `stop` resolves, then lets requests in flight finish.
+pub async fn serve<S>(listener: TcpListener, service: S, limits: Limits, stop: impl Future<Output = ()>)
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
 {
     let leave = watch::Sender::new(());
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(64 * 1024);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(30)).max_concurrent_streams(128);
-    let mut stop = std::pin::pin!(stop);
+    let mut stop = pin!(stop);
     loop {
         let (stream, peer) = tokio::select! {
             () = &mut stop => break,
@@ -63,117 +101,114 @@ where
                 }
             },
         };
-        let arrival = Arrival { stream: patient(stream, patience), peer: Peer(peer.ip()), patience, leave: leave.subscribe() };
-        arrival.serve(&builder, service.clone());
+        // Beyond the overflow a connection is closed without a word.
+        let Some(place) = limits.connections.admit(peer.ip(), limits.address_limit(&peer)) else { continue };
+        let accepted = Accepted { place, peer: Peer(peer.ip()), leave: leave.subscribe() };
+        accepted.serve(stream, service.clone(), limits.write_timeout);
     }
     drop(listener);
     tracing::info!("stopping: no new connections; finishing what is in flight");
     _ = leave.send(());
     tokio::select! {
         () = leave.closed() => tracing::info!("stopped"),
-        () = tokio::time::sleep(GRACE) => tracing::warn!("stopped with requests still in flight after {} s", GRACE.as_secs()),
+        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => {
+            tracing::warn!("stopped with requests still in flight after {} s", SHUTDOWN_TIMEOUT.as_secs());
+        }
     }
 }
 
-/// A connection whose writes end when the other side takes nothing for too long.
-fn patient(stream: TcpStream, patience: Duration) -> Connection {
-    // Answers are written whole; waiting to fill a packet only costs time.
-    _ = stream.set_nodelay(true);
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(patience));
-    Connection::new(stream)
-}
-
 /// A connection that was accepted.
-struct Arrival {
-    stream: Connection,
+struct Accepted {
+    place: Place,
     peer: Peer,
-    /// How long a client may take nothing.
-    patience: Duration,
     /// Changes when the process is about to end.
     leave: watch::Receiver<()>,
 }
 
-impl Arrival {
-    fn serve<S>(self, builder: &Builder<TokioExecutor>, service: S)
+impl Accepted {
+    fn serve<S>(self, stream: TcpStream, service: S, write_timeout: Duration)
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send,
     {
-        let Arrival { stream, peer, patience, leave } = self;
-        let (breach, spoken, traffic) = (stream.breach(), Arc::new(OnceLock::new()), Traffic::new());
-        let watch = Watch { spoken: spoken.clone(), traffic: traffic.clone(), patience, leave };
+        let Accepted { place, peer, mut leave } = self;
+        let (kind, activity) = (place.kind(), place.activity().clone());
+        // Answers are written whole; waiting to fill a packet only costs time.
+        _ = stream.set_nodelay(true);
+        let stream = Connection::new(stream, write_timeout, activity.clone());
+        let (truncation, of_requests) = (stream.truncation(), activity.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (version, breach) = (request.version(), breach.clone());
-            _ = spoken.set(version);
-            let exchange = (version == Version::HTTP_2).then(|| traffic.begin());
+            if kind == PlaceKind::Overflow && !is_probe(request.uri().path()) {
+                return Either::Left(no_room());
+            }
+            let (version, truncation, activity) = (request.version(), truncation.clone(), of_requests.clone());
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer);
-            service.clone().oneshot(request).map_ok(move |answer| {
-                let answer = breach.watch(version, answer);
-                match exchange {
-                    Some(exchange) => answer.map(|body| exchange.deliver(body)),
-                    None => answer,
-                }
-            })
+            request.extensions_mut().insert(activity.clone());
+            let work = Work::begin(activity);
+            Either::Right(service.clone().oneshot(request).map_ok(move |answer| truncation.watch(version, work.until_answered(answer))))
         });
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        tokio::spawn(AtOnce::new(watch.over(connection)));
+        let head_timeout = if kind == PlaceKind::Overflow { OVERFLOW_HEAD_TIMEOUT } else { HEAD_TIMEOUT };
+        let mut builder = Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(head_timeout).max_buf_size(MAX_HEAD_BYTES);
+        builder.keep_alive(kind == PlaceKind::Regular);
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(AtOnce::new(async move {
+            let _place = place;
+            let mut connection = pin!(connection);
+            let mut is_leaving = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    ended = connection.as_mut() => {
+                        if let Err(error) = ended {
+                            tracing::debug!(%error, "a connection ended");
+                        }
+                        return;
+                    }
+                    _ = leave.changed(), if !is_leaving => {
+                        is_leaving = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    () = activity.closed() => return tracing::debug!("a connection without progress made room for another one"),
+                }
+            }
+        }));
     }
 }
 
-/// Watches over a connection until its end.
-struct Watch {
-    /// The version of its first request.
-    spoken: Arc<OnceLock<Version>>,
-    traffic: Traffic,
-    patience: Duration,
-    leave: watch::Receiver<()>,
+/// What a load balancer asks of a process that is full, too.
+pub(crate) fn is_probe(path: &str) -> bool {
+    matches!(path, "/health" | "/ready")
 }
 
-impl Watch {
-    async fn over<C>(mut self, connection: C)
-    where
-        C: GracefulConnection,
-        C::Error: fmt::Display,
-    {
-        let mut connection = pin!(connection);
-        let mut look = pin!(tokio::time::sleep(HEAD));
-        let (mut is_leaving, mut is_looking, mut is_told) = (false, true, false);
-        loop {
-            tokio::select! {
-                biased;
-                ended = connection.as_mut() => {
-                    if let Err(error) = ended {
-                        tracing::debug!(%error, "a connection ended");
-                    }
-                    return;
-                }
-                _ = self.leave.changed(), if !is_leaving => {
-                    is_leaving = true;
-                    connection.as_mut().graceful_shutdown();
-                }
-                () = look.as_mut(), if is_looking => match self.spoken.get() {
-                    // The library gives a head its time only once it knows the version, and waits for ever to learn it.
-                    None => return,
-                    Some(version) if *version == Version::HTTP_2 => {
-                        match self.traffic.look(Instant::now(), self.patience, HEAD) {
-                            Finding::Busy => {}
-                            // Whoever does not leave when told to is left.
-                            Finding::Idle if is_told => return,
-                            Finding::Idle => {
-                                is_told = true;
-                                connection.as_mut().graceful_shutdown();
-                            }
-                            Finding::Stalled => return tracing::debug!("a client took nothing of an answer for too long"),
-                        }
-                        look.as_mut().reset(tokio::time::Instant::now() + LOOK);
-                    }
-                    // The library keeps the times of the others itself.
-                    Some(_) => is_looking = false,
-                },
-            }
+fn no_room() -> Ready<Result<Response<Body>, Infallible>> {
+    let mut answer = Problem::Overloaded(Overloaded::Busy).response();
+    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    ready(Ok(answer))
+}
+
+/// A request that is answered: its connection waits for us, and is not closed for another one.
+struct Work(Arc<Activity>);
+
+impl Work {
+    fn begin(activity: Arc<Activity>) -> Self {
+        activity.begin_work();
+        Work(activity)
+    }
+
+    /// The answer is there: from now on we wait for the client, unless the rest of it is still to be read from the database.
+    fn until_answered(self, answer: Response<Body>) -> Response<Body> {
+        if answer.body().size_hint().exact().is_some() {
+            return answer;
         }
+        answer.map(|body| body::holding(body, self))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.0.end_work();
     }
 }
 

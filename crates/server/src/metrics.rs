@@ -1,13 +1,15 @@
 //! What a scraper asks for: requests by status, how long they took, how many are in flight. Served on a listener of its own.
 
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
+
+use crate::budget::{Budgets, Figures};
 
 /// The upper ends of the duration buckets, in microseconds, and how Prometheus writes them.
 const BUCKETS: [(u64, &str); 10] = [
@@ -32,6 +34,7 @@ pub struct Metrics {
     buckets: [AtomicU64; BUCKETS.len() + 1],
     micros: AtomicU64,
     in_flight: AtomicI64,
+    budgets: OnceLock<Budgets>,
 }
 
 impl Metrics {
@@ -39,6 +42,26 @@ impl Metrics {
     pub fn begin(self: &Arc<Self>) -> Timing {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         Timing { metrics: self.clone(), started: Instant::now() }
+    }
+
+    /// Shows these budgets too.
+    pub(crate) fn show_budgets(&self, budgets: &Budgets) {
+        _ = self.budgets.set(budgets.clone());
+    }
+
+    fn write_budgets(&self, out: &mut String) {
+        let figures = self.budgets.get().map(Budgets::figures).unwrap_or_default();
+        let mut family = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Figures) -> u64| {
+            // Writing to a String cannot fail.
+            _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (budget, figures) in &figures {
+                _ = writeln!(out, "{name}{{budget=\"{budget}\"}} {}", value(figures));
+            }
+        };
+        family("peristyle_budget_used", "gauge", "What is held of a budget.", &|figures| figures.used as u64);
+        family("peristyle_budget_limit", "gauge", "What a budget allows.", &|figures| figures.limit as u64);
+        family("peristyle_budget_waiting", "gauge", "Requests that wait for their turn.", &|figures| figures.waiting as u64);
+        family("peristyle_budget_refused_total", "counter", "Requests that were refused.", &|figures| figures.refused);
     }
 
     /// Prometheus' text form.
@@ -65,6 +88,7 @@ impl Metrics {
             out,
             "# HELP peristyle_requests_in_flight Requests being answered.\n# TYPE peristyle_requests_in_flight gauge\nperistyle_requests_in_flight {in_flight}"
         );
+        self.write_budgets(&mut out);
         out
     }
 

@@ -1,14 +1,26 @@
 //! Who is at the other end: the one who connected, or whom a trusted proxy says it stands for.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use ipnet::IpNet;
 
 /// The address of the one who connected, put into each request by the listener.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
+
+/// The client address of a request, put into each request by the router: the peer's, or what a trusted proxy says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl ClientAddress {
+    /// The client address of a request; one that reached us past the router is known by its peer alone.
+    pub(crate) fn of(extensions: &Extensions) -> IpAddr {
+        let client = extensions.get::<ClientAddress>().map(|client| client.0);
+        client.or_else(|| extensions.get::<Peer>().map(|peer| peer.0)).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED))
+    }
+}
 
 /// The proxies whose word counts.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +57,7 @@ impl Proxies {
     }
 
     /// An address of IPv4 is the same one when it comes by way of IPv6.
-    fn trusts(&self, address: IpAddr) -> bool {
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|trusted| trusted.contains(&address.to_canonical()))
     }
 }

@@ -10,12 +10,13 @@ use query::parse;
 use query::plan::Operation;
 use query::policy::Entrance;
 
+use crate::auth::Caller;
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
 use crate::operations::{self, Errand, Sent, Target};
 use crate::service::Service;
 use crate::verb::Verb;
-use crate::{ask, body, explain};
+use crate::{ask, body, explain, validation};
 
 /// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
 /// segments are read from the path itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
@@ -75,10 +76,10 @@ impl Asked {
         if request.method() != Method::POST {
             return Err(Problem::MethodNotAllowed("POST"));
         }
-        let caller = service.gate.caller(request.headers()).await?;
+        let caller = service.gate.caller(request.headers(), request.extensions()).await?;
         if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
             let errand = Errand::enter(service, &caller, operation)?;
-            return Box::pin(changed(service, errand, id, request)).await;
+            return Box::pin(changed(service, (&caller, errand), id, request)).await;
         }
         // Permission is decided before the statement is looked at.
         let entrance = ask::enter(service, resource, &caller)?;
@@ -87,28 +88,35 @@ impl Asked {
                 if !caller.viewer().holds(explain::PERMISSION) {
                     return Err(caller.refusal());
                 }
-                Box::pin(explain::answer(service, entrance, request)).await
+                Box::pin(explain::answer(service, (&caller, entrance), request)).await
             }
             Asked::Change(..) => Err(NOWHERE),
-            Asked::Rows(operation, id) => rows(service, entrance, operation, id, request).await,
+            Asked::Rows(operation, id) => rows(service, (&caller, entrance), operation, id, request).await,
         }
     }
 }
 
 /// Carries out an operation of administration. Nobody keeps the answer: there may be a secret in it.
-async fn changed(service: &Service, errand: Errand<'_>, id: &str, request: Request) -> Result<Response<Body>, Problem> {
+async fn changed(
+    service: &Service,
+    (caller, errand): (&Caller, Errand<'_>),
+    id: &str,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     let (head, body) = request.into_parts();
     let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
-    let bytes = body::json(&head.headers, body).await?;
+    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let id = ask::key_parts(id, 1).concat();
     let makes = errand.makes();
-    let response = json_no_store(errand.run(Sent::body(&id, &bytes)?, &address).await?);
+    let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || Sent::body(&id, &bytes)).await??;
+    let response = json_no_store(errand.run(sent, &address).await?);
     Ok(if makes { error::created(response) } else { response })
 }
 
 async fn rows(
     service: &Service,
-    entrance: Entrance<'_, '_>,
+    (caller, entrance): (&Caller, Entrance<'_, '_>),
     operation: Operation,
     id: Option<String>,
     request: Request,
@@ -118,10 +126,14 @@ async fn rows(
     }
     let (head, body) = request.into_parts();
     let format = answer::format(&head.headers, operation);
-    let bytes = body::json(&head.headers, body).await?;
+    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let decoded = id.as_deref().map(|id| ask::key_parts(id, entrance.resource().key.len()));
-    let query = ask::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?)?;
-    Ok(answer::of(service.reader.run(query, format).await?, format))
+    let render = || ask::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
+    let query = validation::run(&service.budgets, caller.key(), bytes.len(), render).await??;
+    drop(bytes);
+    let reading = service.reader.run(caller.key(), query, format).await?;
+    answer::of(reading, format, service.budgets.answers.reserve(caller.key()))
 }
 
 #[cfg(test)]

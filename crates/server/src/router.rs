@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderName, HeaderValue,
+    RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, Method, Response, Version};
 use axum::routing::get;
 use axum::{BoxError, Router};
@@ -18,11 +21,12 @@ use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
 use crate::auth::Caller;
-use crate::config::Config;
+use crate::budget::{Budgets, CallerKey};
+use crate::config::{AllowedHosts, Config};
 use crate::error::{NOWHERE, Problem};
 use crate::metrics::Metrics;
-use crate::peer::{Peer, Proxies};
-use crate::{accept, auth, body, chance, graphql, hub, openapi, pages, rest, satellite, service, unread};
+use crate::peer::{ClientAddress, Peer, Proxies};
+use crate::{accept, auth, body, chance, graphql, hub, listen, openapi, pages, rest, satellite, service, unread};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -37,8 +41,11 @@ pub fn router(
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
     // What is told as it happens must not wait in a compressor.
-    let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE);
+    let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
+    metrics.show_budgets(&service.budgets);
+    let budgets = service.budgets.clone();
+    let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
@@ -60,11 +67,11 @@ pub fn router(
         .layer(CatchPanicLayer::custom(|_| Problem::Internal("it panicked").response()))
         .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
         .layer(compression)
-        .service(routes);
+        .service(service_fn(move |request: Request| reserved(budgets.clone(), routes.clone(), request)));
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        surrounded(metrics.clone(), proxies.clone(), served.clone(), request, reach)
+        surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach)
     })
 }
 
@@ -91,8 +98,7 @@ fn cors(config: &Config) -> CorsLayer {
 /// What every request gets, whatever answers it: an id, in its answer and in the log, its time in the metrics, a refusal where two hosts
 /// might take it for theirs, and the headers of every answer.
 async fn surrounded<S, B>(
-    metrics: Arc<Metrics>,
-    proxies: Proxies,
+    (metrics, proxies, hosts): (Arc<Metrics>, Proxies, Arc<AllowedHosts>),
     served: S,
     mut request: Request,
     reach: Reach,
@@ -106,11 +112,13 @@ where
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
+    if let Some(client) = client {
+        request.extensions_mut().insert(ClientAddress(client));
+    }
     accept::allow_plain(request.headers_mut());
-    let mut response = if names_one_host(&request) {
-        served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new)
-    } else {
-        Problem::Malformed("HTTP/1.1 asks for exactly one Host header").response()
+    let mut response = match refusal(&request, &hosts) {
+        None => served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new),
+        Some(problem) => problem.response(),
     };
     if reach == Reach::Here {
         hide_from_scripts(response.headers_mut());
@@ -119,7 +127,58 @@ where
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    keep_private(response.headers_mut());
     Ok(response)
+}
+
+/// Why a request is refused whatever it asks for.
+fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
+    if !names_one_host(request) {
+        return Some(Problem::Malformed("HTTP/1.1 asks for exactly one Host header"));
+    }
+    let named = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
+    let is_allowed = request.uri().host().into_iter().chain(named).all(|host| hosts.allows(host));
+    if !is_allowed && !listen::is_probe(request.uri().path()) {
+        return Some(Problem::Misdirected);
+    }
+    let encoding = request.headers().get(CONTENT_ENCODING);
+    encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")).map(|_| Problem::ContentEncoding)
+}
+
+/// An answer depends on its caller: every endpoint refuses a token that is not good. No cache hands it to anybody else.
+fn keep_private(headers: &mut HeaderMap) {
+    match headers.get(CACHE_CONTROL) {
+        None => _ = headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+        Some(value) if value.as_bytes().windows(8).any(|word| word == b"no-store") => {}
+        Some(_) => _ = headers.append(VARY, HeaderValue::from_static("authorization")),
+    }
+}
+
+/// An answer that may be compressed holds the memory for that until it was sent. Where there is none, it is sent as it is.
+async fn reserved(budgets: Budgets, routes: Router, request: Request) -> Result<Response<Body>, Infallible> {
+    let caller = request.headers().contains_key(ACCEPT_ENCODING).then(|| CallerKey::of_address(ClientAddress::of(request.extensions())));
+    let mut response = routes.oneshot(request).await?;
+    let is_large = response.body().size_hint().exact().is_none_or(|size| size >= WORTH_COMPRESSING);
+    let Some(caller) = caller.filter(|_| is_large) else { return Ok(response) };
+    if let Some(reservation) = budgets.reserve_compressor(caller) {
+        return Ok(response.map(|body| body::holding(body, reservation)));
+    }
+    response.extensions_mut().insert(NoRoom);
+    Ok(response)
+}
+
+/// There is no memory to compress an answer.
+#[derive(Clone, Copy, Debug)]
+struct NoRoom;
+
+/// Answers that there is memory to compress.
+#[derive(Clone, Copy, Debug)]
+struct HasRoom;
+
+impl Predicate for HasRoom {
+    fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
+        response.extensions().get::<NoRoom>().is_none()
+    }
 }
 
 /// The id that the caller chose, where it can stand in a log, or one of ours.
@@ -165,7 +224,7 @@ async fn health(_: Caller) -> Response<Body> {
 }
 
 async fn ready(_: Caller, State(service): State<service::Service>) -> Response<Body> {
-    if let Err(error) = service.reader.primary.ping().await {
+    if let Err(error) = service.reader.ping().await {
         return Problem::of_records(error).response();
     }
     match service.gate.as_satellite() {

@@ -33,6 +33,7 @@ use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
 use crate::boot_error::BootError;
+use crate::budget::Budgets;
 use crate::chance;
 use crate::config::{Binding, Config, SatelliteSettings};
 use crate::error::Problem;
@@ -70,11 +71,12 @@ struct Inner {
     shared: Shared,
     /// When the hub last could not be asked, in seconds.
     failed_at: AtomicI64,
+    budgets: Budgets,
 }
 
 impl Satellite {
     /// A satellite with these settings. Its hub need not be there yet.
-    pub(crate) async fn open(config: &Config, settings: SatelliteSettings) -> Result<Self, BootError> {
+    pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
         let upstream = Upstream::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
             None => Shared::memory(),
@@ -98,6 +100,7 @@ impl Satellite {
             shared,
             failed_at: AtomicI64::new(i64::MIN),
             settings,
+            budgets,
         }));
         tokio::spawn(satellite.0.keys.clone().keep());
         tokio::spawn(satellite.clone().listen());

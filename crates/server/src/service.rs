@@ -8,6 +8,7 @@ use query::catalog::Catalog;
 
 use crate::app_files::AppFiles;
 use crate::auth::{Caller, Gate};
+use crate::budget::Budgets;
 use crate::error::Problem;
 use crate::graphql::Engine;
 use crate::reader::Reader;
@@ -23,6 +24,8 @@ pub struct Service {
     pub gate: Gate,
     /// The resources as a GraphQL schema.
     pub graphql: Arc<Engine>,
+    /// What the process may hold at once.
+    pub budgets: Budgets,
     /// The app that is served beside them.
     pub app: Option<AppFiles>,
 }
@@ -36,6 +39,6 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Service::from_ref(state).gate.caller(&parts.headers).await
+        Service::from_ref(state).gate.caller(&parts.headers, &parts.extensions).await
     }
 }

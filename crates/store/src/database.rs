@@ -4,8 +4,6 @@
 //! each sent on before the next is read, and so does a page that is more than is held at once: memory grows with the largest row of a table,
 //! not with the answer.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use query::catalog::Catalog;
 use query::plan::Operation;
@@ -15,7 +13,7 @@ use tracing::Instrument;
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
 use crate::postgres::{self, Postgres};
-use crate::run::{Chunks, Format, Frame, Opening, channel};
+use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, StreamLimits, channel};
 use crate::schema::{self, Schema};
 use crate::settings::DatabaseSettings;
 use crate::sqlite::{self, Sqlite};
@@ -46,10 +44,18 @@ pub struct SqliteHandle(pub(crate) Sqlite);
 pub enum Answer {
     /// The whole answer.
     Whole(Bytes),
+    /// The rows of a whole page, and its numbers beside them ([`Format::Rows`]).
+    Page(Bytes, PageNumbers),
     /// There is no such row.
     Nothing,
     /// Chunks, as they are read. A chunk that is an error ends the answer, which must not look whole.
     Chunks(Chunks),
+}
+
+impl Answer {
+    fn of((bytes, numbers): (Bytes, PageNumbers), format: Format) -> Self {
+        if format == Format::Rows { Answer::Page(bytes, numbers) } else { Answer::Whole(bytes) }
+    }
 }
 
 impl Database {
@@ -128,10 +134,19 @@ impl Database {
         }
     }
 
+    /// Whether the answer to a statement may be streamed: its number of rows is not known, or large.
+    pub fn may_stream(query: &Query) -> bool {
+        query.limit.is_none_or(|limit| limit > WHOLE_ROWS)
+    }
+
     /// Runs a statement.
     pub async fn run(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        let whole = query.limit.is_some_and(|limit| limit <= WHOLE_ROWS);
-        if !whole {
+        if let Database::Postgres(handle) = self
+            && let Some(limit) = &handle.0.cost_limit
+        {
+            Box::pin(limit.refuse_expensive(&handle.0, &query)).await?;
+        }
+        if Self::may_stream(&query) {
             // The rarer and larger of the two futures: boxed, so that pages do not carry its size.
             return Box::pin(self.stream(query, format)).await;
         }
@@ -150,7 +165,7 @@ impl Database {
             return Ok(Answer::Nothing);
         }
         Ok(match Frame::counted(operation, format, batch.len(), total).whole(&batch, total) {
-            Some(bytes) => Answer::Whole(bytes),
+            Some(whole) => Answer::of(whole, format),
             None => self.poured(Frame::new(operation, format), batch, total),
         })
     }
@@ -175,23 +190,23 @@ impl Database {
                     postgres::Begun::Whole(_) if query.operation == Operation::Find && batch.len() == 0 => return Ok(Answer::Nothing),
                     postgres::Begun::Whole(total) => {
                         let whole = frame().whole(&batch, total);
-                        return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), Answer::Whole));
+                        return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), |whole| Answer::of(whole, format)));
                     }
                 };
-                let (sink, outlet) = channel(frame(), self.patience());
+                let (sink, outlet) = channel(frame(), self.stream_limits());
                 let (alarm, postgres) = (sink.alarm(), handle.0.clone());
                 let work = async move { alarm.watch(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
                 tokio::spawn(work.in_current_span());
                 Ok(Answer::Chunks(outlet.chunks()))
             }
             Database::Sqlite(handle) => {
-                let (sink, outlet) = channel(frame(), self.patience());
+                let (sink, outlet) = channel(frame(), self.stream_limits());
                 let (alarm, sqlite, operation) = (sink.alarm(), handle.0.clone(), query.operation);
                 let work = async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) };
                 tokio::spawn(work.in_current_span());
                 Ok(match outlet.open().await? {
-                    Opening::Whole(bytes) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
-                    Opening::Whole(bytes) => Answer::Whole(bytes),
+                    Opening::Whole(bytes, _) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
+                    Opening::Whole(bytes, numbers) => Answer::of((bytes, numbers), format),
                     Opening::Chunks(chunks) => Answer::Chunks(chunks),
                 })
             }
@@ -200,7 +215,7 @@ impl Database {
 
     /// A page that is too large to be built whole, in pieces.
     fn poured(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
-        let (mut sink, outlet) = channel(frame, self.patience());
+        let (mut sink, outlet) = channel(frame, self.stream_limits());
         let alarm = sink.alarm();
         let work = async move {
             let outcome = match sink.rows(&batch).await {
@@ -213,10 +228,10 @@ impl Database {
         Answer::Chunks(outlet.chunks())
     }
 
-    fn patience(&self) -> Duration {
+    fn stream_limits(&self) -> StreamLimits {
         match self {
-            Database::Postgres(handle) => handle.0.patience,
-            Database::Sqlite(handle) => handle.0.patience,
+            Database::Postgres(handle) => StreamLimits::starting_now(handle.0.patience, handle.0.stream_timeout),
+            Database::Sqlite(handle) => StreamLimits::starting_now(handle.0.patience, handle.0.stream_timeout),
         }
     }
 }

@@ -18,6 +18,17 @@ pub enum Error {
     /// The reader took nothing for too long.
     #[error("the reader stalled")]
     Stalled,
+    /// The streamed answer took longer than allowed in all.
+    #[error("the streamed answer took longer than STREAM_TIMEOUT allows")]
+    StreamTimeout,
+    /// The statement is too expensive by the database's own estimate.
+    #[error("the estimated cost of the statement is {cost:.0}, and at most {max:.0} is allowed")]
+    TooExpensive {
+        /// What PostgreSQL expects the statement to cost.
+        cost: f64,
+        /// What may be spent (`QUERY_MAX_COST`).
+        max: f64,
+    },
     /// Something with this name or id is there already.
     #[error("it exists already")]
     Exists,

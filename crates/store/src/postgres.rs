@@ -2,6 +2,7 @@
 
 mod address;
 mod bind;
+mod cost;
 mod cursor;
 mod driver;
 mod encode;
@@ -36,6 +37,7 @@ use crate::settings::{DatabaseSettings, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
+use cost::CostLimit;
 use driver::Driver;
 pub(crate) use lease::{Lease, State};
 pub(crate) use page::page;
@@ -85,8 +87,11 @@ pub(crate) struct Postgres {
     wait: Duration,
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
+    pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
+    /// The highest cost of a statement that is run.
+    pub(crate) cost_limit: Option<Arc<CostLimit>>,
 }
 
 impl std::fmt::Debug for Postgres {
@@ -212,11 +217,12 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("peristyle");
         }
-        let DatabaseSettings { timeout, prepare, patience, grace, memory, .. } = *settings;
+        let DatabaseSettings { timeout, prepare, patience, stream_timeout, grace, memory, max_cost, .. } = *settings;
+        let cost_limit = max_cost.map(|max| Arc::new(CostLimit::new(max)));
         let way = Arc::new(Way::new(config, tls::connector(&tls)?));
         let manager = Manager { way, owners: Arc::default(), prepare, grace, session: READING.into() };
-        let (size, wait) = (settings.pool, WAIT.min(settings.timeout));
-        Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, memory })
+        let (size, wait) = (settings.pool + settings.reserved, WAIT.min(settings.timeout));
+        Ok(Postgres { pool: pool(manager, size, wait)?, size, wait, timeout, patience, stream_timeout, memory, cost_limit })
     }
 
     /// A second pool, of connections that may write; no statement of theirs takes longer than this.

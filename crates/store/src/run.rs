@@ -1,15 +1,13 @@
 //! What both databases run statements with: how much is read at once, where it goes, what is kept, and when a total is asked.
 
 mod batch_size;
-mod page;
 mod sink;
 
 use query::sql::{Query, Sql, Total};
 
 pub(crate) use batch_size::BatchSize;
-pub use page::Page;
 pub use sink::Chunks;
-pub(crate) use sink::{Frame, Opening, Sink, channel};
+pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +16,17 @@ pub enum Format {
     Json,
     /// One row a line.
     Lines,
+    /// The rows of a page as an array, its numbers beside them.
+    Rows,
+}
+
+/// The numbers of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageNumbers {
+    /// How many rows match.
+    pub total: i64,
+    /// How many rows are in this page.
+    pub count: i64,
 }
 
 /// A longer text is not kept as a prepared statement: a connection keeps many, and a client chooses their shapes.

@@ -7,12 +7,18 @@ use std::time::Duration;
 pub struct DatabaseSettings {
     /// How many connections.
     pub pool: usize,
+    /// How many more are there for work that must not wait for statements: looking accounts up, and whether the database answers.
+    pub reserved: usize,
     /// How long a statement may run.
     pub timeout: Duration,
     /// Whether PostgreSQL statements are prepared by name.
     pub prepare: Prepare,
     /// How long a reader of a streamed answer may take nothing before it is cut off.
     pub patience: Duration,
+    /// How long a streamed answer may take in all, the waits for its reader included.
+    pub stream_timeout: Duration,
+    /// The highest cost, by PostgreSQL's own estimate, of a statement that is run; without one every statement is.
+    pub max_cost: Option<f64>,
     /// How long a statement on PostgreSQL may take in all that nobody waits for any more, before it is cancelled. Most are over sooner, and
     /// to cancel one costs its connection, which is dearer than what is left of them. One that has taken longer is likely to go on.
     pub grace: Duration,
@@ -25,9 +31,12 @@ impl Default for DatabaseSettings {
         let seconds = Duration::from_secs(30);
         DatabaseSettings {
             pool: 16,
+            reserved: 0,
             timeout: seconds,
             prepare: Prepare::On,
             patience: seconds,
+            stream_timeout: Duration::from_secs(600),
+            max_cost: None,
             grace: Duration::from_millis(30),
             memory: 8 * 1024 * 1024,
         }

@@ -43,6 +43,7 @@ pub(crate) struct Sqlite {
     shared: Arc<Shared>,
     pub(crate) timeout: Duration,
     pub(crate) patience: Duration,
+    pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
 }
@@ -92,10 +93,11 @@ impl Sqlite {
         {
             return Err(Error::Setting(format!("the file {path:?} is no SQLite database")));
         }
-        let permits = Arc::new(Semaphore::new(settings.pool));
+        let permits = Arc::new(Semaphore::new(settings.pool + settings.reserved));
         let identity = place.identity()?;
         let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
-        Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience, memory: settings.memory })
+        let DatabaseSettings { timeout, patience, stream_timeout, memory, .. } = *settings;
+        Ok(Sqlite { shared: Arc::new(shared), timeout, patience, stream_timeout, memory })
     }
 
     /// That the file is still the one that was opened.

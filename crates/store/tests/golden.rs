@@ -43,7 +43,7 @@ async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Res
         .map_err(|error| error.faults.iter().map(|fault| format!("{} {}", fault.code.as_str(), fault.path)).collect::<Vec<_>>())?;
     let bytes = match Box::pin(database.run(query, Format::Json)).await.map_err(|error| vec![format!("the database fails: {error}")])? {
         store::Answer::Nothing => return Ok(Answer::NotFound),
-        store::Answer::Whole(bytes) => bytes.to_vec(),
+        store::Answer::Whole(bytes) | store::Answer::Page(bytes, _) => bytes.to_vec(),
         store::Answer::Chunks(chunks) => support::whole(chunks).await.map_err(|error| vec![format!("the stream fails: {error}")])?,
     };
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| vec![format!("no JSON: {error}")])?;

@@ -103,7 +103,7 @@ async fn listed(database: &Database, resource: &str) -> Result<String, Error> {
     let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let plan = plan::plan(entrance, parse::body(b"{}").expect("a body").query, plan::Operation::Find, None).expect("a plan");
     match database.run(sql::render(&plan, database.dialect()), Format::Json).await? {
-        Answer::Whole(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Answer::Whole(bytes) | Answer::Page(bytes, _) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         other => panic!("{other:?}"),
     }
 }

@@ -39,7 +39,7 @@ async fn answer(catalog: &Catalog, database: &Database, resource: &str, query: &
     let plan = plan::plan(entrance, body.query, plan::Operation::List, None).map_err(|error| error.to_string())?;
     let bytes =
         match Box::pin(database.run(sql::render(&plan, database.dialect()), Format::Json)).await.map_err(|error| error.to_string())? {
-            store::Answer::Whole(bytes) => bytes.to_vec(),
+            store::Answer::Whole(bytes) | store::Answer::Page(bytes, _) => bytes.to_vec(),
             store::Answer::Chunks(chunks) => support::whole(chunks).await.map_err(|error| error.to_string())?,
             store::Answer::Nothing => return Err("nothing".to_owned()),
         };

@@ -95,7 +95,7 @@ async fn text(catalog: &Catalog, database: &Database, resource: &str, query: &Va
     let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
     let plan = plan::plan(entrance, body.query, plan::Operation::List, None).unwrap_or_else(|error| panic!("{query}: {error}"));
     let bytes = match Box::pin(database.run(sql::render(&plan, database.dialect()), Format::Json)).await {
-        Ok(store::Answer::Whole(bytes)) => bytes.to_vec(),
+        Ok(store::Answer::Whole(bytes) | store::Answer::Page(bytes, _)) => bytes.to_vec(),
         Ok(store::Answer::Chunks(chunks)) => support::whole(chunks).await.unwrap_or_else(|error| panic!("{query}: {error}")),
         Ok(store::Answer::Nothing) => panic!("a list has rows"),
         Err(error) => panic!("{query}: {error}"),

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use query::policy::Viewer;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::budget::CallerKey;
 use crate::error::Problem;
 use crate::hub::Hub;
+use crate::peer::ClientAddress;
 use crate::satellite::Satellite;
 
 /// Turns a request into a caller.
@@ -31,6 +33,8 @@ enum Kind {
 pub struct Caller {
     viewer: Arc<Viewer>,
     standing: Standing,
+    /// Whom work and bytes are counted for.
+    key: CallerKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,16 +93,19 @@ impl Gate {
 
     /// The caller. A token that is there and not good is refused, whatever is asked: who tries to say who they are is never taken for
     /// nobody.
-    pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+    pub async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        let address = CallerKey::of_address(ClientAddress::of(extensions));
+        let anonymous = |viewer: &Arc<Viewer>, standing| Caller { viewer: viewer.clone(), standing, key: address };
+        let known = |viewer, id| Caller { viewer, standing: Standing::Account(id), key: CallerKey::Account(id) };
         match &self.0 {
-            Kind::Everyone(viewer) => Ok(Caller { viewer: viewer.clone(), standing: Standing::Unasked }),
-            Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers)).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some((account, viewer)) => Ok(Caller { viewer: Arc::new(viewer), standing: Standing::Account(account) }),
+            Kind::Everyone(viewer) => Ok(anonymous(viewer, Standing::Unasked)),
+            Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers, address)).await? {
+                None => Ok(anonymous(nobody, Standing::Nobody)),
+                Some((account, viewer)) => Ok(known(Arc::new(viewer), account)),
             },
             Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some(member) => Ok(Caller { viewer: member.viewer.clone(), standing: Standing::Account(member.id) }),
+                None => Ok(anonymous(nobody, Standing::Nobody)),
+                Some(member) => Ok(known(member.viewer.clone(), member.id)),
             },
         }
     }
@@ -108,6 +115,11 @@ impl Caller {
     /// What the caller may see.
     pub fn viewer(&self) -> &Viewer {
         &self.viewer
+    }
+
+    /// The caller as budgets count it: the account, or the client address without one.
+    pub(crate) fn key(&self) -> CallerKey {
+        self.key
     }
 
     /// Whose token it was.

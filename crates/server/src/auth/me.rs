@@ -3,7 +3,8 @@
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::VARY;
-use axum::http::{HeaderMap, HeaderValue, Method, Response};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Response};
 
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
@@ -14,7 +15,7 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Problem::MethodNotAllowed("GET, HEAD").response();
     }
-    match Box::pin(row(&service, request.headers())).await {
+    match Box::pin(row(&service, &request.into_parts().0)).await {
         Ok(row) => {
             let mut response = json_no_store(row);
             response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
@@ -25,11 +26,11 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
 }
 
 /// Without an authority everybody is the anonymous account.
-async fn row(service: &Service, headers: &HeaderMap) -> Result<Bytes, Problem> {
+async fn row(service: &Service, request: &Parts) -> Result<Bytes, Problem> {
     if let Some(satellite) = service.gate.as_satellite() {
-        return satellite.row(headers).await;
+        return satellite.row(&request.headers).await;
     }
-    let caller = service.gate.caller(headers).await?;
+    let caller = service.gate.caller(&request.headers, &request.extensions).await?;
     if service.gate.as_hub().is_none() {
         return Ok(caller.details().to_string().into());
     }

@@ -40,7 +40,7 @@ async fn verified(service: &Service, request: &Parts) -> Result<Response<Body>, 
         return Err(Problem::MethodNotAllowed("GET, HEAD"));
     }
     let asked = permissions(request.uri.query().unwrap_or_default())?;
-    let caller = service.gate.caller(&request.headers).await?;
+    let caller = service.gate.caller(&request.headers, &request.extensions).await?;
     let account = caller.account().ok_or_else(|| caller.refusal())?;
     let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().holds(name)).collect();
     if held.is_empty() && !asked.is_empty() {

@@ -54,8 +54,8 @@ pub(super) fn refused(error: ConfigError) -> Result<ExitCode, Failure> {
 }
 
 /// Opens the listener.
-async fn bound(config: &Config) -> Result<TcpListener, Failure> {
-    let opened = listen::bind(config.listen).await;
+fn bound(config: &Config) -> Result<TcpListener, Failure> {
+    let opened = listen::bind(config.listen);
     opened.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))
 }
 
@@ -63,7 +63,7 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
     // From the beginning: a satellite waits a while for its hub, and can be told to end meanwhile.
     let mut stop = Box::pin(stop(until));
     // Which port is free is known once it is taken, and a hub signs its address. All others are taken when there is something to serve.
-    let early = if config.listen.port() == 0 { Some(bound(config).await?) } else { None };
+    let early = if config.listen.port() == 0 { Some(bound(config)?) } else { None };
     let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
     let config = listening.as_ref().unwrap_or(config);
     let service = tokio::select! {
@@ -76,16 +76,17 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
     let resources = service.catalog.resources().len();
     let listener = match early {
         Some(listener) => listener,
-        None => bound(config).await?,
+        None => bound(config)?,
     };
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
         let listener =
-            listen::bind(address).await.map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
+            listen::bind(address).map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
         let address = listener.local_addr()?;
         tracing::info!(%address, "serving metrics");
-        tokio::spawn(listen::serve(listener, metrics.clone().router(), config.database.patience, std::future::pending()));
+        let limits = listen::Limits::small(config);
+        tokio::spawn(listen::serve(listener, metrics.clone().router(), limits, std::future::pending()));
     }
     // Whoever waits for this line may ask from now on, and nothing that can fail comes after it.
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
@@ -95,6 +96,7 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
         print(&told.to_string())?;
     }
     let gate = service.gate.clone();
+    let limits = listen::Limits::new(&service.budgets, config);
     let stop = async move {
         stop.await;
         gate.retire();
@@ -112,7 +114,7 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
         }
     };
     tokio::select! {
-        () = listen::serve(listener, router::router(service, config, metrics), config.database.patience, stop) => {}
+        () = listen::serve(listener, router::router(service, config, metrics), limits, stop) => {}
         () = again => tracing::warn!("stopped at once, asked a second time; requests in flight were cut off"),
     }
     Ok(ExitCode::SUCCESS)

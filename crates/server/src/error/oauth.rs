@@ -82,6 +82,7 @@ impl From<Problem> for Fault {
         match problem {
             Problem::TooLarge => Fault::TooLarge,
             Problem::Store(error) => Fault::Store(error),
+            Problem::Overloaded(_) => Fault::Busy,
             Problem::SlowBody | Problem::BrokenBody => Fault::Body,
             _ => Fault::Internal("a request could not be read"),
         }

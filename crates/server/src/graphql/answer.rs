@@ -1,13 +1,12 @@
 //! From what a statement gives to a field of the answer: rows as their selection wants them, and pages.
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use store::Answer;
-use store::run::Page;
 
 use crate::error::{Problem, Refusal};
 
 use super::budget::Budget;
+use super::output::Output;
 use super::schema::Question;
 use super::selection::Picked;
 use super::shape::{self, Kind, Rows, Shape};
@@ -16,24 +15,28 @@ use super::shape::{self, Kind, Rows, Shape};
 const UNREAD: Problem = Problem::Internal("rows cannot be read");
 
 /// Rows as objects of their type, each shaped as it comes.
-pub(super) async fn rows(answer: Answer, shape: &Shape<'_>, kind: Kind, question: Question, budget: &Budget) -> Result<Vec<u8>, Problem> {
+pub(super) async fn rows(answer: Answer, shape: &Shape<'_>, kind: Kind, question: Question, budget: &Budget) -> Result<Output, Problem> {
     let list = question == Question::Get;
-    let mut out = Vec::new();
+    let mut out = Output::default();
     if list {
-        out.push(b'[');
+        out.extend(b"[");
     }
     let mut count = 0;
     let mut share = budget.share();
-    let mut add = |bytes: &[u8], out: &mut Vec<u8>| {
+    let mut add = |bytes: &[u8], out: &mut Output| {
         let text = std::str::from_utf8(bytes).map_err(|_| Problem::Internal("rows are no UTF-8"))?;
-        let mut rows = Rows { buffer: out, count };
+        let mut rows = Rows { buffer: out.buffer(), count };
         shape.rows(text, kind, &mut rows).ok_or(UNREAD)?;
         count = rows.count;
-        share.grow_to(rows.buffer.len())
+        out.settle();
+        share.grow_to(out.len())
     };
     match answer {
-        Answer::Nothing => return Ok(b"null".to_vec()),
-        Answer::Whole(bytes) => add(&bytes, &mut out)?,
+        Answer::Nothing => {
+            out.extend(b"null");
+            return Ok(out);
+        }
+        Answer::Whole(bytes) | Answer::Page(bytes, _) => add(&bytes, &mut out)?,
         Answer::Chunks(mut chunks) => {
             // A chunk ends anywhere, and a row with its line. Dropping the rest cancels the statement.
             let mut open = Vec::new();
@@ -53,55 +56,49 @@ pub(super) async fn rows(answer: Answer, shape: &Shape<'_>, kind: Kind, question
     }
     share.keep();
     if list {
-        out.push(b']');
+        out.extend(b"]");
     }
     Ok(out)
 }
 
 /// A page. Its rows are not looked into.
-pub(super) async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<Vec<u8>, Problem> {
+pub(super) async fn page(answer: Answer, parts: &[Picked<'_>], budget: &Budget) -> Result<Output, Problem> {
     let wanted = parts.iter().filter(|part| part.field().name == "rows").count();
     let mut share = budget.share();
-    let page = match answer {
-        Answer::Nothing => None,
-        Answer::Whole(bytes) => Page::of(&bytes),
+    let (rows, numbers) = match answer {
+        Answer::Page(rows, numbers) => {
+            share.take(wanted.saturating_mul(rows.len()))?;
+            (vec![rows], numbers)
+        }
         Answer::Chunks(mut chunks) => {
-            let mut whole = Vec::new();
+            let mut rows = Vec::new();
             while let Some(chunk) = chunks.next().await {
                 let chunk = chunk?;
+                share.take(wanted.saturating_mul(chunk.len()))?;
                 if wanted > 0 {
-                    share.take(chunk.len())?;
-                } else if whole.len() > Page::TAIL {
-                    whole.drain(..whole.len() - Page::TAIL);
+                    rows.push(chunk);
                 }
-                whole.extend_from_slice(&chunk);
             }
-            if wanted > 0 {
-                Page::of(&whole.into())
-            } else {
-                Page::numbers(&whole).map(|(count, total)| Page { total, count, rows: Bytes::new() })
-            }
+            (rows, chunks.numbers().ok_or(UNREAD)?)
         }
+        Answer::Whole(_) | Answer::Nothing => return Err(UNREAD),
     };
-    let Page { total, count, rows } = page.ok_or(UNREAD)?;
-    // What came in pieces is counted once already.
-    share.grow_to(wanted.saturating_mul(rows.len()))?;
     share.keep();
-    let mut out = Vec::with_capacity(wanted * rows.len() + parts.len() * 32);
-    out.push(b'{');
+    let mut out = Output::default();
+    out.extend(b"{");
     for (index, part) in parts.iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.extend(b",");
         }
-        out.extend_from_slice(&shape::key(part.key));
+        out.extend(&shape::key(part.key));
         match part.field().name.as_str() {
-            "total" => out.extend_from_slice(int(total)?.to_string().as_bytes()),
-            "count" => out.extend_from_slice(int(count)?.to_string().as_bytes()),
-            "rows" => out.extend_from_slice(&rows),
-            _ => out.extend_from_slice(&shape::text("Pagination")),
+            "total" => out.extend(int(numbers.total)?.to_string().as_bytes()),
+            "count" => out.extend(int(numbers.count)?.to_string().as_bytes()),
+            "rows" => rows.iter().for_each(|piece| out.share(piece)),
+            _ => out.extend(&shape::text("Pagination")),
         }
     }
-    out.push(b'}');
+    out.extend(b"}");
     Ok(out)
 }
 

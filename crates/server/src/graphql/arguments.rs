@@ -53,6 +53,19 @@ fn size(json: &Json) -> usize {
     }
 }
 
+/// About how much memory a value takes.
+pub(super) fn memory(json: &Json) -> usize {
+    size_of::<Json>()
+        + match json {
+            Json::Null | Json::Bool(_) => 0,
+            // The least that an allocation takes.
+            Json::Number(text) => text.len().max(16),
+            Json::Text(text) => text.len().max(16),
+            Json::Array(items) => items.iter().map(memory).sum(),
+            Json::Object(entries) => entries.iter().map(|(key, value)| size_of::<String>() + key.len().max(16) + memory(value)).sum(),
+        }
+}
+
 fn refused(message: String) -> Problem {
     Problem::Graphql(Refusal::Input, message)
 }

@@ -1,33 +1,64 @@
-//! How much of an answer is built whole.
+//! How much of an answer is built whole: within the limit of one answer, and within the memory of the process.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::{Problem, Refusal};
 
 use super::limits::MOST_ANSWER_BYTES;
 
-/// How many bytes of answer are left to all that one HTTP request asks.
+/// The bytes of answer that are left to all that one HTTP request asks.
 #[derive(Debug)]
-pub(super) struct Budget(AtomicUsize);
+pub(super) struct Budget(Mutex<Taken>);
+
+#[derive(Debug)]
+struct Taken {
+    bytes: usize,
+    reservation: Reservation,
+}
 
 impl Budget {
-    pub(super) fn new() -> Self {
-        Budget(AtomicUsize::new(MOST_ANSWER_BYTES))
+    /// The budget of a request, whose bytes come out of this reservation.
+    pub(super) fn new(reservation: Reservation) -> Self {
+        Budget(Mutex::new(Taken { bytes: 0, reservation }))
     }
 
     pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
-        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
-        taken.map(|_| ()).map_err(|_| too_large())
+        let mut taken = self.lock();
+        let sum = taken.bytes.saturating_add(bytes);
+        if sum > MOST_ANSWER_BYTES {
+            return Err(too_large());
+        }
+        // The connection has room for a small answer.
+        taken.reservation.grow_to(sum.saturating_sub(FREE_BODY_BYTES))?;
+        taken.bytes = sum;
+        Ok(())
+    }
+
+    fn give_back(&self, bytes: usize) {
+        let mut taken = self.lock();
+        taken.bytes -= bytes;
+        let reserved = taken.bytes.saturating_sub(FREE_BODY_BYTES);
+        taken.reservation.shrink_to(reserved);
     }
 
     /// Whether so many bytes could still be taken.
     pub(super) fn has(&self, bytes: usize) -> Result<(), Problem> {
-        if bytes <= self.0.load(Ordering::Relaxed) { Ok(()) } else { Err(too_large()) }
+        if bytes <= MOST_ANSWER_BYTES - self.lock().bytes { Ok(()) } else { Err(too_large()) }
     }
 
     /// What one field takes, to be given back if it fails: fields that grow side by side must not all fail of each other.
     pub(super) fn share(&self) -> Share<'_> {
         Share { budget: self, taken: 0 }
+    }
+
+    /// The reservation, which is held until the answer was sent.
+    pub(super) fn into_reservation(self) -> Reservation {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).reservation
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,7 +88,9 @@ impl Share<'_> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        self.budget.0.fetch_add(self.taken, Ordering::Relaxed);
+        if self.taken > 0 {
+            self.budget.give_back(self.taken);
+        }
     }
 }
 
@@ -73,15 +106,40 @@ fn too_large() -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use crate::budget::{CallerKey, Memory};
+
     use super::*;
+
+    const CALLER: CallerKey = CallerKey::Address(IpAddr::V4(Ipv4Addr::LOCALHOST));
 
     #[test]
     fn what_is_left_of_an_answer_is_shared() {
         // contract G3.4
-        let budget = Budget::new();
+        let budget = Budget::new(Memory::new(usize::MAX).reserve(CALLER));
         assert!(budget.take(MOST_ANSWER_BYTES - 1).is_ok());
         assert!(budget.take(2).is_err());
         assert!(budget.take(1).is_ok());
         assert!(budget.take(1).is_err());
+    }
+
+    #[test]
+    fn the_process_has_less_room_than_one_answer_and_gets_it_back() {
+        // attack 53
+        let memory = Memory::new(2 * 1024 * 1024);
+        let budget = Budget::new(memory.reserve(CALLER));
+        let mut share = budget.share();
+        assert!(share.take(1024 * 1024).is_ok());
+        assert!(matches!(share.take(1024 * 1024), Err(Problem::Overloaded(_))));
+        drop(share);
+        assert_eq!(memory.figures().used, 0);
+        let mut share = budget.share();
+        assert!(share.grow_to(FREE_BODY_BYTES + 7).is_ok());
+        share.keep();
+        let reservation = budget.into_reservation();
+        assert_eq!(memory.figures().used, 7);
+        drop(reservation);
+        assert_eq!(memory.figures().used, 0);
     }
 }

@@ -16,6 +16,7 @@ use crate::auth::Caller;
 use crate::config::Introspection;
 use crate::error::{Problem, Refusal};
 use crate::service::Service;
+use crate::validation;
 
 use super::arguments::{self, Variables};
 use super::budget::Budget;
@@ -23,6 +24,7 @@ use super::document::Came;
 use super::failure::{self, Failure};
 use super::limits::MOST_INTROSPECTION_ALIASES;
 use super::mutations;
+use super::output::Output;
 use super::questions::{Context, asked};
 use super::selection::{Picked, check_conditions, pick};
 use super::shape;
@@ -51,59 +53,81 @@ pub(super) struct Asker<'a> {
     pub(super) budget: &'a Budget,
     /// From where, as the audit log notes it.
     pub(super) address: &'a str,
+    /// How many bytes were sent: how much work it can be to read them.
+    pub(super) input_bytes: usize,
 }
 
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
-pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Vec<u8>, Vec<Failure>> {
-    let Asker { service, caller, budget, address } = *asker;
+pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Output, Vec<Failure>> {
+    let Asker { service, caller, budget, address, input_bytes } = *asker;
     let engine = &service.graphql;
-    let document = engine.documents.read(&engine.schema, &request.document, request.operation.as_deref(), came)?;
-    let operation = document
-        .operations
-        .get(request.operation.as_deref())
-        .map_err(|error| vec![Failure::new(Refusal::Operation, error.message().to_string())])?;
+    let Request { document: text, operation: name, variables: sent } = request;
+    let document = if let Some(document) = engine.documents.known(&text, name.as_deref()) {
+        document
+    } else {
+        let read = || engine.documents.read(&engine.schema, &text, name.as_deref(), came);
+        // Whatever its length, a document can be worth milliseconds.
+        validation::run(&service.budgets, caller.key(), validation::ALWAYS_OFFLOAD, read).await.map_err(whole)??
+    };
+    let operation = document.operations.iter().next().ok_or_else(|| whole(Problem::Internal("a document holds no operation")))?;
+    let coerce = || arguments::coerce(&engine.schema, &operation.variables, sent);
     let variables =
-        arguments::coerce(&engine.schema, &operation.variables, request.variables).map_err(|problem| vec![Failure::from(problem)])?;
-    check_conditions(&document, operation, &variables).map_err(|problem| vec![Failure::from(problem)])?;
+        validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(whole)?;
+    check_conditions(&document, operation, &variables).map_err(whole)?;
     let roots = pick(&document, [&operation.selection_set], &variables);
-    let shown = introspect(service, &document, operation, &variables, &roots)?;
-    let context = Context { service, caller, address, document: &document, variables: &variables, budget, kind: operation.operation_type };
+    let shown = introspect(asker, &document, operation, &variables, &roots).await?;
+    let context = Context {
+        service,
+        caller,
+        address,
+        document: &document,
+        variables: &variables,
+        budget,
+        kind: operation.operation_type,
+        input_bytes,
+    };
     let questions: Vec<_> = roots.iter().map(|root| answer(&context, root, shown.as_ref())).collect();
     // Changes are made one after the other, in the order they are written.
     let at_a_time = if operation.is_mutation() { 1 } else { AT_A_TIME };
-    let answers: Vec<Result<Vec<u8>, Failure>> = stream::iter(questions).buffered(at_a_time).collect().await;
+    let answers: Vec<Result<Output, Failure>> = stream::iter(questions).buffered(at_a_time).collect().await;
 
-    let size = answers.iter().map(|answer| answer.as_ref().map_or(0, Vec::len)).sum::<usize>();
-    let mut out = Vec::with_capacity(size + roots.len() * 64 + 64);
+    let mut out = Output::default();
     let mut failures = Vec::new();
-    out.extend_from_slice(b"{\"data\":{");
+    out.extend(b"{\"data\":{");
     for (index, (root, answer)) in roots.iter().zip(answers).enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.extend(b",");
         }
-        out.extend_from_slice(&shape::key(root.key));
+        out.extend(&shape::key(root.key));
         match answer {
-            Ok(bytes) => out.extend_from_slice(&bytes),
+            Ok(answer) => out.append(answer),
+            // What is answered next time is not half answered now. A change may have been made, and is told.
+            Err(failure) if failure.is_overload() && !operation.is_mutation() => return Err(vec![failure]),
             Err(failure) => {
                 // Null even where the type says otherwise: by the letter one refused statement would take the answers of
                 // all others with it.
-                out.extend_from_slice(b"null");
+                out.extend(b"null");
                 failures.push(failure);
             }
         }
     }
-    out.push(b'}');
+    out.extend(b"}");
     if !failures.is_empty() {
-        out.extend_from_slice(b",\"errors\":");
-        failure::write(&failures, &mut out);
+        out.extend(b",\"errors\":");
+        failure::write(&failures, out.buffer());
     }
-    out.push(b'}');
+    out.extend(b"}");
     Ok(out)
 }
 
+/// A problem of the whole request.
+fn whole(problem: Problem) -> Vec<Failure> {
+    vec![problem.into()]
+}
+
 /// The answers to `__schema` and `__type`, if they are asked.
-fn introspect(
-    service: &Service,
+async fn introspect(
+    asker: &Asker<'_>,
     document: &Valid<ExecutableDocument>,
     operation: &Asked,
     variables: &Variables,
@@ -112,7 +136,7 @@ fn introspect(
     if !roots.iter().any(|root| matches!(root.field().name.as_str(), "__schema" | "__type")) {
         return Ok(None);
     }
-    let engine = &service.graphql;
+    let engine = &asker.service.graphql;
     if engine.introspection == Introspection::Off {
         let message = "the schema is not shown here; `__typename` is";
         return Err(vec![Failure::new(Refusal::Introspection, message)]);
@@ -127,9 +151,9 @@ fn introspect(
     let known = variables.iter().filter(|(_, variable)| variable.json != Json::Null);
     let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), plain(&variable.json))).collect();
     let values = Valid::assume_valid(values);
-    introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values)
-        .map(|response| response.data)
-        .map_err(refused)
+    let execute = || introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values);
+    let executed = validation::run(&asker.service.budgets, asker.caller.key(), validation::ALWAYS_OFFLOAD, execute).await;
+    executed.map_err(whole)?.map(|response| response.data).map_err(refused)
 }
 
 /// A variable's value for introspection, which takes names and booleans only.
@@ -141,12 +165,12 @@ fn plain(json: &Json) -> JsonValue {
     }
 }
 
-async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap>) -> Result<Vec<u8>, Failure> {
+async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap>) -> Result<Output, Failure> {
     let field = root.field();
     let answered = match field.name.as_str() {
-        "__typename" if context.kind == OperationType::Mutation => Ok(shape::text("Mutation")),
-        "__typename" => Ok(shape::text("Query")),
-        "_service" => Ok(shape::text("peristyle")),
+        "__typename" if context.kind == OperationType::Mutation => Ok(shape::text("Mutation").into()),
+        "__typename" => Ok(shape::text("Query").into()),
+        "_service" => Ok(shape::text("peristyle").into()),
         "__schema" | "__type" => described(context, shown.and_then(|map| map.get(root.key))),
         _ if context.kind == OperationType::Mutation => mutations::changed(context, root).await,
         _ => asked(context, root).await,
@@ -158,10 +182,10 @@ async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap
     })
 }
 
-fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Vec<u8>, Problem> {
+fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Output, Problem> {
     let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal("an answer cannot be written as JSON"))?;
     context.budget.take(bytes.len())?;
-    Ok(bytes)
+    Ok(bytes.into())
 }
 
 #[cfg(test)]

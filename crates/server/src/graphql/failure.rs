@@ -35,10 +35,18 @@ impl Failure {
         Problem::Graphql(refusal, detail.into()).into()
     }
 
-    /// The failures a parser or a validator found.
+    /// Whether a budget of the process was used up.
+    pub(super) fn is_overload(&self) -> bool {
+        matches!(self.problem, Problem::Overloaded(_))
+    }
+
+    /// The failures a parser or a validator found, as many as are told.
     pub(super) fn all(refusal: Refusal, errors: &DiagnosticList) -> Vec<Failure> {
         let mut failures = Vec::new();
         for diagnostic in errors.iter() {
+            if failures.iter().filter(|(is_empty, _)| !is_empty).count() >= MOST_TOLD || failures.len() >= 10 * MOST_TOLD {
+                break;
+            }
             let message = diagnostic.error.to_string();
             let location = diagnostic.error.location().and_then(|location| location.line_column(diagnostic.sources));
             let locations = location.into_iter().collect();

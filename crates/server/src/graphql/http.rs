@@ -10,15 +10,20 @@ use identity::form;
 use query::json::{self, Json};
 
 use crate::accept;
+use crate::auth::Caller;
 use crate::body::{self, is_media_type};
+use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::{MediaType, Problem, Refusal};
 use crate::service::Service;
+use crate::validation;
 
+use super::arguments::memory;
 use super::budget::Budget;
 use super::document::Came;
 use super::execute::{Asker, Request, execute};
 use super::failure::{self, Failure};
 use super::limits::MOST_REQUESTS;
+use super::output::Output;
 
 /// The address of the schema.
 pub(crate) fn routes() -> Router<Service> {
@@ -31,8 +36,8 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
         return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
     match Box::pin(answer(&service, request)).await {
-        Ok(bytes) => {
-            let mut response = body(bytes, media_type);
+        Ok(answer) => {
+            let mut response = self::body(answer, media_type);
             if service.gate.as_hub().is_some() {
                 // There may be a secret in it.
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -43,45 +48,61 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
     }
 }
 
-async fn answer(service: &Service, request: HttpRequest) -> Result<Vec<u8>, Vec<Failure>> {
-    let budget = Budget::new();
-    let caller = service.gate.caller(request.headers()).await.map_err(|problem| vec![problem.into()])?;
+/// The answer, with the memory that it holds until it was sent.
+async fn answer(service: &Service, request: HttpRequest) -> Result<Body, Vec<Failure>> {
+    let caller = service.gate.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
+    let budget = Budget::new(service.budgets.answers.reserve(caller.key()));
+    let output = executed(service, &caller, &budget, request).await?;
+    let small = output.len() <= FREE_BODY_BYTES;
+    let body = output.into_body();
+    Ok(if small { body } else { body::holding(body, budget.into_reservation()) })
+}
+
+async fn executed(service: &Service, caller: &Caller, budget: &Budget, request: HttpRequest) -> Result<Output, Vec<Failure>> {
     let hub = service.gate.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let asker = Asker { service, caller: &caller, budget: &budget, address: &address };
+    let mut asker = Asker { service, caller, budget, address: &address, input_bytes: 0 };
+    let mut reservation = service.budgets.bodies.reserve(caller.key());
     let asked = match *request.method() {
         // Of an answer to HEAD the body is left out where it is sent.
         Method::GET | Method::HEAD => {
-            let asked = of_address(request.uri().query().unwrap_or_default()).map_err(|problem| vec![problem.into()])?;
+            let query = request.uri().query().unwrap_or_default();
+            asker.input_bytes = query.len();
+            let asked = of_address(query).map_err(|problem| vec![problem.into()])?;
             return execute(&asker, asked, Came::ByGet).await;
         }
-        Method::POST => of_body(request).await.map_err(|problem| vec![problem.into()])?,
+        Method::POST => {
+            let (asked, bytes) = of_body(&asker, request, &mut reservation).await.map_err(|problem| vec![problem.into()])?;
+            asker.input_bytes = bytes;
+            asked
+        }
         _ => return Err(vec![Problem::MethodNotAllowed("GET, HEAD, POST").into()]),
     };
     let requests = match asked {
         Asked::One(request) => return execute(&asker, request, Came::ByPost).await,
         Asked::Several(requests) => requests,
     };
-    let mut out = vec![b'['];
+    let mut out = Output::from(b"[".to_vec());
     for (index, request) in requests.into_iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.extend(b",");
         }
         match execute(&asker, request, Came::ByPost).await {
-            Ok(bytes) => out.extend_from_slice(&bytes),
-            Err(failures) => write_refusal(&failures, &mut out),
+            Ok(answer) => out.append(answer),
+            Err(failures) if failures.iter().any(Failure::is_overload) => return Err(failures),
+            Err(failures) => write_refusal(&failures, out.buffer()),
         }
     }
-    out.push(b']');
+    out.extend(b"]");
     Ok(out)
 }
 
-fn body(bytes: Vec<u8>, media_type: MediaType) -> Response<Body> {
+fn body(body: impl Into<Body>, media_type: MediaType) -> Response<Body> {
     let kind = match media_type {
         MediaType::Json => "application/json; charset=utf-8",
         MediaType::Graphql => "application/graphql-response+json; charset=utf-8",
     };
-    let mut response = Response::new(Body::from(bytes));
+    let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     response
@@ -118,17 +139,37 @@ enum Asked {
     Several(Vec<Request>),
 }
 
+impl Asked {
+    /// About how much memory its variables take while it is answered.
+    fn memory(&self) -> usize {
+        let requests = match self {
+            Asked::One(request) => std::slice::from_ref(request),
+            Asked::Several(requests) => requests,
+        };
+        requests.iter().flat_map(|request| &request.variables).map(|(_, value)| memory(value)).sum()
+    }
+}
+
 fn wrong(detail: impl Into<String>) -> Problem {
     Problem::Graphql(Refusal::Request, detail.into())
 }
 
-async fn of_body(request: HttpRequest) -> Result<Asked, Problem> {
+/// What a body asks, and how many bytes it has. The trees that are made of it are reserved like the body itself.
+async fn of_body(asker: &Asker<'_>, request: HttpRequest, reservation: &mut Reservation) -> Result<(Asked, usize), Problem> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         return Err(Problem::MediaType);
     }
-    let bytes = body::json(&head.headers, body).await?;
-    match json::strict(&bytes)? {
+    let bytes = body::json(&head.headers, body, reservation).await?;
+    let asked = validation::run(&asker.service.budgets, asker.caller.key(), bytes.len(), || read(&bytes)).await??;
+    if bytes.len() > FREE_BODY_BYTES {
+        reservation.grow(asked.memory())?;
+    }
+    Ok((asked, bytes.len()))
+}
+
+fn read(bytes: &[u8]) -> Result<Asked, Problem> {
+    match json::strict(bytes)? {
         Json::Array(items) if items.is_empty() => Err(wrong("the batch is empty")),
         Json::Array(items) if items.len() > MOST_REQUESTS => {
             let message = format!("the batch has {} requests; at most {MOST_REQUESTS} are answered", items.len());

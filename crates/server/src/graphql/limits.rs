@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use apollo_compiler::Node;
-use apollo_compiler::ast::{Definition, DirectiveList, Document, FragmentDefinition, Selection};
+use apollo_compiler::ast::{Definition, DirectiveList, Document, FragmentDefinition, OperationDefinition, Selection};
 
 /// The longest document, in bytes. Values belong in variables, which only the body's own limit bounds.
 pub(super) const MOST_BYTES: usize = 64 * 1024;
@@ -26,6 +26,14 @@ pub(super) const MOST_INTROSPECTION_ALIASES: usize = 10;
 pub(super) const MOST_ROOTS: usize = 20;
 /// The most directives.
 pub(super) const MOST_DIRECTIVES: usize = 50;
+/// The operations of one document.
+pub(super) const MAX_OPERATIONS: usize = 50;
+/// The fields of all operations of one document, once fragments are unfolded.
+pub(super) const MAX_DOCUMENT_FIELDS: usize = 10_000;
+/// The fragment spreads of one document.
+pub(super) const MAX_SPREADS: usize = 1_000;
+/// The directives of one document.
+pub(super) const MAX_DOCUMENT_DIRECTIVES: usize = 200;
 /// The most requests in one batch.
 pub(super) const MOST_REQUESTS: usize = 10;
 /// The largest answer that is built, in bytes.
@@ -53,41 +61,104 @@ impl Measure {
     }
 }
 
-/// Refuses a document that asks for too much, with what it asks for and what may be asked.
-pub(super) fn check(document: &Document) -> Result<(), String> {
-    let mut scales = Scales { fragments: HashMap::new(), known: HashMap::new(), depth: 0 };
+/// Refuses a document that is too much as a whole, whichever of its operations is asked for.
+pub(super) fn check_document(document: &Document) -> Result<(), String> {
+    let mut scales = Scales::of(document);
+    let (mut operations, mut whole) = (0, Measure::default());
     for definition in &document.definitions {
-        if let Definition::FragmentDefinition(fragment) = definition {
-            scales.fragments.insert(&fragment.name, fragment);
+        if let Definition::OperationDefinition(operation) = definition {
+            operations += 1;
+            if operations > MAX_OPERATIONS {
+                return Err(format!("the document has more than {MAX_OPERATIONS} operations"));
+            }
+            whole.beside(scales.operation(operation)?);
         }
     }
+    let written = Written::of(document);
+    within(&[
+        ("levels of fields", whole.depth, DEEPEST),
+        ("fields in all its operations, fragments unfolded", whole.fields, MAX_DOCUMENT_FIELDS),
+        ("fragment spreads", written.spreads, MAX_SPREADS),
+        ("directives", written.directives, MAX_DOCUMENT_DIRECTIVES),
+    ])
+}
+
+/// Refuses a document of one operation that asks for too much; says how many fields it has.
+pub(super) fn check_operation(document: &Document) -> Result<usize, String> {
+    let mut scales = Scales::of(document);
+    let mut fields = 0;
     for definition in &document.definitions {
         let measure = match definition {
-            Definition::OperationDefinition(operation) => {
-                let mut measure = scales.set(&operation.selection_set)?;
-                measure.directives = measure.directives.saturating_add(operation.directives.len());
-                for variable in &operation.variables {
-                    measure.directives = measure.directives.saturating_add(variable.directives.len());
-                }
-                measure
-            }
+            Definition::OperationDefinition(operation) => scales.operation(operation)?,
             // One that no operation uses is looked at all the same: validation walks it too.
             Definition::FragmentDefinition(fragment) => Measure { roots: 0, ..scales.fragment(&fragment.name)? },
             _ => continue,
         };
-        for (what, found, most) in [
+        within(&[
             ("levels of fields", measure.depth, DEEPEST),
             ("fields, its fragments unfolded", measure.fields, MOST_FIELDS),
             ("aliases", measure.aliases, MOST_ALIASES),
             ("fields at its root", measure.roots, MOST_ROOTS),
             ("directives", measure.directives, MOST_DIRECTIVES),
-        ] {
-            if found > most {
-                return Err(format!("the document has {found} {what}; at most {most} are answered"));
+        ])?;
+        fields = fields.max(measure.fields);
+    }
+    Ok(fields)
+}
+
+fn within(measures: &[(&str, usize, usize)]) -> Result<(), String> {
+    match measures.iter().find(|(_, found, most)| found > most) {
+        Some((what, found, most)) => Err(format!("the document has {found} {what}; at most {most} are answered")),
+        None => Ok(()),
+    }
+}
+
+/// What stands in a document, as it is written.
+#[derive(Default)]
+struct Written {
+    spreads: usize,
+    directives: usize,
+}
+
+impl Written {
+    fn of(document: &Document) -> Self {
+        let mut written = Written::default();
+        for definition in &document.definitions {
+            match definition {
+                Definition::OperationDefinition(operation) => {
+                    written.directives += operation.directives.len();
+                    written.directives += operation.variables.iter().map(|variable| variable.directives.len()).sum::<usize>();
+                    written.set(&operation.selection_set);
+                }
+                Definition::FragmentDefinition(fragment) => {
+                    written.directives += fragment.directives.len();
+                    written.set(&fragment.selection_set);
+                }
+                _ => {}
+            }
+        }
+        written
+    }
+
+    /// The parser bounds how deep selections nest.
+    fn set(&mut self, selections: &[Selection]) {
+        for selection in selections {
+            match selection {
+                Selection::Field(field) => {
+                    self.directives += field.directives.len();
+                    self.set(&field.selection_set);
+                }
+                Selection::InlineFragment(fragment) => {
+                    self.directives += fragment.directives.len();
+                    self.set(&fragment.selection_set);
+                }
+                Selection::FragmentSpread(spread) => {
+                    self.spreads += 1;
+                    self.directives += spread.directives.len();
+                }
             }
         }
     }
-    Ok(())
 }
 
 struct Scales<'d> {
@@ -104,6 +175,25 @@ enum State {
 }
 
 impl<'d> Scales<'d> {
+    fn of(document: &'d Document) -> Self {
+        let mut fragments = HashMap::new();
+        for definition in &document.definitions {
+            if let Definition::FragmentDefinition(fragment) = definition {
+                fragments.insert(fragment.name.as_str(), fragment);
+            }
+        }
+        Scales { fragments, known: HashMap::new(), depth: 0 }
+    }
+
+    fn operation(&mut self, operation: &'d OperationDefinition) -> Result<Measure, String> {
+        let mut measure = self.set(&operation.selection_set)?;
+        measure.directives = measure.directives.saturating_add(operation.directives.len());
+        for variable in &operation.variables {
+            measure.directives = measure.directives.saturating_add(variable.directives.len());
+        }
+        Ok(measure)
+    }
+
     fn set(&mut self, selections: &'d [Selection]) -> Result<Measure, String> {
         self.depth += 1;
         if self.depth > 4 * MOST_NESTING {
@@ -158,7 +248,24 @@ mod tests {
     use super::*;
 
     fn checked(text: &str) -> Result<(), String> {
-        check(&Document::parse(text, "document").expect("a document"))
+        let document = Document::parse(text, "document").expect("a document");
+        check_document(&document)?;
+        check_operation(&document).map(drop)
+    }
+
+    #[test]
+    fn a_document_is_measured_as_a_whole() {
+        // contract G3.6, attack 56
+        let fragment = format!("fragment f on Query {{ {} }}", "a ".repeat(1_900));
+        let operations = |count: usize| (0..count).fold(fragment.clone(), |text, index| format!("{text} query q{index} {{ ...f }}"));
+        let whole = |text: &str| check_document(&Document::parse(text, "document").expect("a document"));
+        assert_eq!(whole(&operations(5)), Ok(()));
+        assert!(whole(&operations(6)).is_err_and(|message| message.contains("in all its operations")));
+        assert!(whole(&operations(850)).is_err_and(|message| message.contains("more than 50 operations")));
+        let spreads = format!("{{ {} }} fragment f on Query {{ a }}", "...f ".repeat(1_001));
+        assert!(whole(&spreads).is_err_and(|message| message.contains("fragment spreads")));
+        let directives = (0..5).map(|index| format!("query q{index} {{ a {} }} ", "@d ".repeat(41))).collect::<String>();
+        assert!(whole(&directives).is_err_and(|message| message.contains("directives")));
     }
 
     #[test]
@@ -171,7 +278,7 @@ mod tests {
         }
         bomb.push_str(" fragment f300 on Query { a }");
         let message = checked(&bomb).expect_err("too much");
-        assert!(message.contains("at most 2000"), "{message}");
+        assert!(message.contains("at most 10000"), "{message}");
     }
 
     #[test]

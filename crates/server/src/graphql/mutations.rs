@@ -8,13 +8,14 @@ use crate::operations::{Errand, Sent};
 
 use super::answer::rows;
 use super::arguments::{argument, fitted_argument};
+use super::output::Output;
 use super::questions::Context;
 use super::schema::Question;
 use super::selection::Picked;
 use super::shape::{Kind, Shape};
 
 /// Carries out one field of a mutation's root.
-pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
+pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<Output, Problem> {
     let field = root.field();
     let operation = *context
         .service

@@ -12,11 +12,14 @@ use crate::ask;
 use crate::auth::Caller;
 use crate::error::{Problem, Refusal};
 use crate::hub;
+use crate::reader::Reading;
 use crate::service::Service;
+use crate::validation;
 
 use super::answer::{page, rows};
 use super::arguments::{Variables, argument};
 use super::budget::Budget;
+use super::output::Output;
 use super::schema::Question;
 use super::selection::Picked;
 use super::shape::{Kind, Shape};
@@ -30,10 +33,12 @@ pub(super) struct Context<'a> {
     pub(super) variables: &'a Variables,
     pub(super) budget: &'a Budget,
     pub(super) kind: OperationType,
+    /// How many bytes were sent with the request.
+    pub(super) input_bytes: usize,
 }
 
 /// Asks one field.
-pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Vec<u8>, Problem> {
+pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Output, Problem> {
     let Context { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
     let (resource, question) =
@@ -53,22 +58,26 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ve
         }
         _ => None,
     };
-    let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
-    let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
-    let body = parse::layers(query, constraint);
     let (operation, format) = match question {
-        Question::Paginate => (Operation::Paginate, Format::Json),
+        Question::Paginate => (Operation::Paginate, Format::Rows),
         Question::Get => (Operation::List, Format::Lines),
         Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
     };
-    let query = ask::render(service, entrance, operation, key.as_deref(), body)?;
+    let render = || {
+        let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
+        let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
+        let body = parse::layers(query, constraint);
+        ask::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+    };
+    let (query, kind) = validation::run(&service.budgets, caller.key(), context.input_bytes, render).await??;
     if question == Question::Paginate {
         let parts = root.below(document, variables);
         let is_shown = parts.iter().any(|part| part.field().name == "rows");
         let query = if is_shown { query } else { query.without_relations() };
-        return page(Box::pin(service.reader.run(query, format)).await?, &parts, budget).await;
+        let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
+        return page(answer, &parts, budget).await;
     }
-    let answer = Box::pin(service.reader.run(query, format)).await?;
+    let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
     rows(answer, &Shape::of(document, root, variables), kind, question, budget).await
 }
 

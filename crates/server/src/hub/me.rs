@@ -3,13 +3,15 @@
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::VARY;
-use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response};
 use query::parse;
 use query::plan::Operation;
 use query::policy::{self, Viewer};
 use uuid::Uuid;
 
 use crate::ask;
+use crate::budget::CallerKey;
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 use crate::service::Service;
@@ -29,16 +31,16 @@ pub(crate) async fn row(service: &Service, account: Uuid) -> Result<Bytes, Probl
         let key = [account.to_string()];
         ask::render(service, entrance, Operation::Find, Some(&key), parse::body(STATEMENT)?)?
     };
-    ask::row(service, query).await?.ok_or(Problem::InvalidToken("the account is gone"))
+    ask::row(service, CallerKey::Account(account), query).await?.ok_or(Problem::InvalidToken("the account is gone"))
 }
 
 /// `GET /api/iam/me`
-pub(super) async fn answer(State(service): State<Service>, headers: HeaderMap) -> Response<Body> {
-    told(&service, &headers).await.unwrap_or_else(|problem| problem.response())
+pub(super) async fn answer(State(service): State<Service>, request: Parts) -> Response<Body> {
+    told(&service, &request).await.unwrap_or_else(|problem| problem.response())
 }
 
-async fn told(service: &Service, headers: &HeaderMap) -> Result<Response<Body>, Problem> {
-    let account = service.gate.caller(headers).await?.account().ok_or(Problem::Unauthenticated)?;
+async fn told(service: &Service, request: &Parts) -> Result<Response<Body>, Problem> {
+    let account = service.gate.caller(&request.headers, &request.extensions).await?.account().ok_or(Problem::Unauthenticated)?;
     let mut response = json_no_store(row(service, account).await?);
     response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
     Ok(response)

@@ -4,6 +4,7 @@ use axum::Router;
 use axum::http::HeaderMap;
 use axum::routing::{MethodRouter, any, get};
 
+use crate::admission;
 use crate::auth::Caller;
 use crate::pages;
 use crate::service::Service;
@@ -16,7 +17,15 @@ macro_rules! serve {
         let hub = $hub.clone();
         move |request: axum::extract::Request| {
             let hub = hub.clone();
-            async move { Box::pin($handler(&hub, request)).await }
+            async move {
+                Box::pin(async move {
+                    match admission::admit(&hub.budgets().identity, request).await {
+                        Ok((request, _slot)) => $handler(&hub, request).await,
+                        Err(fault) => fault.response(),
+                    }
+                })
+                .await
+            }
         }
     }};
 }

@@ -11,7 +11,7 @@ use identity::{bearer, form};
 use serde_json::json;
 
 use crate::auth::shown::refused;
-use crate::body::{self, MOST_BYTES};
+use crate::body::{self, MOST_BYTES_TO_SIGN_IN};
 use crate::error::Problem;
 use crate::error::oauth::json_no_store;
 
@@ -50,7 +50,7 @@ async fn form_of(head: &Parts, content: Body) -> Result<Parameters, Problem> {
     if head.method != Method::POST || !body::is_media_type(&head.headers, is_form) {
         return Ok(Parameters::default());
     }
-    let bytes = body::bytes(content, MOST_BYTES).await?;
+    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Problem::Malformed("the form is no UTF-8"))?;
     form::pairs(text).and_then(Parameters::read).map_err(unreadable)
 }

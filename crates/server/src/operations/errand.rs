@@ -69,6 +69,7 @@ impl<'a> Errand<'a> {
     /// Carries it out; gives the JSON object that is its answer.
     pub(crate) async fn run(self, sent: Sent<'_>, address: &str) -> Result<Vec<u8>, Problem> {
         let input = Input::read(self.operation, sent.input, sent.base)?;
+        let _slot = self.service.budgets.identity.acquire(self.caller.key()).await?;
         let occasion = Occasion { now: chance::now(), address: Some(address) };
         let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion };
         let performer = Performer { hub: self.hub, administration, id: sent.id, base: sent.base, input };
@@ -106,7 +107,7 @@ impl<'a> Errand<'a> {
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
         let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
-        Ok(ask::row(self.service, query).await?.map(Vec::from))
+        Ok(ask::row(self.service, self.caller.key(), query).await?.map(Vec::from))
     }
 }
 

@@ -5,6 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
@@ -73,8 +74,8 @@ pub(super) fn routes() -> Router<Service> {
 }
 
 /// What the caller may see; never kept, since it is the caller's own.
-async fn described(State(service): State<Service>, headers: HeaderMap) -> Response<Body> {
-    let caller = match service.gate.caller(&headers).await {
+async fn described(State(service): State<Service>, request: Parts) -> Response<Body> {
+    let caller = match service.gate.caller(&request.headers, &request.extensions).await {
         Ok(caller) => caller,
         Err(problem) => return guarded(problem.response()),
     };

@@ -7,8 +7,10 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::accept;
+use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::Problem;
+use crate::reader::Reading;
+use crate::{accept, body};
 
 const LINES: &str = "application/x-ndjson";
 
@@ -20,15 +22,22 @@ pub(super) fn format(headers: &HeaderMap, operation: Operation) -> Format {
     accept::best(headers, &[("application/json", Format::Json), (LINES, Format::Lines)]).unwrap_or(Format::Json)
 }
 
-pub(super) fn of(answer: Answer, format: Format) -> Response<Body> {
+/// The answer to a request. It holds its memory and its slots until it was sent.
+pub(super) fn of(reading: Reading, format: Format, mut reservation: Reservation) -> Result<Response<Body>, Problem> {
+    let Reading { answer, slots } = reading;
     let body = match answer {
-        Answer::Nothing => return Problem::NotFound("there is no such row").response(),
-        Answer::Whole(bytes) => Body::from(bytes),
+        Answer::Nothing => return Err(Problem::NotFound("there is no such row")),
+        // The connection has room for a small answer.
+        Answer::Whole(bytes) | Answer::Page(bytes, _) if bytes.len() <= FREE_BODY_BYTES => Body::from(bytes),
+        Answer::Whole(bytes) | Answer::Page(bytes, _) => {
+            reservation.grow(bytes.len())?;
+            body::holding(Body::from(bytes), reservation)
+        }
         // An error in the stream makes the server cut the connection: a cut answer never looks whole.
-        Answer::Chunks(chunks) => Body::from_stream(chunks),
+        Answer::Chunks(chunks) => body::holding(Body::from_stream(chunks), slots),
     };
     let kind = if format == Format::Lines { LINES } else { "application/json" };
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
+    Ok(response)
 }

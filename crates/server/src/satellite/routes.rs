@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::routing::any;
 
+use crate::admission;
 use crate::error::oauth::told;
 use crate::service::Service;
 
@@ -14,7 +15,13 @@ macro_rules! serve {
         let satellite = $satellite.clone();
         move |request: axum::extract::Request| {
             let satellite = satellite.clone();
-            async move { told(Box::pin($handler(&satellite, request)).await) }
+            async move {
+                let answer = Box::pin(async move {
+                    let (request, _slot) = admission::admit(&satellite.0.budgets.identity, request).await?;
+                    $handler(&satellite, request).await
+                });
+                told(answer.await)
+            }
         }
     }};
 }

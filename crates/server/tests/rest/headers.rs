@@ -187,7 +187,7 @@ async fn a_request_names_one_host() {
 async fn a_connection_that_asks_nothing_is_closed() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let mut wires = Vec::new();
-    for begun in ["", "P", "PRI * HTTP/2.0\r\n\r\nSM\r\n", "GET /health HTTP/1.1\r\nhost: t"] {
+    for begun in ["", "P", "GET /health HTTP/1.1\r\nhost: t"] {
         let mut wire = Wire::open(server.address).await;
         wire.send(begun.as_bytes()).await;
         wires.push((begun, wire));
@@ -195,4 +195,13 @@ async fn a_connection_that_asks_nothing_is_closed() {
     for (begun, wire) in &mut wires {
         assert!(wire.head().await.is_none_or(|head| head.status == 408), "{begun:?}");
     }
+}
+
+#[tokio::test]
+async fn http_2_is_refused_at_once() {
+    // contract E9.8
+    let (server, _database) = shop::open(Place::Sqlite).await;
+    let mut wire = Wire::open(server.address).await;
+    wire.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    assert!(wire.head().await.is_none(), "the connection is closed");
 }

@@ -12,8 +12,8 @@ use crate::support::{Database, Place, Server, Setup, get};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
     let (service, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));
-    let gate = service.gate.clone();
-    Server::start(embed::app(service, &config), (&config, gate), Arc::<Metrics>::default()).await
+    let (gate, budgets) = (service.gate.clone(), service.budgets.clone());
+    Server::start(embed::app(service, &config), (&config, gate, budgets), Arc::<Metrics>::default())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! A small HTTP/1.1 client that shows what comes over the wire: heads, single chunks, and whether an answer was cut.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -57,7 +57,7 @@ impl Request {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut head = format!("{} {} HTTP/1.1\r\nhost: test\r\n", self.method, self.path);
+        let mut head = format!("{} {} HTTP/1.1\r\nhost: localhost\r\n", self.method, self.path);
         if self.method != "GET" {
             _ = write!(head, "content-length: {}\r\n", self.body.len());
         }
@@ -71,6 +71,15 @@ impl Request {
     /// Sends it and reads the answer to its end.
     pub async fn send(&self, address: SocketAddr) -> Response {
         let mut wire = Wire::open(address).await;
+        wire.send(&self.bytes()).await;
+        wire.response(&self.method).await
+    }
+
+    /// Sends it from another address of this machine.
+    pub async fn send_from(&self, source: IpAddr, address: SocketAddr) -> Response {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::new(source, 0)).expect("an address of this machine");
+        let mut wire = Wire(BufReader::new(socket.connect(address).await.expect("the server listens")));
         wire.send(&self.bytes()).await;
         wire.response(&self.method).await
     }
@@ -204,6 +213,12 @@ impl Wire {
 
     pub async fn request(&mut self, request: &Request) {
         self.send(&request.bytes()).await;
+    }
+
+    /// So many bytes, or none when the server hung up.
+    pub async fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        timed(self.0.read_exact(&mut bytes)).await.ok().map(|_| bytes)
     }
 
     /// The head of the next answer, or none when the server hung up.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot_error::BootError;
-use peristyle::config::{Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
+use peristyle::budget::{BudgetSettings, Budgets};
+use peristyle::config::{AllowedHosts, Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
 use peristyle::{Service, boot};
 use peristyle::{listen, router};
@@ -36,6 +37,8 @@ pub struct Setup {
     pub trusted_proxies: Vec<ipnet::IpNet>,
     /// The folder of an app.
     pub app: Option<std::path::PathBuf>,
+    /// What the process may hold at once.
+    pub budget: BudgetSettings,
 }
 
 impl Setup {
@@ -53,6 +56,7 @@ impl Setup {
             app_url: None,
             trusted_proxies: Vec::new(),
             app: None,
+            budget: BudgetSettings { memory: 1 << 30, max_connections: None, max_connections_per_address: None },
         }
     }
 
@@ -89,6 +93,8 @@ impl Setup {
             app_files: self.app.clone(),
             cors_origins: self.cors.clone(),
             trusted_proxies: self.trusted_proxies.clone(),
+            allowed_hosts: AllowedHosts::ANY,
+            budget: self.budget,
             metrics_listen: None,
             graphql_introspection: self.introspection,
             log: "info".to_owned(),
@@ -113,8 +119,8 @@ impl Setup {
     pub async fn serve_at(&self, url: &str) -> Server {
         let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
         let metrics = Arc::<Metrics>::default();
-        let gate = service.gate.clone();
-        Server::start(router::router(service, &config, metrics.clone()), (&config, gate), metrics).await
+        let (gate, budgets) = (service.gate.clone(), service.budgets.clone());
+        Server::start(router::router(service, &config, metrics.clone()), (&config, gate, budgets), metrics)
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -132,20 +138,25 @@ pub struct Server {
 }
 
 impl Server {
+    /// What a scraper would be answered.
+    pub fn metrics_text(&self) -> String {
+        self.metrics.text()
+    }
+
     /// Serves whatever a test has put together.
-    pub async fn start<S>(served: S, (config, gate): (&Config, Gate), metrics: Arc<Metrics>) -> Self
+    pub fn start<S>(served: S, (config, gate, budgets): (&Config, Gate, Budgets), metrics: Arc<Metrics>) -> Self
     where
         S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
         S: Clone + Send + 'static,
     {
-        let listener = listen::bind(config.listen).await.expect("a port");
+        let listener = listen::bind(config.listen).expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
             _ = stopped.await;
             gate.retire();
         };
-        let task = tokio::spawn(listen::serve(listener, served, config.database.patience, stopped));
+        let task = tokio::spawn(listen::serve(listener, served, listen::Limits::new(&budgets, config), stopped));
         Server { address, metrics, stop, task }
     }
 

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::Stream;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::Error;
 use crate::assemble::{Batch, Rows, Written};
 
-use super::Format;
+use super::{Format, PageNumbers};
 
 /// How much is written before it is sent on.
 const PIECE: usize = 64 * 1024;
@@ -26,7 +26,8 @@ const ROOM: usize = 1024;
 #[derive(Debug)]
 struct Chunk {
     bytes: Bytes,
-    last: bool,
+    /// The numbers of the page, which the last piece knows.
+    end: Option<PageNumbers>,
 }
 
 /// What stands around rows: brackets, commas, line ends, and a page's numbers, before the rows where they are known by then.
@@ -60,8 +61,23 @@ enum End {
 pub(crate) struct Sink {
     frame: Frame,
     sender: mpsc::Sender<Result<Chunk, Error>>,
+    limits: StreamLimits,
+}
+
+/// How long a streamed answer waits for its reader.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamLimits {
     /// How long a reader may take nothing.
-    patience: Duration,
+    stall_timeout: Duration,
+    /// When the whole answer must have been taken.
+    deadline: Instant,
+}
+
+impl StreamLimits {
+    /// Limits of an answer that begins now.
+    pub(crate) fn starting_now(stall_timeout: Duration, stream_timeout: Duration) -> Self {
+        StreamLimits { stall_timeout, deadline: Instant::now() + stream_timeout }
+    }
 }
 
 /// The chunks of an answer. One that ends before its last chunk yields an error, so that it never looks whole.
@@ -69,19 +85,37 @@ pub(crate) struct Sink {
 pub struct Chunks {
     first: Option<Bytes>,
     rest: mpsc::Receiver<Result<Chunk, Error>>,
-    done: bool,
+    state: Reading,
+}
+
+/// How far an answer was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Open,
+    Failed,
+    Done(PageNumbers),
+}
+
+impl Chunks {
+    /// The numbers of the page, once all of it was read.
+    pub fn numbers(&self) -> Option<PageNumbers> {
+        match self.state {
+            Reading::Done(numbers) => Some(numbers),
+            Reading::Open | Reading::Failed => None,
+        }
+    }
 }
 
 /// What the first chunk told.
 pub(crate) enum Opening {
-    Whole(Bytes),
+    Whole(Bytes, PageNumbers),
     Chunks(Chunks),
 }
 
 /// A sink and the way to what is poured into it.
-pub(crate) fn channel(frame: Frame, patience: Duration) -> (Sink, Outlet) {
+pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
     let (sender, receiver) = mpsc::channel(2);
-    (Sink { frame, sender, patience }, Outlet(receiver))
+    (Sink { frame, sender, limits }, Outlet(receiver))
 }
 
 /// The reading end, before anything was read.
@@ -90,7 +124,7 @@ pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 impl Outlet {
     /// The chunks of an answer that can no longer fail before its first byte.
     pub(crate) fn chunks(self) -> Chunks {
-        Chunks { first: None, rest: self.0, done: false }
+        Chunks { first: None, rest: self.0, state: Reading::Open }
     }
 
     /// Waits for the first chunk, so that a fault before the first byte is told as one.
@@ -98,8 +132,8 @@ impl Outlet {
         match self.0.recv().await {
             None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
             Some(Err(error)) => Err(error),
-            Some(Ok(Chunk { bytes, last: true })) => Ok(Opening::Whole(bytes)),
-            Some(Ok(Chunk { bytes, last: false })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), rest: self.0, done: false })),
+            Some(Ok(Chunk { bytes, end: Some(numbers) })) => Ok(Opening::Whole(bytes, numbers)),
+            Some(Ok(Chunk { bytes, end: None })) => Ok(Opening::Chunks(Chunks { first: Some(bytes), rest: self.0, state: Reading::Open })),
         }
     }
 }
@@ -111,12 +145,16 @@ impl Stream for Chunks {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        if self.done {
+        if self.state != Reading::Open {
             return Poll::Ready(None);
         }
         self.rest.poll_recv(context).map(|item| {
             let item = item.unwrap_or_else(|| Err(Error::Unavailable("the answer was cut".to_owned())));
-            self.done = item.as_ref().map_or(true, |chunk| chunk.last);
+            self.state = match &item {
+                Err(_) => Reading::Failed,
+                Ok(Chunk { end: Some(numbers), .. }) => Reading::Done(*numbers),
+                Ok(Chunk { end: None, .. }) => Reading::Open,
+            };
             Some(item.map(|chunk| chunk.bytes))
         })
     }
@@ -178,7 +216,7 @@ impl Frame {
     }
 
     /// The whole answer, where it is small enough to be one.
-    pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<Bytes> {
+    pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<(Bytes, PageNumbers)> {
         self.buffer.reserve(batch.written_size().saturating_add(ROOM).min(WHOLE_BYTES));
         self.add(&mut batch.rows(), WHOLE_BYTES).then(|| self.end(total))
     }
@@ -194,25 +232,26 @@ impl Frame {
     }
 
     /// The rest, with the end.
-    pub(crate) fn end(mut self, total: i64) -> Bytes {
+    pub(crate) fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
         match (self.operation, self.format) {
+            (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
             (Operation::Paginate, _) if self.end == End::Nothing => self.buffer.extend_from_slice(b"]}"),
             (Operation::Paginate, _) => {
                 let end = format!("],\"count\":{},\"total\":{total}}}", self.rows);
                 self.buffer.extend_from_slice(end.as_bytes());
             }
             (Operation::Find, _) | (_, Format::Lines) => {}
-            (Operation::List, Format::Json) => self.buffer.push(b']'),
+            (Operation::List, Format::Json | Format::Rows) => self.buffer.push(b']'),
         }
-        self.buffer.into()
+        (self.buffer.into(), PageNumbers { total, count: self.rows as i64 })
     }
 }
 
 fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
     match (operation, format) {
-        (Operation::Paginate, _) => page.to_vec(),
+        (Operation::Paginate, Format::Json | Format::Lines) => page.to_vec(),
         (Operation::Find, _) | (_, Format::Lines) => Vec::new(),
-        (Operation::List, Format::Json) => b"[".to_vec(),
+        (Operation::Paginate | Operation::List, _) => b"[".to_vec(),
     }
 }
 
@@ -273,13 +312,14 @@ impl Sink {
     /// Sends what was added, waiting for the reader.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         let bytes = self.frame.take();
-        send(&self.sender, Chunk { bytes, last: false }, self.patience).await
+        send(&self.sender, Chunk { bytes, end: None }, self.limits).await
     }
 
     /// Sends the end.
     pub(crate) async fn finish(self, total: i64) -> Result<(), Error> {
-        let Sink { frame, sender, patience } = self;
-        send(&sender, Chunk { bytes: frame.end(total), last: true }, patience).await
+        let Sink { frame, sender, limits } = self;
+        let (bytes, numbers) = frame.end(total);
+        send(&sender, Chunk { bytes, end: Some(numbers) }, limits).await
     }
 
     /// Waits for the database, but not longer than there is a reader.
@@ -287,6 +327,7 @@ impl Sink {
         tokio::select! {
             result = work => result,
             () = self.sender.closed() => Err(Error::Gone),
+            () = tokio::time::sleep_until(self.limits.deadline.into()) => Err(Error::StreamTimeout),
         }
     }
 
@@ -301,9 +342,11 @@ impl Sink {
     }
 }
 
-async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, patience: Duration) -> Result<(), Error> {
-    match sender.send_timeout(Ok(chunk), patience).await {
+async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, limits: StreamLimits) -> Result<(), Error> {
+    let left = limits.deadline.saturating_duration_since(Instant::now());
+    match sender.send_timeout(Ok(chunk), limits.stall_timeout.min(left)).await {
         Ok(()) => Ok(()),
+        Err(mpsc::error::SendTimeoutError::Timeout(_)) if left <= limits.stall_timeout => Err(Error::StreamTimeout),
         Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(Error::Stalled),
         Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Error::Gone),
     }
@@ -323,7 +366,7 @@ impl Alarm {
             // Its status was sent long ago: this line is all there is to tell what happened.
             match error {
                 Error::Gone => tracing::debug!("the client of a streamed answer went away"),
-                Error::Stalled => tracing::warn!(%error, "a streamed answer was cut"),
+                Error::Stalled | Error::StreamTimeout => tracing::warn!(%error, "a streamed answer was cut"),
                 _ => tracing::error!(%error, "a streamed answer was cut"),
             }
             // A reader whose channel is full learns it from the answer that ends before its last chunk.

@@ -120,7 +120,7 @@ pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome
     let bytes = match database.run(query.clone(), Format::Json).await {
         Err(error) => panic!("{error}\n{body}\n{query:#?}"),
         Ok(store::Answer::Nothing) => return Outcome::Answer(Answer::NotFound),
-        Ok(store::Answer::Whole(bytes)) => bytes.to_vec(),
+        Ok(store::Answer::Whole(bytes) | store::Answer::Page(bytes, _)) => bytes.to_vec(),
         Ok(store::Answer::Chunks(chunks)) => whole(chunks).await.expect("no fault in the stream"),
     };
     let value: Value = serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)));

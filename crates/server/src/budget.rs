@@ -1,0 +1,201 @@
+//! What the whole process may hold at once: bytes, work and connections. Everything that a client can make the process hold takes its
+//! share from here, so that the limits of one request have a sum. `docs/guide/operations.md` lists every budget, its default, its metric
+//! and what a client sees when it is used up.
+
+mod connections;
+mod fair_queue;
+mod memory;
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use uuid::Uuid;
+
+pub use connections::{Activity, Connections};
+pub(crate) use connections::{AddressLimit, Place, PlaceKind};
+pub(crate) use fair_queue::{FairQueue, QueueLimits, Slot};
+pub(crate) use memory::{Memory, Reservation};
+
+/// What one connection holds beside what its requests reserve: the buffers of its head, and bodies up to [`FREE_BODY_BYTES`].
+const CONNECTION_BYTES: usize = 64 * 1024 + FREE_BODY_BYTES;
+/// What a request's body holds without a reservation.
+pub(crate) const FREE_BODY_BYTES: usize = 64 * 1024;
+/// What validating one body of the largest size can take: the tree is many times the size of its text.
+const MAX_VALIDATION_BYTES: usize = 40 * 1024 * 1024;
+/// What one answer that is compressed holds beside its bytes.
+const COMPRESSOR_BYTES: usize = 1024 * 1024;
+
+/// What the process may use.
+#[derive(Clone, Copy, Debug)]
+pub struct BudgetSettings {
+    /// The memory of the process, in bytes (`MEMORY_BUDGET`).
+    pub memory: usize,
+    /// Connections in all (`MAX_CONNECTIONS`); as many as the memory allows where it is not set.
+    pub max_connections: Option<usize>,
+    /// Connections of one client address (`MAX_CONNECTIONS_PER_ADDRESS`); half of all where it is not set.
+    pub max_connections_per_address: Option<usize>,
+}
+
+impl BudgetSettings {
+    /// The most connections that are taken where nothing else is said.
+    const DEFAULT_MAX_CONNECTIONS: usize = 4_096;
+    /// The smallest memory with which the process can do its work.
+    pub const MIN_MEMORY: usize = 64 * 1024 * 1024;
+
+    /// Connections in all.
+    pub fn connections(&self) -> usize {
+        let by_memory = self.memory / 4 / CONNECTION_BYTES;
+        self.max_connections.unwrap_or_else(|| by_memory.min(Self::DEFAULT_MAX_CONNECTIONS))
+    }
+
+    /// What one statement may hold of rows, and again of related rows, where so many run at once: a quarter of the memory together.
+    pub fn bytes_per_statement(&self, pool: usize) -> usize {
+        (self.memory / 4 / 2 / pool.max(1)).clamp(256 * 1024, 8 * 1024 * 1024)
+    }
+}
+
+/// The budgets of the process. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Budgets {
+    /// Connections, in all and by client address.
+    pub connections: Connections,
+    /// Bytes of request bodies and what is made of them.
+    pub(crate) bodies: Memory,
+    /// Bytes of answers that wait for their clients.
+    pub(crate) answers: Memory,
+    /// Statements that run on the database.
+    pub(crate) statements: FairQueue,
+    /// Answers that are streamed from the database.
+    pub(crate) streams: FairQueue,
+    /// Requests to the endpoints of a hub or a satellite.
+    pub(crate) identity: FairQueue,
+    /// Accounts that a hub looks up for tokens.
+    pub(crate) lookups: FairQueue,
+    /// Documents and statements that are parsed and validated.
+    pub(crate) validation: FairQueue,
+}
+
+impl Budgets {
+    /// The budgets of a process with so many database connections.
+    pub fn new(settings: &BudgetSettings, pool: usize) -> Self {
+        let connections = settings.connections();
+        let per_address = settings.max_connections_per_address.unwrap_or(connections / 2).max(1);
+        let streams = (pool / 2).max(1);
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let validations = cores.min(settings.memory / 8 / MAX_VALIDATION_BYTES).max(1);
+        let queue = |slots| QueueLimits::new(slots, connections, per_address);
+        Budgets {
+            connections: Connections::new(connections, per_address),
+            bodies: Memory::new(settings.memory / 16),
+            answers: Memory::new(settings.memory / 4),
+            statements: FairQueue::new(queue(pool)),
+            streams: FairQueue::new(QueueLimits { slots_per_caller: (streams / 2).max(1), ..queue(streams) }),
+            identity: FairQueue::new(queue(pool)),
+            lookups: FairQueue::new(queue(Self::lookups(pool))),
+            validation: FairQueue::new(QueueLimits { slots_per_caller: (validations / 2).max(1), ..queue(validations) }),
+        }
+    }
+
+    /// Accounts that are looked up at once.
+    fn lookups(pool: usize) -> usize {
+        (pool / 4).max(2)
+    }
+
+    /// The database connections beside those for statements: for looking accounts up, so that statements keep no caller from being known;
+    /// one to see whether the database answers, and one for the process's own tasks.
+    pub(crate) fn reserved_connections(pool: usize) -> usize {
+        Self::lookups(pool) + 2
+    }
+
+    /// Room for one more answer that is compressed.
+    pub(crate) fn reserve_compressor(&self, caller: CallerKey) -> Option<Reservation> {
+        let mut reservation = self.answers.reserve(caller);
+        reservation.grow(COMPRESSOR_BYTES).ok().map(|()| reservation)
+    }
+
+    /// What each budget holds now, by its name.
+    pub(crate) fn figures(&self) -> Vec<(&'static str, Figures)> {
+        vec![
+            ("connections", self.connections.figures()),
+            ("body_bytes", self.bodies.figures()),
+            ("answer_bytes", self.answers.figures()),
+            ("statements", self.statements.figures()),
+            ("streams", self.streams.figures()),
+            ("identity", self.identity.figures()),
+            ("lookups", self.lookups.figures()),
+            ("validation", self.validation.figures()),
+        ]
+    }
+}
+
+/// What a budget holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub(crate) used: usize,
+    pub(crate) limit: usize,
+    /// Requests that wait for their turn.
+    pub(crate) waiting: usize,
+    /// Requests that were refused since the process started.
+    pub(crate) refused: u64,
+}
+
+/// A budget is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Overloaded {
+    /// Too much work, or too much work of this caller.
+    #[error("too many requests are being answered; try again shortly")]
+    Busy,
+    /// Too many bytes, or too many bytes of this caller.
+    #[error("the memory for requests and answers is used up; try again shortly, or ask for less with `limit`")]
+    Memory,
+}
+
+/// The caller that work and bytes are counted for: the account, or the client address of an anonymous request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallerKey {
+    /// An account that was authenticated.
+    Account(Uuid),
+    /// A client address.
+    Address(IpAddr),
+}
+
+impl CallerKey {
+    /// The caller at a client address. An IPv6 client has a whole /64 network of addresses, so the network counts as one.
+    pub fn of_address(address: IpAddr) -> Self {
+        CallerKey::Address(match address.to_canonical() {
+            IpAddr::V4(address) => IpAddr::V4(address),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_the_memory_fit_into_it() {
+        // contract E9.1
+        for (mebibytes, pool) in [(64, 16), (256, 16), (1024, 16), (1024, 200), (16 * 1024, 1000)] {
+            let settings = BudgetSettings { memory: mebibytes << 20, max_connections: None, max_connections_per_address: None };
+            let budgets = Budgets::new(&settings, pool);
+            let connections = budgets.connections.figures().limit * CONNECTION_BYTES;
+            let bytes = budgets.bodies.figures().limit + budgets.answers.figures().limit;
+            let statements = pool * 2 * settings.bytes_per_statement(pool);
+            assert!(connections <= settings.memory / 4, "{mebibytes} MiB, {pool} connections");
+            assert!(bytes <= settings.memory / 2, "{mebibytes} MiB, {pool} connections");
+            // Below its least size a statement could not be run at all.
+            assert!(statements <= (settings.memory / 4).max(pool * 512 * 1024), "{mebibytes} MiB, {pool} connections");
+        }
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_caller() {
+        let key = |text: &str| CallerKey::of_address(text.parse().expect("an address"));
+        assert_eq!(key("::ffff:203.0.113.9"), key("203.0.113.9"));
+        assert_eq!(key("2001:db8:1:2:3:4:5:6"), key("2001:db8:1:2::1"));
+        assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
+    }
+}

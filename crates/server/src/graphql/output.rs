@@ -1,0 +1,161 @@
+//! An answer on its way into a body: pieces that are never copied to make room for more.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+
+/// A piece that is this large is closed.
+const PIECE_BYTES: usize = 256 * 1024;
+/// Bytes that are passed on as they are, where they are more than this; fewer are copied.
+const WORTH_SHARING: usize = 4 * 1024;
+
+/// Bytes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pieces: VecDeque<Bytes>,
+    open: Vec<u8>,
+    closed_bytes: usize,
+}
+
+impl From<Vec<u8>> for Output {
+    fn from(open: Vec<u8>) -> Self {
+        Output { open, ..Output::default() }
+    }
+}
+
+impl Output {
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        self.closed_bytes + self.open.len()
+    }
+
+    /// Adds a copy of these bytes.
+    pub(super) fn extend(&mut self, bytes: &[u8]) {
+        self.open.extend_from_slice(bytes);
+    }
+
+    /// Where more is written. Call [`Output::settle`] from time to time.
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.open
+    }
+
+    /// Closes a piece that is large enough.
+    pub(super) fn settle(&mut self) {
+        if self.open.len() >= PIECE_BYTES {
+            self.close();
+            // A buffer that grows step by step would have room for twice what is in it.
+            self.open.reserve_exact(PIECE_BYTES + PIECE_BYTES / 4);
+        }
+    }
+
+    /// Adds bytes without a copy.
+    pub(super) fn share(&mut self, bytes: &Bytes) {
+        if bytes.len() <= WORTH_SHARING {
+            return self.extend(bytes);
+        }
+        self.close();
+        self.closed_bytes += bytes.len();
+        self.pieces.push_back(bytes.clone());
+    }
+
+    /// Adds all of another one.
+    pub(super) fn append(&mut self, other: Output) {
+        for piece in &other.pieces {
+            self.share(piece);
+        }
+        if other.open.len() <= WORTH_SHARING {
+            self.extend(&other.open);
+        } else {
+            self.share(&Bytes::from(other.open));
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.closed_bytes += self.open.len();
+            self.pieces.push_back(std::mem::take(&mut self.open).into());
+        }
+    }
+
+    /// The body of an answer.
+    pub(super) fn into_body(mut self) -> Body {
+        if self.pieces.is_empty() {
+            return Body::from(self.open);
+        }
+        self.close();
+        Body::new(Pieces { left: self.closed_bytes as u64, pieces: self.pieces })
+    }
+}
+
+struct Pieces {
+    pieces: VecDeque<Bytes>,
+    left: u64,
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.pieces.pop_front();
+        self.left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_written_is_sent_in_order() {
+        let large = Bytes::from(vec![b'x'; WORTH_SHARING + 1]);
+        let mut expected = Vec::new();
+        let mut output = Output::default();
+        for round in 0..200 {
+            let mut part = Output::default();
+            part.extend(format!("{round},").as_bytes());
+            part.share(&large);
+            part.share(&Bytes::from_static(b"small"));
+            part.buffer().extend_from_slice(&[b'y'; 3_000]);
+            part.settle();
+            expected.extend_from_slice(format!("{round},").as_bytes());
+            expected.extend_from_slice(&large);
+            expected.extend_from_slice(b"small");
+            expected.extend_from_slice(&[b'y'; 3_000]);
+            output.append(part);
+            output.settle();
+        }
+        assert_eq!(output.len(), expected.len());
+        let body = output.into_body();
+        assert_eq!(body.size_hint().exact(), Some(expected.len() as u64));
+        assert_eq!(body.collect().await.expect("a body").to_bytes(), expected);
+    }
+
+    #[test]
+    fn a_large_answer_takes_no_more_room_than_it_has_bytes() {
+        // attack 53
+        let mut output = Output::default();
+        while output.len() < 16 * PIECE_BYTES {
+            output.extend(&[b'x'; 1_000]);
+            output.settle();
+        }
+        assert!(output.open.capacity() <= 2 * PIECE_BYTES, "{}", output.open.capacity());
+        assert!(output.pieces.len() >= 15);
+    }
+}

@@ -1,0 +1,110 @@
+//! Readers that hold streams open.
+
+use std::time::Duration;
+
+use crate::support::http::{Chunk, Wire};
+use crate::support::{PLACES, Server, Setup, get, post, until};
+use crate::{ALL, LIST, MANIFEST, ONE, OTHER, database};
+
+/// Streams whose readers have seen the head and take nothing more.
+async fn hold(server: &Server, count: usize) -> (Vec<Wire>, usize) {
+    let mut held = Vec::new();
+    for _ in 0..count {
+        let mut wire = Wire::narrow(server.address).await;
+        wire.request(&post(LIST, ALL)).await;
+        held.push(wire);
+    }
+    let (mut streams, mut refused) = (Vec::new(), 0);
+    for mut wire in held {
+        let head = wire.head().await.expect("a head");
+        match head.status {
+            200 => streams.push(wire),
+            503 => {
+                assert!(head.header("retry-after").is_some());
+                refused += 1;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    (streams, refused)
+}
+
+// attack 52, contract E9.4, contract E9.10
+#[tokio::test]
+async fn streams_of_one_caller_leave_the_database_to_the_others() {
+    for place in PLACES {
+        let database = database(place).await;
+        let server = Setup::new(MANIFEST).pool(4).serve(&database).await;
+        let (streams, refused) = hold(&server, 16).await;
+        // Of four connections streams have two, and one caller has one of these.
+        assert_eq!((streams.len(), refused), (1, 15), "{place:?}");
+        assert_eq!(server.get("/ready").await.status(), 200, "{place:?}");
+        assert_eq!(server.post(LIST, ONE).await.status(), 200, "{place:?}: the same caller's page");
+        let other = post(LIST, ALL).send_from(OTHER, server.address).await;
+        assert_eq!(other.status(), 200, "{place:?}: a stream of another caller");
+        assert!(other.whole);
+        drop(streams);
+        until("the slot is free again", async || server.post(LIST, ALL).await.status() == 200).await;
+    }
+}
+
+// attack 52, contract E9.4
+#[tokio::test]
+async fn a_stream_ends_at_its_timeout_however_steadily_it_is_read() {
+    for place in PLACES {
+        let database = database(place).await;
+        let mut setup = Setup::new(MANIFEST).pool(2);
+        setup.database.stream_timeout = Duration::from_secs(1);
+        let server = setup.serve(&database).await;
+        let mut wire = Wire::narrow(server.address).await;
+        wire.request(&post(LIST, ALL)).await;
+        assert_eq!(wire.head().await.map(|head| head.status), Some(200));
+        let mut last = Chunk::End;
+        for _ in 0..500 {
+            last = wire.chunk().await;
+            if !matches!(last, Chunk::Data(_)) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(last, Chunk::Cut, "{place:?}");
+        until("the connection is free", async || server.post(LIST, ONE).await.status() == 200).await;
+    }
+}
+
+// attack 52, contract E9.5
+#[tokio::test]
+async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
+    for place in PLACES {
+        let database = database(place).await;
+        let mut setup = Setup::new(MANIFEST).pool(2);
+        setup.database.patience = Duration::from_secs(2);
+        let server = setup.serve(&database).await;
+        let mut wire = Wire::narrow(server.address).await;
+        wire.request(&post(LIST, ALL)).await;
+        assert_eq!(wire.head().await.map(|head| head.status), Some(200));
+        // Twenty bytes at a time, about 200 a second: it never stops for two seconds, and never gets anywhere.
+        until("it is cut off", async || {
+            tokio::time::sleep(Duration::from_millis(90)).await;
+            wire.take(20).await.is_none() || server.metrics_text().contains("peristyle_budget_used{budget=\"streams\"} 0")
+        })
+        .await;
+        assert_eq!(server.post(LIST, ALL).await.status(), 200, "{place:?}");
+    }
+}
+
+// contract E9.4
+#[tokio::test]
+async fn many_streams_that_are_read_are_answered_in_turn() {
+    for place in PLACES {
+        let database = database(place).await;
+        let server = Setup::new(MANIFEST).pool(4).serve(&database).await;
+        let address = server.address;
+        let readers: Vec<_> = (0..12).map(|_| tokio::spawn(async move { post(LIST, ALL).send(address).await })).collect();
+        for reader in readers {
+            let answer = reader.await.expect("an answer");
+            assert_eq!((answer.status(), answer.whole), (200, true), "{place:?}: {}", answer.text().len());
+        }
+        assert_eq!(get("/health").send(address).await.status(), 200);
+    }
+}
