@@ -267,6 +267,14 @@ def wait_ready(process, url, pause=0.02, patience=20):
     fail(f"{url} was not ready within {patience} s")
 
 
+def resident(process):
+    """The bytes of memory a process holds."""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    fail("the server is gone")
+
+
 def load(url, seconds, *words, connections=16, threads=2):
     """Starts wrk with a way to load of `load.lua`."""
     command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(BENCH / "load.lua"), url, "--"]
