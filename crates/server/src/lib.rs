@@ -1,5 +1,8 @@
 //! The outer ring: HTTP, the command line and the environment around the query engine.
 
+// The compiler proves of the future of a whole request that it can move between threads, layer by layer.
+#![recursion_limit = "256"]
+
 mod accept;
 pub mod administration;
 mod admission;

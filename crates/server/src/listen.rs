@@ -19,6 +19,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};
@@ -43,6 +44,8 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// What the system holds of an answer that the client has not taken. A larger buffer would hide for long that nothing is taken.
 const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 const BACKLOG: u32 = 1024;
+/// Files that are open beside the connections of clients: to databases, keys, standard streams.
+const OTHER_FILES: u64 = 512;
 
 /// Opens the listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -52,6 +55,21 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+/// Lets the process open as many files as its connections need, where the system allows it.
+pub fn raise_file_limit(connections: usize) {
+    let needed = connections as u64 + OTHER_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return;
+    }
+    let raised = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    if setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: limit.maximum }).is_err() || raised < needed {
+        tracing::warn!(
+            "the system allows {raised} open files, and {connections} connections need {needed}; raise the limit (LimitNOFILE, ulimit -n) or lower MAX_CONNECTIONS"
+        );
+    }
 }
 
 /// The limits of a listener.

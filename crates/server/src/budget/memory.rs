@@ -73,6 +73,11 @@ impl Reservation {
         Ok(())
     }
 
+    /// The most that it can grow to, however little others hold.
+    pub(crate) fn max(&self) -> usize {
+        self.memory.0.limit_per_caller
+    }
+
     /// Takes what is missing to so many bytes.
     pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), Overloaded> {
         self.grow(bytes.saturating_sub(self.bytes))

@@ -74,6 +74,7 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
         }
     };
     let resources = service.catalog.resources().len();
+    listen::raise_file_limit(config.budget.connections());
     let listener = match early {
         Some(listener) => listener,
         None => bound(config)?,

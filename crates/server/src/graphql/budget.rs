@@ -14,20 +14,22 @@ pub(super) struct Budget(Mutex<Taken>);
 #[derive(Debug)]
 struct Taken {
     bytes: usize,
+    max: usize,
     reservation: Reservation,
 }
 
 impl Budget {
     /// The budget of a request, whose bytes come out of this reservation.
     pub(super) fn new(reservation: Reservation) -> Self {
-        Budget(Mutex::new(Taken { bytes: 0, reservation }))
+        let max = MOST_ANSWER_BYTES.min(reservation.max());
+        Budget(Mutex::new(Taken { bytes: 0, max, reservation }))
     }
 
     pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
         let mut taken = self.lock();
         let sum = taken.bytes.saturating_add(bytes);
-        if sum > MOST_ANSWER_BYTES {
-            return Err(too_large());
+        if sum > taken.max {
+            return Err(too_large(taken.max));
         }
         // The connection has room for a small answer.
         taken.reservation.grow_to(sum.saturating_sub(FREE_BODY_BYTES))?;
@@ -44,7 +46,8 @@ impl Budget {
 
     /// Whether so many bytes could still be taken.
     pub(super) fn has(&self, bytes: usize) -> Result<(), Problem> {
-        if bytes <= MOST_ANSWER_BYTES - self.lock().bytes { Ok(()) } else { Err(too_large()) }
+        let Taken { bytes: taken, max, .. } = *self.lock();
+        if bytes <= max - taken { Ok(()) } else { Err(too_large(max)) }
     }
 
     /// What one field takes, to be given back if it fails: fields that grow side by side must not all fail of each other.
@@ -94,8 +97,8 @@ impl Drop for Share<'_> {
     }
 }
 
-fn too_large() -> Problem {
-    let most = MOST_ANSWER_BYTES / 1024 / 1024;
+fn too_large(max: usize) -> Problem {
+    let most = max / 1024 / 1024;
     Problem::Graphql(
         Refusal::Answer,
         format!(
@@ -127,12 +130,15 @@ mod tests {
     #[test]
     fn the_process_has_less_room_than_one_answer_and_gets_it_back() {
         // attack 53
-        let memory = Memory::new(2 * 1024 * 1024);
+        let memory = Memory::new(4 * 1024 * 1024);
         let budget = Budget::new(memory.reserve(CALLER));
+        let mut another = memory.reserve(CALLER);
+        another.grow(1024 * 1024).expect("room");
         let mut share = budget.share();
         assert!(share.take(1024 * 1024).is_ok());
-        assert!(matches!(share.take(1024 * 1024), Err(Problem::Overloaded(_))));
-        drop(share);
+        assert!(matches!(share.take(1024 * 1024), Err(Problem::Overloaded(_))), "another request holds the rest");
+        assert!(matches!(share.take(1024 * 1024 + 1), Err(Problem::Graphql(Refusal::Answer, _))), "it would never fit");
+        drop((share, another));
         assert_eq!(memory.figures().used, 0);
         let mut share = budget.share();
         assert!(share.grow_to(FREE_BODY_BYTES + 7).is_ok());

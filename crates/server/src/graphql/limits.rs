@@ -264,7 +264,7 @@ mod tests {
         assert!(whole(&operations(850)).is_err_and(|message| message.contains("more than 50 operations")));
         let spreads = format!("{{ {} }} fragment f on Query {{ a }}", "...f ".repeat(1_001));
         assert!(whole(&spreads).is_err_and(|message| message.contains("fragment spreads")));
-        let directives = (0..5).map(|index| format!("query q{index} {{ a {} }} ", "@d ".repeat(41))).collect::<String>();
+        let directives = (0..5).fold(String::new(), |text, index| format!("{text} query q{index} {{ a {} }}", "@d ".repeat(41)));
         assert!(whole(&directives).is_err_and(|message| message.contains("directives")));
     }
 

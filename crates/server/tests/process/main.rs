@@ -11,6 +11,7 @@ mod hub;
 mod introspect;
 mod keys;
 mod logs;
+mod memory;
 mod pipes;
 mod program;
 mod redis;

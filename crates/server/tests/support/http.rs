@@ -57,7 +57,10 @@ impl Request {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut head = format!("{} {} HTTP/1.1\r\nhost: localhost\r\n", self.method, self.path);
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
+        if !self.headers.iter().any(|(name, _)| name == "host") {
+            head.push_str("host: localhost\r\n");
+        }
         if self.method != "GET" {
             _ = write!(head, "content-length: {}\r\n", self.body.len());
         }
