@@ -104,7 +104,8 @@ where
 {
     let id = id_of(request.headers());
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
-    let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
+    // At the level of errors: a filter that shows them must show whose they are.
+    let span = tracing::error_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     accept::allow_plain(request.headers_mut());
     let mut response = if names_one_host(&request) {
