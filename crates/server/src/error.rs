@@ -10,6 +10,8 @@ use identity::account::rights::RightsFault;
 use query::error::Fault;
 use serde::Serialize;
 
+use crate::pages::Refused;
+
 /// Something a request cannot get, told as `application/problem+json`.
 #[derive(Debug)]
 pub enum Problem {
@@ -298,6 +300,7 @@ impl Problem {
         let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.extensions_mut().insert(Refused { code: wire.code, detail: wire.detail.into() });
         self.mark(&mut response);
         response
     }

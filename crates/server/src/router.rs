@@ -10,6 +10,7 @@ use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, Header
 use axum::http::{HeaderMap, Method, Response, Version};
 use axum::routing::get;
 use axum::{BoxError, Router};
+use futures_util::TryFutureExt;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -41,8 +42,10 @@ pub fn router(
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
+    let readable = pages::Pages::of(&service);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
+    let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -52,6 +55,7 @@ pub fn router(
         .merge(auth::routes::routes())
         .merge(hub)
         .merge(satellite)
+        .merge(style)
         .fallback(elsewhere)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
@@ -64,7 +68,8 @@ pub fn router(
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        surrounded(metrics.clone(), proxies.clone(), served.clone(), request, reach)
+        let reader = readable.reader(&request);
+        surrounded(metrics.clone(), proxies.clone(), served.clone(), request, reach).map_ok(|response| reader.answer(response))
     })
 }
 

@@ -160,7 +160,8 @@ impl Serving {
         let mut line = String::new();
         BufReader::new(serving.child.stdout.as_mut().expect("standard output")).read_line(&mut line).expect("a line");
         let told: Value = serde_json::from_str(&line).expect("one object");
-        serving.address = told["address"].as_str().and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address in {line}"));
+        serving.address =
+            told["address"].as_str().and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address in {line}"));
         serving
     }
 

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::error::oauth::Fault;
 
-use super::{INVALID, Notice, PASSWORD_HINT, escaped, for_password_managers, refused, told};
+use super::super::document::escaped;
+use super::{INVALID, Notice, PASSWORD_HINT, for_password_managers, refused, told};
 
 /// What the page shows.
 #[derive(Debug)]
