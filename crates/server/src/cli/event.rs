@@ -8,6 +8,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use store::events::{self, Noted};
 
+use crate::chance;
 use crate::config::Config;
 
 use super::desk::Desk;
@@ -48,7 +49,7 @@ fn shown(event: &Noted) -> Value {
 }
 
 fn at(event: &Noted) -> String {
-    query::value::timestamp_text(event.at.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+    chance::rfc3339(event.at)
 }
 
 fn line(event: &Noted) -> String {

@@ -1,11 +1,16 @@
 //! A page as an HTTP answer: the document around its content, the headers that guard it, and escaping. Every text that is not a constant
 //! of the program goes through [`escaped`].
 
+use std::sync::LazyLock;
+
+use aws_lc_rs::digest::{SHA256, digest};
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::service::Service;
 use crate::tagged::Tagged;
@@ -14,6 +19,13 @@ use crate::tagged::Tagged;
 /// those of a sign-in end at a client, so it names schemes and no hosts: it still keeps forms from running scripts.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self' https: http:; \
                       frame-ancestors 'none'";
+/// The script of the pages where a password is typed.
+const SHOW_PASSWORD: &str = include_str!("hub/password.js");
+/// The policy of those pages. It names the script by its hash, so that no other runs, neither one in the page nor a file of ours.
+static POLICY_WITH_SCRIPT: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let hash = STANDARD.encode(digest(&SHA256, SHOW_PASSWORD.as_bytes()));
+    HeaderValue::from_str(&format!("{POLICY}; script-src 'sha256-{hash}'")).unwrap_or(HeaderValue::from_static(POLICY))
+});
 
 /// Where a process serves the style of its pages: below a path that is its own, which a proxy in front of it passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +49,14 @@ impl Style {
     }
 }
 
+/// The scripts of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scripts {
+    None,
+    /// The one that shows a typed password.
+    ShowPassword,
+}
+
 /// A page before it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document<'a> {
@@ -44,6 +64,7 @@ pub(super) struct Document<'a> {
     /// The class of the body: `wide` or none.
     pub(super) class: &'a str,
     pub(super) style: Style,
+    pub(super) scripts: Scripts,
     /// The content, which is markup.
     pub(super) body: &'a str,
 }
@@ -51,20 +72,24 @@ pub(super) struct Document<'a> {
 impl Document<'_> {
     /// The whole document with the headers of every page.
     pub(super) fn answer(self) -> Response<Body> {
-        let Document { title, class, style, body } = self;
+        let Document { title, class, style, scripts, body } = self;
+        let (script, policy) = match scripts {
+            Scripts::None => (String::new(), HeaderValue::from_static(POLICY)),
+            Scripts::ShowPassword => (format!("<script>{SHOW_PASSWORD}</script>"), POLICY_WITH_SCRIPT.clone()),
+        };
         let text = format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"robots\" content=\"noindex\"><title>{}</title>\
              <link rel=\"icon\" href=\"/docs/mark.svg\" type=\"image/svg+xml\"><link rel=\"stylesheet\" href=\"{}\"></head>\
              <body class=\"{class}\"><header class=\"brand\"><img src=\"/docs/mark.svg\" alt=\"\" width=\"26\" height=\"26\"><span>Peristyle</span></header>\
-             <main>{body}</main></body></html>",
+             <main>{body}</main>{script}</body></html>",
             escaped(title),
             style.path()
         );
         let mut response = Response::new(Body::from(text));
         set(&mut response, CONTENT_TYPE, "text/html; charset=utf-8");
         set(&mut response, CACHE_CONTROL, "no-store");
-        set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         set(&mut response, X_FRAME_OPTIONS, "DENY");
         // `no-referrer` would make browsers send `Origin: null` with our own forms.
         set(&mut response, REFERRER_POLICY, "same-origin");

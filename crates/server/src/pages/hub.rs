@@ -1,5 +1,5 @@
-//! The hub's pages: the sign-in form, who is signed in, and refusals that a person can read. Plain documents without scripts; every text
-//! that is not ours goes through [`escaped`].
+//! The hub's pages: the sign-in form, who is signed in, and refusals that a person can read. Plain documents that work without scripts;
+//! every text that is not ours goes through [`escaped`].
 
 mod account;
 mod notice;
@@ -11,7 +11,7 @@ use identity::parameters::Parameters;
 
 use crate::error::oauth::Fault;
 
-use super::document::{Document, Style, escaped, sentence};
+use super::document::{Document, Scripts, Style, escaped, sentence};
 
 pub(crate) use account::{AccountPage, ChangeRefused, Field, Here, SessionLine, account};
 pub(crate) use notice::Notice;
@@ -46,17 +46,20 @@ pub(crate) fn sign_in(page: &SignIn<'_>) -> Response<Body> {
     let described = if page.refusal.is_some() { INVALID } else { "" };
     // Who has typed a name already goes on with the password.
     let (first, second) = if page.name.is_empty() { (" autofocus", "") } else { ("", " autofocus") };
+    let password = format!(
+        "<input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required{second}{described}>"
+    );
     let body = format!(
         "<div class=\"sheet\"><h1>Sign in</h1><p class=\"lead\">{lead}</p>{notice}{refusal}\
          <form method=\"post\" action=\"/sign-in\">\
          <input type=\"hidden\" name=\"continue\" value=\"{}\">\
          <label for=\"username\">Username or email</label>\
          <input id=\"username\" name=\"username\" type=\"text\" value=\"{}\" autocomplete=\"username\" autocapitalize=\"none\" spellcheck=\"false\" required{first}{described}>\
-         <label for=\"password\">Password</label>\
-         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required{second}{described}>\
+         <label for=\"password\">Password</label>{}\
          <button class=\"primary\" type=\"submit\">Sign in</button></form></div>",
         escaped(page.continuation),
-        escaped(page.name)
+        escaped(page.name),
+        with_reveal(&password, "password", "password")
     );
     let title = page.app.map_or_else(|| "Sign in".to_owned(), |app| format!("Sign in to {app}"));
     told(&title, "", &body, page.refusal)
@@ -68,15 +71,18 @@ pub(crate) fn set_password(link: &str, name: &str, refusal: Option<&Fault>) -> R
     let invalid = if refusal.is_some() { " aria-invalid=\"true\"" } else { "" };
     let describes = if refusal.is_some() { "refusal hint" } else { "hint" };
     let name = escaped(name);
+    let password = format!(
+        "<input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required autofocus aria-describedby=\"{describes}\"{invalid}>"
+    );
     let body = format!(
         "<div class=\"sheet\"><h1>Choose a password</h1><p class=\"lead\">for <strong>{name}</strong></p>{refused}\
          <form method=\"post\" action=\"/password\"><input type=\"hidden\" name=\"link\" value=\"{}\">{}\
-         <label for=\"password\">New password</label>\
-         <input id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required autofocus aria-describedby=\"{describes}\"{invalid}>\
+         <label for=\"password\">New password</label>{}\
          <p class=\"hint\" id=\"hint\">{PASSWORD_HINT}</p>\
          <button class=\"primary\" type=\"submit\">Set password</button></form></div>",
         escaped(link),
-        for_password_managers(&name)
+        for_password_managers(&name),
+        with_reveal(&password, "password", "new password")
     );
     told("Choose a password", "", &body, refusal)
 }
@@ -103,17 +109,27 @@ pub(crate) fn signed_out() -> Response<Body> {
     document("Signed out", "", body)
 }
 
-/// A page that may show a refusal: the title says so first, since that is what is read out first, and the status goes with it.
+/// A page with a form that takes a password, and may show a refusal: the title says so first, since that is what is read out first, and
+/// the status goes with it.
 fn told(title: &str, class: &str, body: &str, refusal: Option<&Fault>) -> Response<Body> {
-    let Some(fault) = refusal else { return document(title, class, body) };
-    let mut response = document(&format!("Error: {title}"), class, body);
+    let page = |title: &str| Document { title, class, style: Style::Hub, scripts: Scripts::ShowPassword, body }.answer();
+    let Some(fault) = refusal else { return page(title) };
+    let mut response = page(&format!("Error: {title}"));
     fault.mark(&mut response);
     response
 }
 
-/// A page of the hub.
+/// A page of the hub without a form that takes a password.
 fn document(title: &str, class: &str, body: &str) -> Response<Body> {
-    Document { title, class, style: Style::Hub, body }.answer()
+    Document { title, class, style: Style::Hub, scripts: Scripts::None, body }.answer()
+}
+
+/// A password input with a button that shows what was typed. The script of the page makes the button appear.
+fn with_reveal(input: &str, id: &str, what: &str) -> String {
+    format!(
+        "<div class=\"secret\">{input}<button type=\"button\" class=\"reveal\" data-input=\"{id}\" data-what=\"{what}\" \
+         aria-controls=\"{id}\" aria-label=\"Show {what}\" hidden>Show</button></div>"
+    )
 }
 
 /// Marks an input that a refusal is about.

@@ -14,7 +14,7 @@ use crate::body::is_media_type;
 use crate::sender::wants_page;
 use crate::service::Service;
 
-use super::document::{Document, Style, escaped, sentence, set};
+use super::document::{Document, Scripts, Style, escaped, sentence, set};
 
 /// What an answer refuses. It travels beside the JSON of the answer, as an extension, so that a page can say the same.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl Reader {
             pages.home,
             for_developers(&facts)
         );
-        let page = Document { title: words.heading, class: "", style: pages.style, body: &body }.answer();
+        let page = Document { title: words.heading, class: "", style: pages.style, scripts: Scripts::None, body: &body }.answer();
         let (head, body) = page.into_parts();
         response.headers_mut().remove(CONTENT_LENGTH);
         response.headers_mut().remove(CONTENT_ENCODING);

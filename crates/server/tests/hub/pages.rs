@@ -1,8 +1,10 @@
 //! What a person in a browser meets where a program gets JSON.
 
+use store::records::Bind;
+
 use crate::stage::{PASSWORD, Stage, authorize, posted, setup, verifier};
 use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Place, Response, get};
+use crate::support::{PLACES, Place, Response, get};
 
 /// What browsers send when a person opens an address.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
@@ -175,4 +177,33 @@ async fn a_password_link_survives_an_outage() {
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
     cable.set(Cable::Whole);
     assert_eq!(server.send(&set).await.status(), 303);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_browsers_are_told_apart_by_when_and_from_where_they_signed_in() {
+    // contract I22.31
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let cookie = stage.sign_in().await;
+        for _ in 0..2 {
+            stage.sign_in().await;
+        }
+        // Three sign-ins of one browser: at different times, and from different addresses.
+        let moved = "UPDATE peristyle.session SET address = $1 WHERE id = $2";
+        let listed = store::sessions::of_account(&stage.records, stage.account, None, 10, crate::stage::now()).await.unwrap();
+        for (number, seen) in listed.seen.iter().enumerate() {
+            let address = format!("203.0.113.{number}");
+            stage.records.run(moved, &[Bind::Text(&address), Bind::Id(seen.session.id)]).await.unwrap();
+        }
+        let page = stage.send(&get("/").header("cookie", &cookie)).await.text();
+        let labels: Vec<&str> = page.match_indices("aria-label=\"Sign out ").map(|(at, _)| &page[at..at + 120]).collect();
+        assert_eq!(labels.len(), 2, "{page}");
+        assert_ne!(labels[0].split('>').next(), labels[1].split('>').next());
+        for seen in &listed.seen {
+            let moment = peristyle::chance::rfc3339(seen.session.authenticated_at);
+            assert!(page.contains(&format!("Signed in <time datetime=\"{moment}\">")), "{moment} in {page}");
+        }
+        assert!(page.contains("Last used just now") && page.contains("from 203.0.113.1"), "{page}");
+        assert!(page.contains("<label for=\"present\">Current password</label>"), "{page}");
+    }
 }
