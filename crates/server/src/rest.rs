@@ -10,6 +10,7 @@ use query::parse;
 use query::plan::Operation;
 use query::policy::Entrance;
 
+use crate::auth::Caller;
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
 use crate::operations::{self, Errand, Sent, Target};
@@ -77,8 +78,7 @@ impl Asked {
         }
         let caller = service.gate.caller(request.headers()).await?;
         if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
-            let errand = Errand::enter(service, &caller, operation)?;
-            return Box::pin(changed(service, errand, id, request)).await;
+            return Box::pin(changed((service, &caller), operation, id, request)).await;
         }
         // Permission is decided before the statement is looked at.
         let entrance = ask::enter(service, resource, &caller)?;
@@ -96,13 +96,19 @@ impl Asked {
 }
 
 /// Carries out an operation of administration. Nobody keeps the answer: there may be a secret in it.
-async fn changed(service: &Service, errand: Errand<'_>, id: &str, request: Request) -> Result<Response<Body>, Problem> {
+async fn changed(
+    (service, caller): (&Service, &Caller),
+    operation: &'static operations::Operation,
+    id: &str,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     let (head, body) = request.into_parts();
     let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
+    let errand = Errand::enter(service, caller, operation, &address).await?;
     let bytes = body::json(&head.headers, body).await?;
     let id = ask::key_parts(id, 1).concat();
     let makes = errand.makes();
-    let response = json_no_store(errand.run(Sent::body(&id, &bytes)?, &address).await?);
+    let response = json_no_store(errand.run(Sent::body(&id, &bytes)?).await?);
     Ok(if makes { error::created(response) } else { response })
 }
 

@@ -116,11 +116,11 @@ struct Parameter {
 
 /// All of them.
 const PARAMETERS: [Parameter; 15] = [
-    Parameter { name: "client_id", expected: "The id of an active client of this hub, as `peristyle client list` prints it." },
+    Parameter { name: "client_id", expected: "The id of an active client of this hub, as the command peristyle client list prints it." },
     Parameter {
         name: "redirect_uri",
         expected: "Exactly the redirect that is registered for the client, character by character: scheme, host, port, path and query, \
-                   with the same slash at the end or none. `peristyle client show` prints it.",
+                   with the same slash at the end or none. The command peristyle client show prints it.",
     },
     Parameter { name: "response_type", expected: "code, or left out." },
     Parameter { name: "response_mode", expected: "query, or left out." },
