@@ -8,7 +8,7 @@ mod account_page;
 mod authorize;
 mod clients;
 mod credentials;
-mod device;
+pub(crate) mod device;
 mod events;
 mod feed;
 mod grants;

@@ -17,6 +17,7 @@ mod redis;
 mod replicas;
 mod satellite;
 mod schema;
+mod show;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
