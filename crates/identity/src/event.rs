@@ -1,11 +1,15 @@
 //! What is written into the audit log: one kind for each thing that happens, with the data that belongs to it. No arm can hold a secret,
 //! and a name that somebody typed is not kept, since people type passwords into the wrong field.
 
+mod altered;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::client::{ClientId, GrantType};
 use crate::error::ErrorCode;
+
+pub use altered::Altered;
 
 /// Why a sign-in was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +39,31 @@ impl SignInRefusal {
     }
 }
 
+/// Why an operation of administration was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperationRefusal {
+    /// The account lacks this permission.
+    Permission(&'static str),
+    /// It would give, or act on, what the account does not hold.
+    NotHeld,
+    /// No active administrator would be left.
+    LastAdministrator,
+    /// The role is built in.
+    BuiltInRole,
+}
+
+impl OperationRefusal {
+    /// The stable word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            OperationRefusal::Permission(_) => "permission",
+            OperationRefusal::NotHeld => "not-held",
+            OperationRefusal::LastAdministrator => "last-administrator",
+            OperationRefusal::BuiltInRole => "built-in-role",
+        }
+    }
+}
+
 /// A record that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Record {
@@ -58,12 +87,12 @@ pub enum Record {
 }
 
 /// What was done to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// Made.
     Created,
-    /// Changed.
-    Updated,
+    /// Changed, in these fields.
+    Updated(Altered),
     /// Removed.
     Removed,
     /// Given a new password or secret.
@@ -167,6 +196,15 @@ pub enum Event {
         /// By whom; nobody for the command line.
         actor: Option<Uuid>,
     },
+    /// An operation of administration was refused.
+    OperationRefused {
+        /// To whom.
+        actor: Uuid,
+        /// Which, by its name: `iamUpdateAccount`.
+        operation: String,
+        /// Why.
+        reason: OperationRefusal,
+    },
     /// A signing key was announced, began to sign, or was dropped.
     KeyRotated {
         /// The key.
@@ -192,7 +230,8 @@ impl Event {
             Event::RefreshReused { .. } => "refresh.reused",
             Event::Revoked { .. } => "grant.revoked",
             Event::SessionEnded { .. } => "session.ended",
-            Event::Changed { record, change, .. } => changed(record, *change),
+            Event::Changed { record, change, .. } => changed(record, change),
+            Event::OperationRefused { .. } => "administration.refused",
             Event::KeyRotated { .. } => "key.rotated",
         }
     }
@@ -220,8 +259,17 @@ impl Event {
             }
             Event::Revoked { family } => data.text("family", family),
             Event::SessionEnded { account, session } => data.text("account", account).text("session", session),
-            Event::Changed { record, actor, .. } => {
+            Event::OperationRefused { actor, operation, reason } => {
+                if let OperationRefusal::Permission(permission) = reason {
+                    data.text("permission", *permission);
+                }
+                data.text("actor", actor).text("operation", operation).text("reason", reason.as_str())
+            }
+            Event::Changed { record, actor, change } => {
                 data.some("actor", actor.as_ref());
+                if let Change::Updated(altered) = change {
+                    altered.write(&mut data.0);
+                }
                 match record {
                     Record::Account(id) => data.text("account", id),
                     Record::Client(id) => data.text("client", id),
@@ -253,16 +301,16 @@ impl Data {
     }
 }
 
-const fn changed(record: &Record, change: Change) -> &'static str {
+const fn changed(record: &Record, change: &Change) -> &'static str {
     match (record, change) {
         (Record::Account(_), Change::Created) => "account.created",
-        (Record::Account(_), Change::Updated) => "account.updated",
+        (Record::Account(_), Change::Updated(_)) => "account.updated",
         (Record::Account(_), Change::Removed) => "account.removed",
         (Record::Account(_), Change::CredentialChanged) => "account.password-changed",
         (Record::Account(_), Change::LinkMade) => "account.link-made",
         (Record::Account(_), Change::SignedOut) => "account.signed-out",
         (Record::Client(_), Change::Created) => "client.created",
-        (Record::Client(_), Change::Updated | Change::LinkMade | Change::SignedOut) => "client.updated",
+        (Record::Client(_), Change::Updated(_) | Change::LinkMade | Change::SignedOut) => "client.updated",
         (Record::Client(_), Change::Removed) => "client.removed",
         (Record::Client(_), Change::CredentialChanged) => "client.secret-changed",
         (Record::Role(_), Change::Created) => "role.created",

@@ -11,6 +11,7 @@ mod tenant;
 use identity::account::rights::RightsFault;
 use identity::account::{Account, Holding, is_invisible};
 use identity::event::{Change, Event, Record};
+use serde_json::{Map, Value};
 use store::events::{self, Occasion};
 use store::records::{Records, Transaction};
 use store::{accounts, rights};
@@ -21,9 +22,12 @@ use crate::chance::NoRandomness;
 pub(crate) use account::check_meta;
 pub use account::{AccountChange, NewAccount};
 pub use app::AppChange;
-pub(crate) use app::{LONGEST_ADDRESS, check_address};
+pub(crate) use app::{LONGEST_ADDRESS, check_address, describe_app};
+pub(crate) use client::describe_client;
 pub use client::{ClientChange, NewClient};
 pub use role::RoleChange;
+pub(crate) use role::describe_role;
+pub(crate) use tenant::describe_tenant;
 
 /// Who changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +195,11 @@ impl Work {
         }
         Ok(account)
     }
+}
+
+/// The fields of a record by their names, for what the audit log and the commands tell of it. Never a secret.
+fn fields<const COUNT: usize>(pairs: [(&str, Value); COUNT]) -> Map<String, Value> {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The most bytes of a name that people read.

@@ -10,6 +10,11 @@ pub fn now() -> Moment {
     Moment::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
+/// A moment as RFC 3339 in UTC.
+pub fn rfc3339(moment: Moment) -> String {
+    query::value::timestamp_text(moment.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+}
+
 /// The system's generator failed, and nothing that needs to be secret can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random bytes")]

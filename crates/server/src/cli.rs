@@ -17,6 +17,7 @@ mod role;
 mod schema;
 mod serve;
 mod session;
+mod show;
 mod tenant;
 mod usage;
 

@@ -1,5 +1,6 @@
 //! Problems as clients see them: the only module that chooses statuses.
 
+mod graphql;
 pub(crate) mod oauth;
 
 use axum::body::Body;
@@ -11,6 +12,10 @@ use query::error::Fault;
 use serde::Serialize;
 
 use crate::budget::Overloaded;
+use crate::pages::Refused;
+
+pub(crate) use graphql::MediaType;
+pub use graphql::Refusal;
 
 /// Something a request cannot get, told as `application/problem+json`.
 #[derive(Debug)]
@@ -72,31 +77,6 @@ pub struct InputFault {
     pub path: String,
     /// What was found and what is accepted.
     pub message: String,
-}
-
-/// Why a GraphQL request, or a part of one, is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The request is not what GraphQL over HTTP carries.
-    Request,
-    /// None of our media types is accepted.
-    NotAcceptable,
-    /// The document cannot be read.
-    Parse,
-    /// The document does not fit the schema.
-    Validation,
-    /// The document asks for more than one request may.
-    Limit,
-    /// The schema is not shown.
-    Introspection,
-    /// The document has no such operation.
-    Operation,
-    /// The variables do not fit their types.
-    Input,
-    /// The answer would be too large to be built.
-    Answer,
-    /// The total does not fit GraphQL's `Int`.
-    Total,
 }
 
 /// RFC 6750's word for a token that is not good.
@@ -336,6 +316,7 @@ impl Problem {
         let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.extensions_mut().insert(Refused { code: wire.code, detail: wire.detail.into() });
         self.mark(&mut response);
         response
     }
@@ -347,21 +328,6 @@ impl Problem {
             wire.code = "BAD_REQUEST";
         }
         (wire.detail.clone(), wire)
-    }
-
-    /// Gives the answer to a whole GraphQL request that failed the status and the headers that go with it.
-    pub(crate) fn mark_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
-        let status = self.face().status;
-        let of_the_document = matches!(
-            self,
-            Problem::Graphql(
-                Refusal::Parse | Refusal::Validation | Refusal::Limit | Refusal::Introspection | Refusal::Operation | Refusal::Input,
-                _
-            )
-        );
-        // Clients of `application/json` take any other status for a failure of the network.
-        *response.status_mut() = if of_the_document && media_type == MediaType::Json { StatusCode::OK } else { status };
-        self.mark(response);
     }
 
     fn wire(&self) -> (StatusCode, Wire<'_>) {
@@ -427,32 +393,5 @@ fn rights_code(fault: RightsFault) -> &'static str {
         RightsFault::NotHeld => "NOT_HELD",
         RightsFault::LastAdministrator => "LAST_ADMINISTRATOR",
         RightsFault::BuiltIn => "BUILT_IN_ROLE",
-    }
-}
-
-/// The two media types a GraphQL answer can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MediaType {
-    /// `application/json`
-    Json,
-    /// `application/graphql-response+json`
-    Graphql,
-}
-
-impl Refusal {
-    fn face(self, detail: &str) -> Face {
-        let (status, code, title) = match self {
-            Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
-            Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
-            Refusal::Parse => (StatusCode::BAD_REQUEST, "GRAPHQL_PARSE_FAILED", "The document cannot be read"),
-            Refusal::Validation => (StatusCode::BAD_REQUEST, "GRAPHQL_VALIDATION_FAILED", "The document does not fit the schema"),
-            Refusal::Limit => (StatusCode::BAD_REQUEST, "GRAPHQL_LIMIT_EXCEEDED", "The document asks for too much"),
-            Refusal::Introspection => (StatusCode::BAD_REQUEST, "INTROSPECTION_DISABLED", "The schema is not shown"),
-            Refusal::Operation => (StatusCode::BAD_REQUEST, "OPERATION_RESOLUTION_FAILURE", "No such operation"),
-            Refusal::Input => (StatusCode::BAD_REQUEST, "BAD_USER_INPUT", "A value does not fit its type"),
-            Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
-            Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
-        };
-        Face { status, code, title, detail: detail.to_owned() }
     }
 }

@@ -8,7 +8,7 @@ mod account_page;
 mod authorize;
 mod clients;
 mod credentials;
-mod device;
+pub(crate) mod device;
 mod events;
 mod feed;
 mod grants;
@@ -40,6 +40,7 @@ use identity::grant::{Family, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
+use store::events::Occasion;
 use store::records::Records;
 use uuid::Uuid;
 
@@ -134,6 +135,11 @@ impl Hub {
     /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
     async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
         self.0.refusals.note(self.records(), event, sender).await
+    }
+
+    /// Notes that an operation of administration was refused, and in a flood how often instead of each time.
+    pub(crate) async fn note_refused_operation(&self, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+        self.0.refusals.note_at(self.records(), event, occasion).await
     }
 
     /// Refuses what a page of somebody else made a browser send, and notes that.

@@ -1,6 +1,6 @@
 //! Who is at the other end: the one who connected, or whom a trusted proxy says it stands for.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
@@ -39,8 +39,7 @@ impl Proxies {
         // Items are parted as bytes: a client can begin the list with what is no text, and must not hide behind the proxy by that.
         let forwarded = headers.get_all("x-forwarded-for").iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
         for item in forwarded.rev() {
-            let address = std::str::from_utf8(item).ok().and_then(|item| item.trim().parse().ok());
-            match address {
+            match std::str::from_utf8(item).ok().and_then(client_address) {
                 Some(address) if self.trusts(client) => client = address,
                 _ => break,
             }
@@ -60,6 +59,15 @@ impl Proxies {
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|trusted| trusted.contains(&address.to_canonical()))
     }
+}
+
+/// The address that an entry of `X-Forwarded-For` names. Some proxies add the port of the connection, and an IPv6 address may stand in
+/// brackets.
+fn client_address(entry: &str) -> Option<IpAddr> {
+    let entry = entry.trim();
+    let bracketed = || entry.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok();
+    let with_port = || entry.parse::<SocketAddr>().ok();
+    entry.parse().ok().or_else(|| with_port().map(|socket| socket.ip())).or_else(|| bracketed().map(IpAddr::V6))
 }
 
 #[cfg(test)]
@@ -88,6 +96,36 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert("x-forwarded-for", HeaderValue::from_bytes(forwarded.as_bytes()).expect("a header"));
             assert_eq!(proxies.client(address(peer), &headers), address(expected), "{peer} for {forwarded}");
+        }
+    }
+
+    #[test]
+    fn a_port_behind_a_client_address_is_left_out() {
+        // contract B1.5, attack 80
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let proxies = Proxies::new(&["10.0.0.1/32".parse().expect("one"), "2001:db8::5/128".parse().expect("two")]);
+        for (forwarded, expected) in [
+            ("203.0.113.9:1234", "203.0.113.9"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            (" 203.0.113.9:1 ", "203.0.113.9"),
+            ("203.0.113.9:1234, 10.0.0.1:80", "203.0.113.9"),
+            ("203.0.113.9:1234, [2001:db8::5]:443, 10.0.0.1:80", "203.0.113.9"),
+            ("1.2.3.4, 203.0.113.9:1234", "203.0.113.9"),
+            // What names no address ends the list.
+            ("203.0.113.9:port", "10.0.0.1"),
+            ("203.0.113.9:99999", "10.0.0.1"),
+            ("203.0.113.9:", "10.0.0.1"),
+            ("[203.0.113.9]", "10.0.0.1"),
+            ("[2001:db8::1", "10.0.0.1"),
+            ("2001:db8::1]", "10.0.0.1"),
+            ("[]", "10.0.0.1"),
+            ("example.com:80", "10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-forwarded-for", HeaderValue::from_static(forwarded));
+            assert_eq!(proxies.client(address("10.0.0.1"), &headers), address(expected), "{forwarded}");
         }
     }
 

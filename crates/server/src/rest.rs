@@ -78,8 +78,7 @@ impl Asked {
         }
         let caller = service.gate.caller(request.headers(), request.extensions()).await?;
         if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
-            let errand = Errand::enter(service, &caller, operation)?;
-            return Box::pin(changed(service, (&caller, errand), id, request)).await;
+            return Box::pin(changed((service, &caller), operation, id, request)).await;
         }
         // Permission is decided before the statement is looked at.
         let entrance = ask::enter(service, resource, &caller)?;
@@ -98,19 +97,20 @@ impl Asked {
 
 /// Carries out an operation of administration. Nobody keeps the answer: there may be a secret in it.
 async fn changed(
-    service: &Service,
-    (caller, errand): (&Caller, Errand<'_>),
+    (service, caller): (&Service, &Caller),
+    operation: &'static operations::Operation,
     id: &str,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     let (head, body) = request.into_parts();
     let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
+    let errand = Errand::enter(service, caller, operation, &address).await?;
     let mut reservation = service.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let id = ask::key_parts(id, 1).concat();
     let makes = errand.makes();
     let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || Sent::body(&id, &bytes)).await??;
-    let response = json_no_store(errand.run(sent, &address).await?);
+    let response = json_no_store(errand.run(sent).await?);
     Ok(if makes { error::created(response) } else { response })
 }
 

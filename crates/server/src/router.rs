@@ -13,6 +13,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, Response, Version};
 use axum::routing::get;
 use axum::{BoxError, Router};
+use futures_util::TryFutureExt;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -48,8 +49,10 @@ pub fn router(
     let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
+    let readable = pages::Pages::of(&service);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
+    let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -59,6 +62,7 @@ pub fn router(
         .merge(auth::routes::routes())
         .merge(hub)
         .merge(satellite)
+        .merge(style)
         .fallback(elsewhere)
         .method_not_allowed_fallback(only_get)
         .with_state(service);
@@ -71,7 +75,9 @@ pub fn router(
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach)
+        let reader = readable.reader(&request);
+        let answered = surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach);
+        answered.map_ok(|response| reader.answer(response))
     })
 }
 
@@ -110,7 +116,8 @@ where
 {
     let id = id_of(request.headers());
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
-    let span = tracing::info_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
+    // At the level of errors: a filter that shows them must show whose they are.
+    let span = tracing::error_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     if let Some(client) = client {
         request.extensions_mut().insert(ClientAddress(client));

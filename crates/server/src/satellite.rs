@@ -13,6 +13,7 @@ mod keys;
 mod login;
 mod logout;
 mod member;
+mod presence;
 mod refresh;
 pub(crate) mod routes;
 mod subscription;
@@ -45,6 +46,7 @@ use accounts::{Accounts, Found, TokenDigest};
 use flights::Flights;
 use keys::{Keys, NoKey};
 use member::Word;
+use presence::Presence;
 use upstream::{PATIENCE, Upstream};
 
 /// How long a satellite that starts waits for its hub's keys before it serves without them.
@@ -72,6 +74,7 @@ struct Inner {
     /// When the hub last could not be asked, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
+    presence: Presence,
 }
 
 impl Satellite {
@@ -99,6 +102,7 @@ impl Satellite {
             flights: Flights::new(),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
+            presence: Presence::default(),
             settings,
             budgets,
         }));
@@ -229,6 +233,11 @@ impl Satellite {
     /// The account of a request's token, as the hub tells it.
     pub(crate) async fn row(&self, headers: &HeaderMap) -> Result<Bytes, Problem> {
         Ok(self.bearer(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
+    }
+
+    /// Where the app is: at the origin that logins come back to.
+    pub(crate) fn app_origin(&self) -> String {
+        self.0.settings.redirect.origin().to_owned()
     }
 
     /// Whether logins are tied to browsers.

@@ -53,6 +53,13 @@ pub async fn by_ids(on: impl Run, ids: &[Uuid]) -> Result<Vec<RoleRecord>, Error
     gather(&on.rows(SQL, &[Bind::Ids(ids)]).await?)
 }
 
+/// The names of the roles of an account.
+pub async fn names_of(on: impl Run, account: Uuid) -> Result<Vec<String>, Error> {
+    const SQL: &str = "SELECT r.name FROM peristyle.role r JOIN peristyle.account_role m ON m.role_id = r.id WHERE m.account_id = $1 \
+                       ORDER BY r.name";
+    on.rows(SQL, &[Bind::Id(account)]).await?.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+}
+
 /// The role with this name.
 pub async fn by_name(on: impl Run, name: &str) -> Result<Option<RoleRecord>, Error> {
     Ok(by_names(on, &[name.to_owned()]).await?.into_iter().next())

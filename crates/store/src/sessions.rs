@@ -185,6 +185,12 @@ pub async fn load(records: &Records, id: Uuid, now: Moment) -> Result<Option<(Se
     Ok(Some((session, account)))
 }
 
+/// The session with this id, live or not.
+pub async fn find(on: impl Run, id: Uuid) -> Result<Option<Seen>, Error> {
+    const SQL: &str = concat!("SELECT ", session_columns!(), ", s.device, s.address FROM peristyle.session s WHERE s.id = $1");
+    on.row(SQL, &[Bind::Id(id)]).await?.as_ref().map(seen).transpose()
+}
+
 /// Whose live session this is.
 pub async fn owner(on: impl Run, id: Uuid, now: Moment) -> Result<Option<Uuid>, Error> {
     const SQL: &str = "SELECT account_id FROM peristyle.session WHERE id = $1 AND ended_at IS NULL AND expires_at > $2";

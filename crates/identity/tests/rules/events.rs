@@ -2,7 +2,7 @@
 
 use identity::client::{ClientId, GrantType};
 use identity::error::ErrorCode;
-use identity::event::{Change, Event, Record, SignInRefusal};
+use identity::event::{Altered, Change, Event, OperationRefusal, Record, SignInRefusal};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -61,6 +61,25 @@ fn every_event_has_a_stable_name_and_its_data() {
             Event::Changed { record: Record::Account(ACCOUNT), change: Change::CredentialChanged, actor: None },
             "account.password-changed",
             json!({"account": account}),
+        ),
+        (
+            Event::Changed { record: Record::Account(ACCOUNT), change: Change::Updated(Altered::default()), actor: Some(ACCOUNT) },
+            "account.updated",
+            json!({"account": account, "actor": account, "changed": []}),
+        ),
+        (
+            Event::OperationRefused {
+                actor: ACCOUNT,
+                operation: "iamUpdateAccount".to_owned(),
+                reason: OperationRefusal::Permission("iam.account.update"),
+            },
+            "administration.refused",
+            json!({"actor": account, "operation": "iamUpdateAccount", "reason": "permission", "permission": "iam.account.update"}),
+        ),
+        (
+            Event::OperationRefused { actor: ACCOUNT, operation: "iamDeleteRole".to_owned(), reason: OperationRefusal::BuiltInRole },
+            "administration.refused",
+            json!({"actor": account, "operation": "iamDeleteRole", "reason": "built-in-role"}),
         ),
         (Event::KeyRotated { key: "k".to_owned(), state: "announced" }, "key.rotated", json!({"key": "k", "state": "announced"})),
     ] {

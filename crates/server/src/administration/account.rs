@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use identity::account::rights::keep_an_administrator;
 use identity::account::{Account, AccountKind, Names, Rights};
-use identity::event::{Change, Record};
+use identity::event::{Altered, Change, Record};
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::opaque::LinkToken;
 use identity::password::PasswordHash;
 use identity::session::Ending;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use store::rights::{self, Concerned};
 use store::roles::RoleRecord;
 use store::tenants::Tenant;
@@ -18,11 +18,14 @@ use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Work, readable};
+use super::{Administration, Fault, Work, fields, readable};
 
 /// How deep `meta` may nest, and how many bytes of JSON it may be: every token that is checked reads it.
 const DEEPEST_META: usize = 8;
 const MOST_META_BYTES: usize = 16 * 1024;
+
+/// The fields whose values the audit log tells; those of the others may be private.
+const TOLD: [&str; 3] = ["isActive", "roles", "tenants"];
 
 const TAKEN: &str = "an account with this username, email or code";
 
@@ -116,6 +119,7 @@ impl Administration<'_> {
     pub async fn update_account(&self, id: Uuid, change: AccountChange) -> Result<Account, Fault> {
         let mut work = self.begin("iam.account.update").await?;
         let kept = work.touchable(id).await?;
+        let old = describe(&kept, &roles::names_of(&mut work.transaction, id).await?);
         let before = accounts::active_administrators(&mut work.transaction).await?;
         let account = change.applied_to(kept)?;
         let now = self.occasion.now;
@@ -133,7 +137,8 @@ impl Administration<'_> {
             self.end(&mut work, &Ending::AccountClosed(id)).await?;
         }
         let changed = accounts::by_id(&mut work.transaction, id).await?.unwrap_or(account);
-        self.finish(work, Record::Account(id), Change::Updated).await?;
+        let new = describe(&changed, &roles::names_of(&mut work.transaction, id).await?);
+        self.finish(work, Record::Account(id), Change::Updated(Altered::between(&old, &new, &TOLD))).await?;
         Ok(changed)
     }
 
@@ -240,6 +245,21 @@ impl AccountChange {
         }
         Ok(account)
     }
+}
+
+/// What can be changed of an account, with the names of its roles.
+fn describe(account: &Account, roles: &[String]) -> Map<String, Value> {
+    fields([
+        ("code", json!(account.code)),
+        ("username", json!(account.username)),
+        ("email", json!(account.email)),
+        ("isActive", json!(account.is_active)),
+        ("tags", json!(account.tags)),
+        ("scopes", json!(account.scopes)),
+        ("roles", json!(roles)),
+        ("tenants", account.tenants.iter().map(Uuid::to_string).collect()),
+        ("meta", json!(account.meta)),
+    ])
 }
 
 fn readable_all(what: &str, texts: &[String]) -> Result<Vec<String>, Fault> {

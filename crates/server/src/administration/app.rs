@@ -2,15 +2,16 @@
 
 use identity::account::Account;
 use identity::client::{Client, ClientId};
-use identity::event::{Change, Record};
+use identity::event::{Altered, Change, Record};
 use identity::moment::Moment;
+use serde_json::{Map, Value, json};
 use store::apps::{self, Access, App};
 use store::{accounts, clients};
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Which, Work, readable};
+use super::{Administration, Fault, Which, Work, fields, readable};
 
 /// The longest address of an app.
 pub(crate) const LONGEST_ADDRESS: usize = 2_000;
@@ -51,6 +52,7 @@ impl Administration<'_> {
     pub async fn update_app(&self, which: Which<'_>, change: AppChange) -> Result<App, Fault> {
         let mut work = self.begin("hub.app.update").await?;
         let mut app = work.app(which).await?;
+        let old = describe_app(&app);
         if let Some(code) = change.code.filter(|code| *code != app.code) {
             app.code = chosen_code(&code)?;
         }
@@ -61,7 +63,8 @@ impl Administration<'_> {
         app.access = change.access.unwrap_or(app.access);
         let updated = apps::update(&mut work.transaction, &app, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, Record::App(app.id), Change::Updated).await?;
+        let altered = Altered::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
+        self.finish(work, Record::App(app.id), Change::Updated(altered)).await?;
         Ok(app)
     }
 
@@ -154,6 +157,16 @@ impl Work {
     pub(super) async fn remove_own_app(&mut self, client: &ClientId) -> Result<(), Fault> {
         Ok(apps::remove_unused(&mut self.transaction, &own_code(client)).await?)
     }
+}
+
+/// What can be changed of an app.
+pub(crate) fn describe_app(app: &App) -> Map<String, Value> {
+    fields([
+        ("code", json!(app.code)),
+        ("name", json!(app.name)),
+        ("url", json!(app.url)),
+        ("isClosed", json!(app.access == Access::Closed)),
+    ])
 }
 
 /// Begins the codes of apps that are made for clients.

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
-use identity::event::{Change, Record};
+use identity::event::{Altered, Change, Record};
 use identity::opaque::ClientSecret;
 use identity::session::Ending;
+use serde_json::{Map, Value, json};
 use store::apps::Access;
 use store::clients;
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Work, readable};
+use super::{Administration, Fault, Work, fields, readable};
 
 const TAKEN: &str = "a client with this id";
 
@@ -87,6 +88,7 @@ impl Administration<'_> {
     pub async fn update_client(&self, id: &str, change: ClientChange) -> Result<Client, Fault> {
         let mut work = self.begin("oAuth.client.update").await?;
         let mut client = work.client(id).await?;
+        let old = describe_client(&client);
         client.name = readable("a client's name", change.name.as_deref().unwrap_or(&client.name))?;
         if let Some(redirect) = &change.redirect {
             client.redirect = Redirect::register(redirect).map_err(Fault::invalid)?;
@@ -104,7 +106,10 @@ impl Administration<'_> {
         if !client.is_active {
             self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
         }
-        self.finish(work, Record::Client(client.id.clone()), Change::Updated).await?;
+        let new = describe_client(&client);
+        // Nothing of a client but its secret is private, and that is not described.
+        let told: Vec<&str> = new.keys().map(String::as_str).collect();
+        self.finish(work, Record::Client(client.id.clone()), Change::Updated(Altered::between(&old, &new, &told))).await?;
         Ok(client)
     }
 
@@ -135,4 +140,17 @@ impl Work {
         let found = clients::by_id(&mut self.transaction, id).await?;
         found.ok_or_else(|| Fault::Unknown(format!("there is no client {id:?}")))
     }
+}
+
+/// What can be changed of a client, its secret aside.
+pub(crate) fn describe_client(client: &Client) -> Map<String, Value> {
+    fields([
+        ("name", json!(client.name)),
+        ("redirect", json!(client.redirect.as_str())),
+        ("grants", client.grants.iter().map(|grant| grant.as_str()).collect()),
+        ("isActive", json!(client.is_active)),
+        ("accessTokenSeconds", json!(client.lifetimes.access_seconds())),
+        ("refreshTokenSeconds", json!(client.lifetimes.refresh_seconds())),
+        ("appId", json!(client.app.map(|app| app.to_string()))),
+    ])
 }

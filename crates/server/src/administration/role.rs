@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
 use identity::account::{Holding, Permission};
-use identity::event::{Change, Record};
+use identity::event::{Altered, Change, Record};
+use serde_json::{Map, Value, json};
 use store::roles::{self, RoleRecord};
 
 use crate::chance;
 
-use super::{Administration, Fault, Which, Work, readable};
+use super::{Administration, Fault, Which, Work, fields, readable};
 
 const TAKEN: &str = "a role with this name";
 
@@ -56,6 +57,7 @@ impl Administration<'_> {
     pub async fn update_role(&self, which: Which<'_>, change: RoleChange) -> Result<RoleRecord, Fault> {
         let mut work = self.begin("iam.role.update").await?;
         let mut role = work.role(which).await?;
+        let old = describe_role(&role);
         work.may_grant(role.role().holding())?;
         if let Some(permissions) = &change.permissions {
             role.permissions = listed(permissions)?;
@@ -69,7 +71,8 @@ impl Administration<'_> {
         }
         let updated = roles::update(&mut work.transaction, &role, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, Record::Role(role.id), Change::Updated).await?;
+        let altered = Altered::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
+        self.finish(work, Record::Role(role.id), Change::Updated(altered)).await?;
         Ok(role)
     }
 
@@ -94,4 +97,13 @@ impl Work {
         may_change_role(role.id)?;
         Ok(role)
     }
+}
+
+/// What can be changed of a role.
+pub(crate) fn describe_role(role: &RoleRecord) -> Map<String, Value> {
+    fields([
+        ("name", json!(role.name)),
+        ("description", json!(role.description)),
+        ("permissions", role.permissions.iter().map(Permission::as_str).collect()),
+    ])
 }

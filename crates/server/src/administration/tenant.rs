@@ -1,12 +1,13 @@
 //! Tenants: made, changed, removed.
 
-use identity::event::{Change, Record};
+use identity::event::{Altered, Change, Record};
+use serde_json::{Map, Value, json};
 use store::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Work, readable};
+use super::{Administration, Fault, Work, fields, readable};
 
 impl Administration<'_> {
     /// Makes a tenant; an id may be brought along from where its data is.
@@ -24,11 +25,13 @@ impl Administration<'_> {
     pub async fn update_tenant(&self, id: Uuid, code: Option<&str>, name: Option<&str>) -> Result<Tenant, Fault> {
         let mut work = self.begin("iam.tenant.update").await?;
         let mut tenant = work.tenant(id).await?;
+        let old = describe_tenant(&tenant);
         tenant.code = readable("a tenant's code", code.unwrap_or(&tenant.code))?;
         tenant.name = readable("a tenant's name", name.unwrap_or(&tenant.name))?;
         let updated = tenants::update(&mut work.transaction, &tenant, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, "a tenant with this code"))?;
-        self.finish(work, Record::Tenant(id), Change::Updated).await?;
+        let altered = Altered::between(&old, &describe_tenant(&tenant), &["code", "name"]);
+        self.finish(work, Record::Tenant(id), Change::Updated(altered)).await?;
         Ok(tenant)
     }
 
@@ -46,4 +49,9 @@ impl Work {
         let found = tenants::by_ids(&mut self.transaction, &[id]).await?.pop();
         found.ok_or_else(|| Fault::Unknown(format!("there is no tenant {id}")))
     }
+}
+
+/// What can be changed of a tenant.
+pub(crate) fn describe_tenant(tenant: &Tenant) -> Map<String, Value> {
+    fields([("code", json!(tenant.code)), ("name", json!(tenant.name))])
 }

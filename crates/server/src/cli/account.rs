@@ -6,13 +6,15 @@ use clap::Subcommand;
 use identity::account::{Account, AccountKind};
 use identity::link::LinkPurpose;
 use serde_json::{Value, json};
-use store::accounts;
+use store::{accounts, overview, roles, sessions, tenants};
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, NewAccount};
+use crate::chance;
 use crate::config::Config;
 
 use super::desk::{self, Desk};
+use super::show::{Table, merge, unknown};
 use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
@@ -32,6 +34,9 @@ pub(super) enum Action {
         #[arg(long, default_value_t = 0, value_parser = usage::count, allow_negative_numbers = true)]
         offset: u32,
     },
+    /// Show one account: its roles, tenants and rights, without secrets
+    #[command(after_help = "Examples:\n  peristyle account show --username ana\n  peristyle account show --username ana --json")]
+    Show(Chosen),
     /// Change an account; deactivating it ends its sessions and grants
     #[command(after_help = "Example:\n  peristyle account update --username ana --active false")]
     Update(Box<Update>),
@@ -59,6 +64,17 @@ pub(super) struct Named {
     /// Its username or email
     #[arg(long)]
     username: String,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Chosen {
+    /// Its username or email
+    #[arg(long)]
+    username: Option<String>,
+    /// Its id
+    #[arg(long, value_parser = usage::id)]
+    id: Option<Uuid>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -146,6 +162,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             };
             desk.list("accounts", &accounts.iter().map(line).collect::<Vec<_>>(), accounts.iter().map(shown).collect())
         }
+        Action::Show(chosen) => show(&desk, chosen).await,
         Action::Update(update) => self::update(&desk, *update).await,
         Action::Remove(named) => {
             let account = desk.account(&named.username).await?;
@@ -167,6 +184,53 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
         Action::Invite(named) => link(config, &desk, &named, LinkPurpose::Invitation).await,
         Action::Reset(named) => link(config, &desk, &named, LinkPurpose::Reset).await,
     }
+}
+
+async fn chosen(desk: &Desk, chosen: Chosen) -> Result<Account, Failure> {
+    match (chosen.username, chosen.id) {
+        (Some(name), _) => desk.account(&name).await,
+        (None, Some(id)) => {
+            let found = accounts::by_id(&desk.records, id).await?.filter(|account| account.deleted_at.is_none());
+            found.ok_or_else(|| unknown(&format!("account {id}"), "", &[], "account"))
+        }
+        (None, None) => Err(Failure("name --username or --id".to_owned())),
+    }
+}
+
+async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
+    let account = self::chosen(desk, chosen).await?;
+    let roles = roles::names_of(&desk.records, account.id).await?;
+    let tenants = tenants::by_ids(&desk.records, &account.tenants).await?;
+    let password = overview::password_set_at(&desk.records, account.id).await?;
+    let sessions = sessions::of_account(&desk.records, account.id, None, 1, desk.now).await?.all;
+    let permissions: Vec<&str> = account.rights.all().collect();
+    let everything = account.rights.are_everything().then_some(["everything"].as_slice());
+    let named: Vec<String> = tenants.iter().map(|tenant| format!("{} ({})", tenant.code, tenant.id)).collect();
+    let table = Table::default()
+        .row("id", account.id.to_string())
+        .row("code", &account.code)
+        .maybe("username", account.username.as_deref())
+        .maybe("email", account.email.as_deref())
+        .row("type", account.kind.as_str())
+        .row("active", if account.is_active { "yes" } else { "no" })
+        .row("password", password.map_or("not set".to_owned(), |moment| format!("set {}", chance::rfc3339(moment))))
+        .list("roles", &roles)
+        .list("tenants", &named)
+        .list("permissions", everything.unwrap_or(&permissions))
+        .row("sessions", sessions.to_string())
+        .list("tags", &account.tags)
+        .list("scopes", &account.scopes)
+        .row("meta", Value::Object(account.meta.clone()).to_string())
+        .row("created", chance::rfc3339(account.created_at))
+        .row("updated", chance::rfc3339(account.updated_at));
+    let mut object = shown(&account);
+    let more = json!({
+        "code": account.code, "tags": account.tags, "scopes": account.scopes, "roles": roles, "hasPassword": password.is_some(),
+        "tenants": tenants.iter().map(super::tenant::shown).collect::<Vec<_>>(), "sessions": sessions,
+        "createdAt": chance::rfc3339(account.created_at), "updatedAt": chance::rfc3339(account.updated_at),
+    });
+    merge(&mut object, more);
+    desk.show(&table, &object)
 }
 
 async fn add(desk: &Desk, add: Add) -> Result<ExitCode, Failure> {

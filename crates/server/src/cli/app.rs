@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use store::apps::{self, Access, App};
+use store::{clients, overview};
+use uuid::Uuid;
 
-use crate::administration::{AppChange, Which};
+use crate::administration::{AppChange, Which, describe_app};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure};
+use super::show::{MAX_NAMES, Table, merge, unknown};
+use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -20,6 +23,9 @@ pub(super) enum Action {
     /// List apps
     #[command(after_help = "Example:\n  peristyle app list")]
     List,
+    /// Show one app, its clients and the accounts on its list
+    #[command(after_help = "Example:\n  peristyle app show --code shop")]
+    Show(Chosen),
     /// Change an app
     #[command(after_help = "Example:\n  peristyle app update --code shop --closed false")]
     Update(Described),
@@ -71,8 +77,53 @@ pub(super) struct Membership {
     username: String,
 }
 
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Chosen {
+    /// Its code
+    #[arg(long)]
+    code: Option<String>,
+    /// Its id
+    #[arg(long, value_parser = usage::id)]
+    id: Option<Uuid>,
+}
+
 fn shown(app: &App) -> Value {
-    json!({ "id": app.id.to_string(), "code": app.code, "name": app.name, "url": app.url, "isClosed": app.access == Access::Closed })
+    let mut object = json!({ "id": app.id.to_string() });
+    merge(&mut object, Value::Object(describe_app(app)));
+    object
+}
+
+/// The app with a code, or what there is near it.
+pub(super) async fn by_code(desk: &Desk, code: &str) -> Result<App, Failure> {
+    if let Some(app) = apps::by_code(&desk.records, code).await? {
+        return Ok(app);
+    }
+    let known: Vec<String> = apps::list(&desk.records).await?.into_iter().map(|app| app.code).collect();
+    Err(unknown(&format!("app {code:?}"), code, &known, "app"))
+}
+
+async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
+    let app = match (chosen.code, chosen.id) {
+        (Some(code), _) => by_code(desk, &code).await?,
+        (None, id) => {
+            let id = id.unwrap_or_default();
+            apps::by_id(&desk.records, id).await?.ok_or_else(|| unknown(&format!("app {id}"), "", &[], "app"))?
+        }
+    };
+    let clients: Vec<String> = clients::of_app(&desk.records, app.id).await?.iter().map(|client| client.id.to_string()).collect();
+    let accounts = overview::users(&desk.records, app.id, MAX_NAMES).await?;
+    let table = Table::default()
+        .row("id", app.id.to_string())
+        .row("code", &app.code)
+        .row("name", &app.name)
+        .maybe("url", app.url.as_deref())
+        .row("access", if app.access == Access::Closed { "closed: listed accounts only" } else { "open: every account" })
+        .list("clients", &clients)
+        .accounts(&accounts);
+    let mut object = shown(&app);
+    merge(&mut object, json!({ "clients": clients, "accounts": accounts.names, "accountCount": accounts.all }));
+    desk.show(&table, &object)
 }
 
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
@@ -90,6 +141,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             let line = |app: &App| format!("{}\t{}\t{}\t{}", app.id, app.code, app.name, state(app));
             desk.list("apps", &apps.iter().map(line).collect::<Vec<_>>(), apps.iter().map(shown).collect())
         }
+        Action::Show(chosen) => show(&desk, chosen).await,
         Action::Update(described) => {
             if described.name.is_none() && described.url.is_none() && described.closed.is_none() {
                 return Err(Failure("nothing to update: name --name, --url or --closed".to_owned()));

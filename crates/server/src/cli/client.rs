@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 use store::{apps, clients};
 use uuid::Uuid;
 
-use crate::administration::{ClientChange, NewClient};
+use crate::administration::{ClientChange, NewClient, describe_client};
+use crate::chance;
 use crate::config::Config;
 
+use super::app::by_code;
 use super::desk::Desk;
 use super::print::hand_over;
+use super::show::{Table, merge, unknown};
 use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
@@ -24,6 +27,9 @@ pub(super) enum Action {
     /// List clients
     #[command(after_help = "Example:\n  peristyle client list")]
     List,
+    /// Show one client: its redirect, grants and app, without its secret
+    #[command(after_help = "Example:\n  peristyle client show --id shop")]
+    Show(Named),
     /// Change a client; deactivating it ends its grants
     #[command(after_help = "Example:\n  peristyle client update --id shop --active false")]
     Update(Box<Update>),
@@ -103,18 +109,41 @@ fn named(grants: Vec<GrantType>) -> Option<BTreeSet<GrantType>> {
 }
 
 fn shown(client: &Client) -> Value {
+    let mut object = json!({ "id": client.id.as_str() });
+    merge(&mut object, Value::Object(describe_client(client)));
+    object
+}
+
+async fn show(desk: &Desk, id: &str) -> Result<ExitCode, Failure> {
+    let Some(client) = clients::by_id(&desk.records, id).await? else {
+        let known: Vec<String> = clients::list(&desk.records).await?.iter().map(|client| client.id.to_string()).collect();
+        return Err(unknown(&format!("client {id:?}"), id, &known, "client"));
+    };
+    let app = match client.app {
+        Some(app) => apps::by_id(&desk.records, app).await?.map(|app| app.code),
+        None => None,
+    };
+    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > desk.now).map(chance::rfc3339);
+    let secret = previous.as_ref().map_or("set".to_owned(), |until| format!("set; the one before it counts until {until}"));
     let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
-    json!({
-        "id": client.id.as_str(), "name": client.name, "redirect": client.redirect.as_str(), "grants": grants, "isActive": client.is_active,
-        "accessTokenSeconds": client.lifetimes.access_seconds(), "refreshTokenSeconds": client.lifetimes.refresh_seconds(),
-        "appId": client.app.map(|app| app.to_string()),
-    })
+    let table = Table::default()
+        .row("id", client.id.as_str())
+        .row("name", &client.name)
+        .row("redirect", client.redirect.as_str())
+        .list("grants", &grants)
+        .row("active", if client.is_active { "yes" } else { "no" })
+        .row("access tokens", format!("{} seconds", client.lifetimes.access_seconds()))
+        .row("refresh tokens", format!("{} seconds", client.lifetimes.refresh_seconds()))
+        .maybe("app", app.as_deref())
+        .row("secret", secret);
+    let mut object = shown(&client);
+    merge(&mut object, json!({ "app": app, "previousSecretUntil": previous }));
+    desk.show(&table, &object)
 }
 
 async fn app(desk: &Desk, code: Option<&str>) -> Result<Option<Uuid>, Failure> {
     let Some(code) = code else { return Ok(None) };
-    let app = apps::by_code(&desk.records, code).await?.ok_or_else(|| Failure(format!("there is no app {code:?}")))?;
-    Ok(Some(app.id))
+    Ok(Some(by_code(desk, code).await?.id))
 }
 
 /// An object in every case: what is shown once is copied by programs more often than by people.
@@ -147,6 +176,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             };
             desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect())
         }
+        Action::Show(named) => show(&desk, &named.id).await,
         Action::Update(update) => {
             let change = ClientChange {
                 app: app(&desk, update.app.as_deref()).await?,

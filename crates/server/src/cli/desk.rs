@@ -7,9 +7,9 @@ use identity::account::Account;
 use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
 use serde_json::{Map, Value};
-use store::accounts;
 use store::events::Occasion;
 use store::records::Records;
+use store::{accounts, overview};
 use zeroize::Zeroizing;
 
 use crate::administration::{Actor, Administration};
@@ -18,10 +18,14 @@ use crate::chance;
 use crate::config::Config;
 
 use super::print::{hand_over, print, report};
+use super::show::{Table, unknown};
 use super::{Failure, Output};
 
 /// The most that is read from standard input: a password of the longest kind and a newline fit in many times over.
 const MOST_INPUT: u64 = 64 * 1024;
+
+/// How many accounts a name that nobody has is compared with.
+const MAX_COMPARED: i64 = 10_000;
 
 /// The records of the database that is configured, brought to their newest shape.
 pub(super) struct Desk {
@@ -44,8 +48,17 @@ impl Desk {
 
     /// The account with a username or email.
     pub(super) async fn account(&self, name: &str) -> Result<Account, Failure> {
-        let found = accounts::by_login(&self.records, name).await?;
-        found.ok_or_else(|| Failure(format!("there is no account with the username or email {name:?}")))
+        if let Some(account) = accounts::by_login(&self.records, name).await? {
+            return Ok(account);
+        }
+        let known = overview::login_names(&self.records, MAX_COMPARED).await?;
+        Err(unknown(&format!("account with the username or email {name:?}"), name, &known, "account"))
+    }
+
+    /// Shows one record: a table to a person, an object to a program.
+    pub(super) fn show(&self, table: &Table, object: &Value) -> Result<ExitCode, Failure> {
+        print(&self.phrase(&table.text(), object))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Answers a person in a sentence, a program by an object.

@@ -1,13 +1,16 @@
 //! `peristyle event`
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use store::events::{self, Noted};
+use store::overview;
+use uuid::Uuid;
 
+use crate::chance;
 use crate::config::Config;
 
 use super::desk::Desk;
@@ -48,11 +51,58 @@ fn shown(event: &Noted) -> Value {
 }
 
 fn at(event: &Noted) -> String {
-    query::value::timestamp_text(event.at.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+    chance::rfc3339(event.at)
 }
 
-fn line(event: &Noted) -> String {
-    format!("{}\t{}\t{}\t{}", at(event), event.name, event.address.as_deref().unwrap_or("-"), Value::Object(event.data.clone()))
+/// An event as people read it.
+fn line(event: &Noted, names: &Names) -> String {
+    format!("{}\t{}\t{}\t{}", at(event), event.name, event.address.as_deref().unwrap_or("-"), told(&event.data, names))
+}
+
+/// What accounts are called.
+type Names = BTreeMap<Uuid, String>;
+
+/// The accounts that events name.
+async fn names(desk: &Desk, events: &[Noted]) -> Result<Names, Failure> {
+    let id = |event: &Noted, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let ids: BTreeSet<Uuid> = events.iter().flat_map(|event| [id(event, "account"), id(event, "actor")]).flatten().collect();
+    Ok(overview::account_names(&desk.records, &ids.into_iter().collect::<Vec<_>>()).await?)
+}
+
+/// The data of an event, `key=value`; the ids of accounts with their names, and behind the names of changed fields what became of them.
+fn told(data: &Map<String, Value>, names: &Names) -> String {
+    let plain = data.iter().filter(|(key, _)| !["changed", "values"].contains(&key.as_str()));
+    let mut words: Vec<String> = plain
+        .map(|(key, value)| match value.as_str().and_then(|text| names.get(&text.parse().ok()?)) {
+            Some(name) => format!("{key}={} ({name})", bare(value)),
+            None => format!("{key}={}", bare(value)),
+        })
+        .collect();
+    if let Some(Value::Array(changed)) = data.get("changed") {
+        words.push(format!("changed={}", changed.iter().map(bare).collect::<Vec<_>>().join(",")));
+    }
+    let values = data.get("values").and_then(Value::as_object).into_iter().flatten();
+    words.extend(values.map(|(field, value)| format!("{field}:{}", became(value))));
+    words.join(" ")
+}
+
+/// `true->false`, or of a list `+added,-removed`.
+fn became(value: &Value) -> String {
+    if let (Some(from), Some(to)) = (value.get("from"), value.get("to")) {
+        return format!("{}->{}", bare(from), bare(to));
+    }
+    let members = |key: &str, sign: &str| -> Vec<String> {
+        value.get(key).and_then(Value::as_array).into_iter().flatten().map(|member| format!("{sign}{}", bare(member))).collect()
+    };
+    [members("added", "+"), members("removed", "-")].concat().join(",")
+}
+
+/// A text without its quotes where it is one word.
+fn bare(value: &Value) -> String {
+    match value {
+        Value::String(text) if !text.is_empty() && !text.chars().any(|letter| letter.is_whitespace() || letter == '"') => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -60,18 +110,20 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     match arguments.action {
         Action::List { limit } => {
             let events = events::newest(&desk.records, limit.into()).await?;
-            desk.list("events", &events.iter().map(line).collect::<Vec<_>>(), events.iter().map(shown).collect())
+            let names = names(&desk, &events).await?;
+            let lines: Vec<String> = events.iter().map(|event| line(event, &names)).collect();
+            desk.list("events", &lines, events.iter().map(shown).collect())
         }
         Action::Follow => {
             let watch = Watch::new();
             let mut seen: BTreeSet<i64> = events::newest(&desk.records, BACK).await?.iter().map(|event| event.sequence).collect();
             loop {
                 let last = seen.last().copied().unwrap_or_default();
-                for event in events::after(&desk.records, last - BACK, BACK * 2).await? {
-                    if !seen.insert(event.sequence) {
-                        continue;
-                    }
-                    if print(&if arguments.json { shown(&event).to_string() } else { line(&event) })? == Reader::Gone {
+                let mut news = events::after(&desk.records, last - BACK, BACK * 2).await?;
+                news.retain(|event| seen.insert(event.sequence));
+                let names = if news.is_empty() { Names::new() } else { names(&desk, &news).await? };
+                for event in news {
+                    if print(&if arguments.json { shown(&event).to_string() } else { line(&event, &names) })? == Reader::Gone {
                         return Ok(ExitCode::SUCCESS);
                     }
                 }

@@ -4,13 +4,16 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
+use store::overview;
 use store::roles::{self, RoleRecord};
+use uuid::Uuid;
 
-use crate::administration::{RoleChange, Which};
+use crate::administration::{RoleChange, Which, describe_role};
 use crate::config::Config;
 
 use super::desk::Desk;
-use super::{Administered, Failure};
+use super::show::{MAX_NAMES, Table, merge, unknown};
+use super::{Administered, Failure, usage};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Action {
@@ -27,6 +30,9 @@ pub(super) enum Action {
     /// List roles and what they hold
     #[command(after_help = "Example:\n  peristyle role list")]
     List,
+    /// Show one role, what it holds and who holds it
+    #[command(after_help = "Example:\n  peristyle role show --name clerk")]
+    Show(Chosen),
     /// Replace the permissions of a role, or rename it
     #[command(after_help = "Example:\n  peristyle role update --name clerk --permission shop.order.get")]
     Update {
@@ -52,9 +58,59 @@ pub(super) enum Action {
     },
 }
 
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Chosen {
+    /// Its name
+    #[arg(long)]
+    name: Option<String>,
+    /// Its id
+    #[arg(long, value_parser = usage::id)]
+    id: Option<Uuid>,
+}
+
 fn shown(role: &RoleRecord) -> Value {
-    let permissions: Vec<&str> = role.permissions.iter().map(identity::account::Permission::as_str).collect();
-    json!({ "id": role.id.to_string(), "name": role.name, "permissions": permissions })
+    let mut object = json!({ "id": role.id.to_string() });
+    merge(&mut object, Value::Object(describe_role(role)));
+    object
+}
+
+/// What it holds, as people read it.
+fn held(role: &RoleRecord) -> Vec<&str> {
+    if role.id == identity::account::ADMINISTRATOR {
+        return vec!["everything"];
+    }
+    role.permissions.iter().map(identity::account::Permission::as_str).collect()
+}
+
+async fn chosen(desk: &Desk, chosen: Chosen) -> Result<RoleRecord, Failure> {
+    match (chosen.name, chosen.id) {
+        (Some(name), _) => {
+            if let Some(role) = roles::by_name(&desk.records, &name).await? {
+                return Ok(role);
+            }
+            let known: Vec<String> = roles::list(&desk.records).await?.into_iter().map(|role| role.name).collect();
+            Err(unknown(&format!("role {name:?}"), &name, &known, "role"))
+        }
+        (None, id) => {
+            let id = id.unwrap_or_default();
+            roles::by_ids(&desk.records, &[id]).await?.pop().ok_or_else(|| unknown(&format!("role {id}"), "", &[], "role"))
+        }
+    }
+}
+
+async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
+    let role = self::chosen(desk, chosen).await?;
+    let accounts = overview::holders(&desk.records, role.id, MAX_NAMES).await?;
+    let table = Table::default()
+        .row("id", role.id.to_string())
+        .row("name", &role.name)
+        .maybe("description", role.description.as_deref())
+        .list("permissions", &held(&role))
+        .accounts(&accounts);
+    let mut object = shown(&role);
+    merge(&mut object, json!({ "accounts": accounts.names, "accountCount": accounts.all }));
+    desk.show(&table, &object)
 }
 
 pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
@@ -67,13 +123,10 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
         }
         Action::List => {
             let roles = roles::list(&desk.records).await?;
-            let line = |role: &RoleRecord| {
-                let held: Vec<&str> = role.permissions.iter().map(identity::account::Permission::as_str).collect();
-                let held = if role.id == identity::account::ADMINISTRATOR { "everything".to_owned() } else { held.join(" ") };
-                format!("{}\t{}\t{held}", role.id, role.name)
-            };
+            let line = |role: &RoleRecord| format!("{}\t{}\t{}", role.id, role.name, held(role).join(" "));
             desk.list("roles", &roles.iter().map(line).collect::<Vec<_>>(), roles.iter().map(shown).collect())
         }
+        Action::Show(chosen) => show(&desk, chosen).await,
         Action::Update { name, permissions, no_permissions, rename } => {
             let replaced = (no_permissions || !permissions.is_empty()).then_some(permissions);
             if replaced.is_none() && rename.is_none() {

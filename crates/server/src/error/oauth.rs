@@ -9,6 +9,7 @@ use identity::error::{Error, ErrorCode};
 use serde_json::json;
 
 use crate::chance::NoRandomness;
+use crate::pages::Refused;
 
 use super::Problem;
 
@@ -139,10 +140,16 @@ impl Fault {
         }
     }
 
+    /// Whether the same request may work in a moment.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.status() == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// The answer for a program.
     pub(crate) fn response(&self) -> Response<Body> {
         let (error, description) = self.told();
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());
+        response.extensions_mut().insert(Refused { code: error, detail: description });
         self.mark(&mut response);
         response
     }

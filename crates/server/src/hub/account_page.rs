@@ -21,7 +21,7 @@ use super::credentials::{self, Renewal, Right};
 use super::incoming::{self, Sender};
 use super::{Hub, device, name_of, session};
 
-const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the present password is wrong");
+const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the current password is wrong");
 const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such action");
 /// A list of more would be read by nobody; a program that signs in again and again makes any number.
 const SHOWN: i64 = 50;
@@ -62,6 +62,7 @@ fn line(seen: Seen, live: LiveSession) -> SessionLine {
         id: seen.session.id,
         here: if seen.session.id == live.id() { Here::Yes } else { Here::No },
         device: device::name(seen.device.as_deref()),
+        signed_in_at: chance::rfc3339(seen.session.authenticated_at),
         used: ago(chance::now().since(seen.last_used_at)),
         address: seen.address,
     }

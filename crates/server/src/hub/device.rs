@@ -31,7 +31,7 @@ const SYSTEMS: [(&str, &str); 9] = [
 ];
 
 /// The name of what sent this `User-Agent`.
-pub(super) fn name(user_agent: Option<&str>) -> String {
+pub(crate) fn name(user_agent: Option<&str>) -> String {
     let text = user_agent.unwrap_or_default();
     let (comment, products) = parts(text);
     let is_named = |product: &str| products.split(' ').any(|word| word.split_once('/').is_some_and(|(name, _)| name == product));

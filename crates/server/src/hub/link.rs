@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
+use identity::form;
 use identity::link::LinkRecord;
 use identity::opaque::LinkToken;
 use identity::parameters::Parameters;
@@ -16,7 +17,8 @@ use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
 
 use super::credentials::{self, Renewal, Right};
-use super::{Hub, incoming, name_of};
+use super::incoming::{self, Sender};
+use super::{Hub, name_of};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
 
@@ -42,7 +44,18 @@ async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
-    let (token, account) = opened(hub, &body).await?;
+    match renewed(hub, &sender, &body).await {
+        // The link is in the body: to open this address again would lose it.
+        Err(fault) if fault.is_temporary() => {
+            let link = form::encode(body.get("link").unwrap_or_default());
+            Ok(pages::refusal_at(&fault, &format!("/password?link={link}")))
+        }
+        answered => answered,
+    }
+}
+
+async fn renewed(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Response<Body>, Fault> {
+    let (token, account) = opened(hub, body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
         return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&credentials::UNFIT.into())));
     };
@@ -52,7 +65,7 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         return Err(DEAD.into());
     }
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Link };
-    if !credentials::renew(transaction, &renewal, &sender).await? {
+    if !credentials::renew(transaction, &renewal, sender).await? {
         return Err(DEAD.into());
     }
     Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in")))

@@ -16,6 +16,8 @@ use super::incoming::Sender;
 const GATHERED_SECONDS: i64 = 60;
 /// How many of the same from one address are rows, in that time.
 const MOST_ROWS: u64 = 100;
+/// The same for refused operations of administration.
+const MAX_ROWS_OF_OPERATIONS: u64 = 10;
 /// How many kinds of refusals are told apart at a time. Beyond that, addresses are not: a network of them is one sender then.
 const MOST: usize = 10_000;
 
@@ -51,7 +53,7 @@ impl Recent {
             key.1 = None;
         }
         // A crowd that is not told apart is a flood already.
-        let most = if key.1.is_some() { MOST_ROWS } else { 1 };
+        let most = if key.1.is_some() { most_rows(event) } else { 1 };
         let repeats = self.0.entry(key).or_insert(Repeats { since: now, rows: 0, times: 0 });
         let is_row = repeats.rows < most;
         if is_row {
@@ -70,6 +72,15 @@ impl Recent {
     }
 }
 
+/// How many of an event from one address are rows in a minute. A refused operation names the operation, so that one account has a count
+/// for each.
+fn most_rows(event: &Event) -> u64 {
+    match event {
+        Event::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
+        _ => MOST_ROWS,
+    }
+}
+
 impl Refusals {
     fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,8 +88,12 @@ impl Refusals {
 
     /// Notes a refusal: in the log always, in the table unless there is a flood of it.
     pub(super) async fn note(&self, records: &Records, event: &Event, sender: &Sender) -> Result<(), store::Error> {
-        let occasion = sender.occasion();
-        let is_row = self.recent().is_row(event, &sender.address, occasion.now);
+        self.note_at(records, event, sender.occasion()).await
+    }
+
+    /// The same where it is known when and from where it came.
+    pub(super) async fn note_at(&self, records: &Records, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+        let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
         if is_row {
             return events::append(records, event, occasion).await;
         }

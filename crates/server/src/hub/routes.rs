@@ -88,5 +88,5 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
         .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
         .route("/userinfo", any(serve!(hub, userinfo::answer)))
         .route("/api/iam/me", get(me::answer))
-        .merge(pages::hub::routes())
+        .merge(pages::Style::Hub.route())
 }

@@ -49,8 +49,9 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
             response.headers_mut().insert(SET_COOKIE, cookie);
             Ok(response)
         }
-        Err(fault @ (Fault::Rule(_) | Fault::Throttled(_) | Fault::Busy)) => {
-            let app = app_of(hub, &continuation).await?;
+        // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
+        Err(fault) if matches!(fault, Fault::Rule(_) | Fault::Throttled(_)) || fault.is_temporary() => {
+            let app = app_of(hub, &continuation).await.unwrap_or_default();
             let continuation = continuation.as_str();
             Ok(pages::sign_in(&pages::SignIn { continuation, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
         }

@@ -1,5 +1,7 @@
 //! One operation asked by one caller: permission first, then the input, then the change, and last the record as this caller may read it.
 
+use identity::account::rights::RightsFault;
+use identity::event::{Event, OperationRefusal};
 use query::json::{self, Json, write_text};
 use query::parse;
 use query::plan::Operation as Reading;
@@ -29,6 +31,8 @@ pub(crate) struct Errand<'a> {
     caller: &'a Caller,
     account: Uuid,
     operation: &'static Operation,
+    /// Where the request came from.
+    address: &'a str,
 }
 
 /// What was sent with it.
@@ -50,15 +54,22 @@ impl<'a> Sent<'a> {
 }
 
 impl<'a> Errand<'a> {
-    /// Decides permission, before anything that was sent is looked at.
-    pub(crate) fn enter(service: &'a Service, caller: &'a Caller, operation: &'static Operation) -> Result<Self, Problem> {
+    /// Decides permission, before anything that was sent is looked at. The address is where the request came from.
+    pub(crate) async fn enter(
+        service: &'a Service,
+        caller: &'a Caller,
+        operation: &'static Operation,
+        address: &'a str,
+    ) -> Result<Self, Problem> {
         let hub = service.gate.as_hub().ok_or(NOWHERE)?;
+        // Somebody who holds a permission is somebody.
+        let account = caller.account().ok_or_else(|| caller.refusal())?;
+        let errand = Errand { service, hub, caller, account, operation, address };
         if !caller.viewer().holds(operation.permission) {
+            errand.note_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
         }
-        // Somebody who holds a permission is somebody.
-        let account = caller.account().ok_or(Problem::Unauthenticated)?;
-        Ok(Errand { service, hub, caller, account, operation })
+        Ok(errand)
     }
 
     /// Whether it makes something new.
@@ -67,13 +78,20 @@ impl<'a> Errand<'a> {
     }
 
     /// Carries it out; gives the JSON object that is its answer.
-    pub(crate) async fn run(self, sent: Sent<'_>, address: &str) -> Result<Vec<u8>, Problem> {
+    pub(crate) async fn run(self, sent: Sent<'_>) -> Result<Vec<u8>, Problem> {
         let input = Input::read(self.operation, sent.input, sent.base)?;
         let _slot = self.service.budgets.identity.acquire(self.caller.key()).await?;
-        let occasion = Occasion { now: chance::now(), address: Some(address) };
-        let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion };
+        let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion: self.occasion() };
         let performer = Performer { hub: self.hub, administration, id: sent.id, base: sent.base, input };
-        let done = performer.perform(self.operation).await.inspect_err(|problem| self.tell(problem))?;
+        let done = match performer.perform(self.operation).await {
+            Ok(done) => done,
+            Err(problem) => {
+                if let Some(reason) = reason(&problem) {
+                    self.note_refusal(reason).await;
+                }
+                return Err(problem);
+            }
+        };
         let record = match self.operation.answer {
             // It is done: who asked hears so, and the secret, even if the record cannot be read a moment later.
             Answer::Record | Answer::Secret => self.record(&done.key).await.unwrap_or_else(|problem| {
@@ -85,11 +103,15 @@ impl<'a> Errand<'a> {
         Ok(written(record, &done))
     }
 
-    /// Who reaches for more than they hold is worth a line in the log, though nothing has changed.
-    fn tell(&self, problem: &Problem) {
-        if let Problem::Rights(fault) = problem {
-            let operation = self.operation.name();
-            tracing::warn!(target: "peristyle::audit", operation, actor = %self.account, reason = %fault, "an operation was refused");
+    fn occasion(&self) -> Occasion<'a> {
+        Occasion { now: chance::now(), address: Some(self.address) }
+    }
+
+    /// Notes in the audit log that somebody reached for more than they hold. They are refused whether or not that can be noted.
+    async fn note_refusal(&self, reason: OperationRefusal) {
+        let event = Event::OperationRefused { actor: self.account, operation: self.operation.name(), reason };
+        if let Err(error) = self.hub.note_refused_operation(&event, self.occasion()).await {
+            tracing::error!(%error, operation = self.operation.name(), "a refused operation could not be noted in the audit log");
         }
     }
 
@@ -108,6 +130,17 @@ impl<'a> Errand<'a> {
         let body = parse::layers(Some(statement), None);
         let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
         Ok(ask::row(self.service, self.caller.key(), query).await?.map(Vec::from))
+    }
+}
+
+/// Why a problem refuses an operation; nothing for a fault of the input or of ours.
+fn reason(problem: &Problem) -> Option<OperationRefusal> {
+    match problem {
+        Problem::Lacking(permission) => Some(OperationRefusal::Permission(permission)),
+        Problem::Rights(RightsFault::NotHeld) => Some(OperationRefusal::NotHeld),
+        Problem::Rights(RightsFault::LastAdministrator) => Some(OperationRefusal::LastAdministrator),
+        Problem::Rights(RightsFault::BuiltIn) => Some(OperationRefusal::BuiltInRole),
+        _ => None,
     }
 }
 

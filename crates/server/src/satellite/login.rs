@@ -12,7 +12,7 @@ use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::sender::Sender;
 
-use super::Satellite;
+use super::{Satellite, presence};
 
 /// Where logins are kept.
 pub(super) const KIND: &str = "login";
@@ -30,6 +30,9 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let address = identity::bearer::digest(&sender.address);
     if shared.count("login-address", &address, WINDOW_SECONDS).await? > MOST_LOGINS {
         return Err(Fault::Crowded(WINDOW_SECONDS as i64));
+    }
+    if sender.wants_page() {
+        presence::expect_hub(satellite).await?;
     }
     // Two tabs share the cookie: the second login of a browser is tied to what the first was.
     let known = sender.cookies(cookie_name(satellite, &sender)).find_map(LoginBinding::parse);

@@ -2,6 +2,7 @@
 //! make it do.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod audit;
 mod descriptions;
 mod desk;
 mod escalation;

@@ -16,12 +16,17 @@ async fn the_page_is_one_form_and_a_refusal_shows_it_again() {
         assert!(text.contains(piece), "{piece}");
     }
     let policy = page.header("content-security-policy").unwrap();
-    assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("script-src"));
+    assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+    // contract I22.30: one script runs, and it is named by what it is.
+    let scripts = policy.split("; ").find_map(|part| part.strip_prefix("script-src ")).unwrap();
+    assert!(scripts.starts_with("'sha256-") && scripts.split(' ').count() == 1, "{scripts}");
+    assert_eq!((text.matches("<script").count(), text.matches("type=\"button\" class=\"reveal\"").count()), (1, 1));
     assert_eq!((page.header("x-frame-options"), page.header("cache-control")), (Some("DENY"), Some("no-store")));
     // attack 41
     let echoed = stage.send(&posted("/sign-in", &[("username", "\"><script>alert(1)</script>"), ("password", "x")])).await;
     assert_eq!((echoed.status(), echoed.header("set-cookie")), (400, None));
-    assert!(echoed.text().contains("role=\"alert\"") && !echoed.text().contains("<script"), "{}", echoed.text());
+    assert!(echoed.text().contains("role=\"alert\"") && !echoed.text().contains("<script>alert"), "{}", echoed.text());
+    assert_eq!(echoed.text().matches("<script").count(), 1, "ours");
     let style = stage.send(&get("/sign-in/style.css")).await;
     assert_eq!((style.status(), style.header("content-type")), (200, Some("text/css; charset=utf-8")));
 }

@@ -7,6 +7,7 @@ mod browser;
 mod endings;
 mod grants;
 mod metadata;
+mod pages;
 mod patience;
 mod races;
 mod requests;

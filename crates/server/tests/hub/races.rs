@@ -104,7 +104,7 @@ async fn of_two_pages_that_know_the_same_password_one_sets_another() {
     locations.sort_unstable();
     assert_eq!(locations, [None, Some("/?done=password-changed")], "{} {}", first.status(), second.status());
     let refused = if first.header("location").is_none() { first } else { second };
-    assert!(refused.text().contains("The present password is wrong"), "{}", refused.text());
+    assert!(refused.text().contains("The current password is wrong"), "{}", refused.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

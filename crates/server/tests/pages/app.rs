@@ -144,3 +144,21 @@ async fn a_folder_that_is_no_app_and_a_hub_with_an_app_do_not_start() {
     let message = setup.boot(&database.url).await.expect_err("a hub").to_string();
     assert!(message.starts_with("APP_FILES: a hub"), "{message}");
 }
+
+// contract I39.1
+#[tokio::test]
+async fn without_an_authority_a_browser_gets_pages_too() {
+    let database = Database::with(Place::Sqlite, SCRIPT).await;
+    let server = Setup::new(MANIFEST).serve(&database).await;
+    let browser = |path: &str| get(path).header("accept", "text/html,*/*;q=0.8");
+    let page = server.send(&browser("/")).await;
+    assert_eq!((page.status(), page.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    assert!(page.text().contains("<a href=\"/docs\">") && page.text().contains("/auth/style.css"), "{}", page.text());
+    assert_eq!(server.get("/auth/style.css").await.header("content-type"), Some("text/css; charset=utf-8"));
+    server.get("/").await.problem(404);
+    // An app of its own is the way back.
+    let around = folder();
+    let (server, _database) = serve(&around.path().join("app")).await;
+    let page = server.send(&browser("/missing.pdf")).await;
+    assert!(page.status() == 404 && page.text().contains("<a href=\"/\">"), "{}", page.text());
+}

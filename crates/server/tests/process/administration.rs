@@ -32,7 +32,7 @@ async fn what_is_typed_wrongly_is_told_in_one_line() {
     let desk = Desk::open(Place::Sqlite).await;
     for (line, told) in [
         ("acount list", "unrecognized subcommand 'acount'; a similar subcommand exists: 'account'; see `peristyle --help`"),
-        ("account", "a command is missing, one of add, list, update, remove, password, invite, reset"),
+        ("account", "a command is missing, one of add, list, show, update, remove, password, invite, reset"),
         ("account add --role clerk", "<--username <USERNAME>|--email <EMAIL>>; see `peristyle account add --help`"),
         ("account remove", "--username <USERNAME>; see `peristyle account remove --help`"),
         ("account remove --user ana", "unexpected argument '--user'"),

@@ -47,6 +47,30 @@ async fn the_filter_decides_what_is_logged() {
     assert!(log.contains("serving") && !log.contains("DEBUG") && !log.contains("\u{1b}["), "{log}");
 }
 
+// contract B1.7, B1.20
+#[tokio::test]
+async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_filter() {
+    for filter in ["error", "warn", "info", "peristyle::error=error", "off,peristyle::error=error", "info,peristyle::router=off"] {
+        let folder = Folder::shop();
+        let serving = folder.serve_quietly(&[("LOG", filter), ("LOG_FORMAT", "json")]);
+        let file = rusqlite::Connection::open(folder.path("shop.db")).expect("the database");
+        file.execute_batch("DROP TABLE orders; DROP TABLE customers;").expect("no tables");
+        let list = "/api/shop/customers/list";
+        post(list, "").header("x-request-id", "find-me-1").send(serving.address).await.problem(500);
+        let log = serving.stop();
+        let lines: Vec<Value> =
+            log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
+        let failed = lines.iter().find(|line| line["fields"]["message"] == "a request failed").unwrap_or_else(|| panic!("{filter}: {log}"));
+        let (id, method, path) = (&failed["span"]["id"], &failed["span"]["method"], &failed["span"]["path"]);
+        assert_eq!((id, method, path), (&"find-me-1".into(), &"POST".into(), &list.into()), "{filter}: {failed}");
+    }
+    let folder = Folder::shop();
+    let serving = folder.serve_quietly(&[("LOG", "off")]);
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch("DROP TABLE orders")).expect("no table");
+    post("/api/shop/orders/list", "").send(serving.address).await.problem(500);
+    assert_eq!(serving.stop(), "", "who wants no log gets none");
+}
+
 // contract B1.7, contract E2.8
 #[tokio::test]
 async fn even_the_fullest_log_shows_no_value_and_no_password() {

@@ -18,6 +18,7 @@ mod redis;
 mod replicas;
 mod satellite;
 mod schema;
+mod show;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;

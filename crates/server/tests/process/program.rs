@@ -98,6 +98,11 @@ impl Folder {
     pub(crate) fn serve(&self, variables: &[(&str, &str)]) -> Serving {
         Serving::start(self.command(&["serve"]).envs(variables.iter().copied()))
     }
+
+    /// The same where the log does not say that it serves.
+    pub(crate) fn serve_quietly(&self, variables: &[(&str, &str)]) -> Serving {
+        Serving::start_quietly(self.command(&["serve", "--json"]).envs(variables.iter().copied()))
+    }
 }
 
 /// What a run left.
@@ -141,12 +146,27 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn start(command: &mut Command) -> Self {
+    fn spawn(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the program starts");
         let (sender, lines) = channel();
         let err = BufReader::new(child.stderr.take().expect("standard error"));
         std::thread::spawn(move || err.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let mut serving = Serving { child, address: "127.0.0.1:0".parse().expect("an address"), lines, log: Vec::new() };
+        Serving { child, address: "127.0.0.1:0".parse().expect("an address"), lines, log: Vec::new() }
+    }
+
+    /// Waits for the object that `serve --json` prints.
+    fn start_quietly(command: &mut Command) -> Self {
+        let mut serving = Serving::spawn(command);
+        let mut line = String::new();
+        BufReader::new(serving.child.stdout.as_mut().expect("standard output")).read_line(&mut line).expect("a line");
+        let told: Value = serde_json::from_str(&line).expect("one object");
+        serving.address =
+            told["address"].as_str().and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address in {line}"));
+        serving
+    }
+
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut serving = Serving::spawn(command);
         let line = serving.line(|line| line.contains("serving") && line.contains("127.0.0.1:"));
         let place = line.find("127.0.0.1:").expect("an address");
         let end = line[place..]

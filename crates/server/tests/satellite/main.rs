@@ -9,6 +9,7 @@ mod hub_answers;
 mod liar;
 mod login;
 mod outages;
+mod pages;
 mod pair;
 mod proxied;
 mod replicas;

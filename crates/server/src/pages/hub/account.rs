@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::error::oauth::Fault;
 
-use super::{INVALID, Notice, PASSWORD_HINT, escaped, for_password_managers, refused, told};
+use super::super::document::escaped;
+use super::{INVALID, Notice, PASSWORD_HINT, for_password_managers, refused, told, with_reveal};
 
 /// What the page shows.
 #[derive(Debug)]
@@ -36,9 +37,11 @@ pub(crate) struct SessionLine {
     pub(crate) here: Here,
     /// What it is used with.
     pub(crate) device: String,
+    /// When it began, as RFC 3339.
+    pub(crate) signed_in_at: String,
     /// When it was used last, such as "5 minutes ago".
     pub(crate) used: String,
-    /// Where it began.
+    /// The client address it began from.
     pub(crate) address: Option<String>,
 }
 
@@ -88,21 +91,22 @@ fn sessions(page: &AccountPage<'_>) -> String {
     let mut rows = String::new();
     for line in &page.sessions {
         let device = escaped(&line.device);
-        let address = line.address.as_deref().map_or_else(String::new, |address| format!(", signed in from {}", escaped(address)));
+        let from = line.address.as_deref().map_or_else(String::new, |address| format!(" from {}", escaped(address)));
+        let (moment, time) = (escaped(&line.signed_in_at), escaped(&readable(&line.signed_in_at)));
         let end = match line.here {
             Here::Yes => "<span class=\"badge\">This browser</span>".to_owned(),
             Here::No => format!(
                 "<form method=\"post\" action=\"/\">{}<input type=\"hidden\" name=\"session\" value=\"{}\">\
-                 <button type=\"submit\" aria-label=\"Sign out {device}, used {}\">Sign out</button></form>",
+                 <button type=\"submit\" aria-label=\"Sign out {device}, signed in {time}{from}\">Sign out</button></form>",
                 action(page, "end"),
-                line.id,
-                line.used
+                line.id
             ),
         };
         // Writing to a String cannot fail.
         _ = write!(
             rows,
-            "<li><div><span class=\"device\">{device}</span><span class=\"hint\">Last used {}{address}</span></div>{end}</li>",
+            "<li><div><span class=\"device\">{device}</span><span class=\"hint\">Signed in <time datetime=\"{moment}\">{time}</time>{from}</span>\
+             <span class=\"hint\">Last used {}</span></div>{end}</li>",
             line.used
         );
     }
@@ -124,16 +128,24 @@ fn password(page: &AccountPage<'_>, escaped_name: &str) -> String {
         }
         Some(refusal) => (refused(&refusal.fault), String::new(), " autofocus aria-describedby=\"refusal hint\" aria-invalid=\"true\""),
     };
+    let current = format!("<input id=\"present\" name=\"present\" type=\"password\" autocomplete=\"current-password\" required{present}>");
+    let new =
+        format!("<input id=\"chosen\" name=\"chosen\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required{chosen}>");
     format!(
         "<section class=\"sheet\" aria-labelledby=\"change\"><h2 id=\"change\">Change your password</h2>{alert}\
          <form method=\"post\" action=\"/\">{}{}\
-         <label for=\"present\">Present password</label>\
-         <input id=\"present\" name=\"present\" type=\"password\" autocomplete=\"current-password\" required{present}>\
-         <label for=\"chosen\">New password</label>\
-         <input id=\"chosen\" name=\"chosen\" type=\"password\" autocomplete=\"new-password\" minlength=\"8\" required{chosen}>\
+         <label for=\"present\">Current password</label>{}\
+         <label for=\"chosen\">New password</label>{}\
          <p class=\"hint\" id=\"hint\">{PASSWORD_HINT} Changing it signs you out everywhere else.</p>\
          <button class=\"primary\" type=\"submit\">Change password</button></form></section>",
         action(page, "password"),
-        for_password_managers(escaped_name)
+        for_password_managers(escaped_name),
+        with_reveal(&current, "present", "current password"),
+        with_reveal(&new, "chosen", "new password")
     )
+}
+
+/// A moment of RFC 3339 as people read it, `2026-01-15 09:30:00 UTC`: to the second, since that may be all that tells two browsers apart.
+fn readable(moment: &str) -> String {
+    format!("{} UTC", moment.trim_end_matches('Z').replacen('T', " ", 1))
 }
