@@ -40,7 +40,7 @@ pub(crate) enum MediaType {
 }
 
 impl Refusal {
-    fn face(self, detail: &str) -> Face {
+    pub(super) fn face(self, detail: &str) -> Face {
         let (status, code, title) = match self {
             Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
             Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
