@@ -22,7 +22,8 @@ const LINKS: &str =
 const SESSIONS: &str =
     "DELETE FROM peristyle.session WHERE id IN (SELECT id FROM peristyle.session WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
 /// What a sign-in holds is left for the next time: two that each hold what the other one wants would wait for ever.
-const FAILURES: &str = "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 LIMIT $2 \
+const FAILURES: &str = "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 \
+                        AND (undecided_at IS NULL OR undecided_at <= $1) AND (admitted_at IS NULL OR admitted_at <= $1) LIMIT $2 \
                         FOR UPDATE SKIP LOCKED) RETURNING 1";
 const FAMILIAR: &str = "DELETE FROM peristyle.familiar WHERE (account_id, address) IN \
                         (SELECT account_id, address FROM peristyle.familiar WHERE last_used_at <= $1 LIMIT $2) RETURNING 1";

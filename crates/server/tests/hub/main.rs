@@ -15,3 +15,4 @@ mod resources;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
+mod throttling;

@@ -55,6 +55,8 @@ on_both!(
     changes::many_changes_at_once_are_told_as_one,
     changes::what_was_told_is_purged_from_its_beginning,
     housekeeping::failures_count_in_parallel_and_are_forgiven,
+    housekeeping::a_success_leaves_the_failures_of_others_as_they_are,
+    housekeeping::an_attack_from_ever_new_addresses_keeps_nobody_out,
     housekeeping::a_link_is_taken_once,
     housekeeping::the_key_ring_comes_back,
     housekeeping::what_is_over_is_purged_and_the_rest_stays,
