@@ -16,6 +16,7 @@ mod member;
 mod refresh;
 pub(crate) mod routes;
 mod subscription;
+mod token_limit;
 mod traded;
 mod upstream;
 
@@ -44,6 +45,7 @@ use accounts::{Accounts, Found, TokenDigest};
 use flights::Flights;
 use keys::{Keys, NoKey};
 use member::Word;
+use token_limit::TokenLimit;
 use upstream::{PATIENCE, Upstream};
 
 /// How long a satellite that starts waits for its hub's keys before it serves without them.
@@ -67,6 +69,7 @@ struct Inner {
     keys: Keys,
     accounts: Accounts,
     flights: Flights<TokenDigest, Word>,
+    token_limit: TokenLimit,
     shared: Shared,
     /// When the hub last could not be asked, in seconds.
     failed_at: AtomicI64,
@@ -95,6 +98,7 @@ impl Satellite {
             upstream,
             accounts: Accounts::new(),
             flights: Flights::new(),
+            token_limit: TokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
             settings,

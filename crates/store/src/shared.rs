@@ -100,6 +100,14 @@ impl Shared {
         }
     }
 
+    /// How many were counted in this window, without counting one more.
+    pub async fn counted(&self, kind: &'static str, key: &Key) -> Result<u64, Error> {
+        match &self.0 {
+            Kept::Memory(memory) => Ok(memory.counted(kind, key)),
+            Kept::Redis(redis) => redis.counted(kind, key).await,
+        }
+    }
+
     /// Whether it answers.
     pub async fn ping(&self) -> Result<(), Error> {
         match &self.0 {

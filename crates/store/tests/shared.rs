@@ -121,6 +121,7 @@ async fn a_value_is_over_in_time_and_a_counter_begins_anew() {
         }
         seen.sort_unstable();
         assert_eq!(seen, [1, 2, 3], "each count is told once");
+        assert_eq!((shared.counted("test", &counter).await.unwrap(), shared.counted("test", &key(99)).await.unwrap()), (3, 0));
         // A counter is no value, and asking for one does not disturb it.
         let window = key(4);
         assert_eq!(shared.count("test", &window, 1).await.unwrap(), 1);

@@ -148,8 +148,9 @@ impl Desk<'_> {
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
+        // The client is known, but not who sent it what it presents: its users can, and at a satellite anybody.
         let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        store::events::append(self.hub.records(), &event, self.sender.occasion()).await?;
+        self.hub.note_refusal(&event, self.sender).await?;
         Ok(error.into())
     }
 }

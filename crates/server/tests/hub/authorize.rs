@@ -168,6 +168,12 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
             assert_eq!(stage.send(&get("/authorize?client_id=")).await.status(), 400);
         }
         assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (100, 5), "{place:?}");
+        // A client that proves itself may present what somebody else made up.
+        let made_up = "A".repeat(43);
+        for _ in 0..110 {
+            assert_eq!(stage.token(&[("grant_type", "refresh_token"), ("refresh_token", &made_up)]).await.status(), 400);
+        }
+        assert_eq!(rows("grant.refused", None).await, 200, "{place:?}");
         let refused = async |reason| rows("sign-in.refused", Some(reason)).await;
         assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (5, 5, 5), "{place:?}");
     }

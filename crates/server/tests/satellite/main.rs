@@ -5,6 +5,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod embed;
 mod embedded;
+mod floods;
 mod hub_answers;
 mod liar;
 mod login;

@@ -45,6 +45,10 @@ impl Memory {
         self.shelves().entry(kind).or_default().count(*key, Times::from_now(seconds))
     }
 
+    pub(super) fn counted(&self, kind: &'static str, key: &Key) -> u64 {
+        self.shelves().get(kind).map_or(0, |shelf| shelf.counted(key, Instant::now()))
+    }
+
     pub(super) fn publish(&self, invalidation: Invalidation) {
         // That nobody listens is no fault.
         _ = self.told.send(invalidation);
@@ -137,6 +141,13 @@ impl Shelf {
         self.put(key, Value::Count(1), times);
         1
     }
+
+    fn counted(&self, key: &Key, now: Instant) -> u64 {
+        match self.values.get(key) {
+            Some((Value::Count(count), (until, _))) if *until > now => *count,
+            _ => 0,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +175,7 @@ mod tests {
         assert!(shelf.take(&key(1), later(9)).is_none(), "taken once");
         assert!(shelf.take(&key(2), later(10)).is_none(), "over");
         assert_eq!([1, 2, 9].map(|at| shelf.count(key(3), Times::at(later(at), 10))), [1, 2, 3]);
+        assert_eq!((shelf.counted(&key(3), later(10)), shelf.counted(&key(3), later(11))), (3, 0));
         assert_eq!(shelf.count(key(3), Times::at(later(11), 10)), 1, "ten seconds after the first");
     }
 

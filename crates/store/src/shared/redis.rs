@@ -84,6 +84,13 @@ impl Redis {
         Ok(count)
     }
 
+    pub(super) async fn counted(&self, kind: &'static str, key: &Key) -> Result<u64, Error> {
+        let mut commands = ::redis::pipe();
+        commands.cmd("GET").arg(name(kind, key));
+        let (count,): (Option<u64>,) = self.ask(&commands).await?;
+        Ok(count.unwrap_or_default())
+    }
+
     pub(super) async fn ping(&self) -> Result<(), Error> {
         let mut commands = ::redis::pipe();
         commands.cmd("PING").ignore();
