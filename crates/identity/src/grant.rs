@@ -8,7 +8,7 @@ pub mod standing;
 
 use uuid::Uuid;
 
-use crate::client::{Client, ClientId};
+use crate::client::{Client, ClientId, GrantType};
 use crate::moment::Moment;
 use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
@@ -29,6 +29,10 @@ pub struct Family {
     pub session: Option<Uuid>,
     /// What was granted at first, never widened.
     pub scope: Option<Scope>,
+    /// The grant it began with; not known of families from before this was kept.
+    pub begun_by: Option<GrantType>,
+    /// When it began.
+    pub begun_at: Moment,
     /// When the account proved who it is.
     pub authenticated_at: Moment,
     /// When it was ended: its refresh tokens are refused, and at the hub its access tokens.

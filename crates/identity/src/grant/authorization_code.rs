@@ -81,6 +81,8 @@ pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Op
         account: record.account,
         session: Some(record.session),
         scope: record.scope.clone(),
+        begun_by: Some(GrantType::AuthorizationCode),
+        begun_at: now,
         authenticated_at: record.authenticated_at,
         ended_at: None,
     };

@@ -43,6 +43,8 @@ pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scop
         account: account.id,
         session: None,
         scope: scope.cloned(),
+        begun_by: Some(GrantType::Password),
+        begun_at: now,
         authenticated_at: now,
         ended_at: None,
     };

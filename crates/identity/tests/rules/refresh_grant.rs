@@ -23,6 +23,8 @@ fn family() -> Family {
         account: ACCOUNT,
         session: Some(SESSION),
         scope: Scope::parse("openid shop"),
+        begun_by: Some(GrantType::AuthorizationCode),
+        begun_at: NOW,
         authenticated_at: NOW,
         ended_at: None,
     }

@@ -90,7 +90,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
     let Some((family, account)) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
     let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
-    Ok(may_begin_by_token(token, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
+    Ok(may_begin_by_token(token, &family, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {

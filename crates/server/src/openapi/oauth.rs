@@ -90,7 +90,7 @@ fn endpoints() -> Vec<Endpoint> {
     };
     let access = object! {
         "type" => "object",
-        "properties" => object! { "access_token" => text("Of a client with the password grant, at most five minutes old") },
+        "properties" => object! { "access_token" => text("Of the password grant, at most five minutes ago") },
         "required" => texts(["access_token"]),
     };
     let answered = |schema: Json| answer("What it says", Some(schema));

@@ -17,7 +17,7 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step {
         version: 1,
         name: "0001-identity",
@@ -41,6 +41,12 @@ const STEPS: [Step; 4] = [
         name: "0004-undecided-attempts",
         postgres: include_str!("migrations/postgres/0004-undecided-attempts.sql"),
         sqlite: include_str!("migrations/sqlite/0004-undecided-attempts.sql"),
+    },
+    Step {
+        version: 5,
+        name: "0005-family-origin",
+        postgres: include_str!("migrations/postgres/0005-family-origin.sql"),
+        sqlite: include_str!("migrations/sqlite/0005-family-origin.sql"),
     },
 ];
 
