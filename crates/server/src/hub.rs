@@ -35,11 +35,13 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
+use identity::client::ClientId;
 use identity::event::{Event, SignInRefusal};
-use identity::grant::{Family, standing};
+use identity::grant::standing;
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
+use store::families::Standing;
 use store::records::Records;
 use uuid::Uuid;
 
@@ -170,23 +172,33 @@ impl Hub {
 
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        Ok(self.standing_of(token).await?.map(|(_, account)| account))
+        Ok(self.standing_of(token).await?.map(|standing| standing.account))
     }
 
     /// The same with the family that the token is of.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<(Family, Account)>, store::Error> {
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Standing>, store::Error> {
         let found = store::families::standing(self.records(), token.claims().family).await?;
-        Ok(found.filter(|(family, account)| standing::account(token, Some(family), Some(account)).is_ok()))
+        Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
     /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<(Uuid, Viewer)>, Problem> {
+    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Holder>, Problem> {
         let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
-        let account =
-            self.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
-        Ok(Some((account.id, viewer(&account))))
+        let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
+        let Standing { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let unmarked_client = if administers { None } else { Some(family.client) };
+        Ok(Some(Holder { account: account.id, viewer: viewer(&account), unmarked_client }))
     }
+}
+
+/// Who shows an access token.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) account: Uuid,
+    pub(crate) viewer: Viewer,
+    /// The token's client, where it is not marked to change the hub's records.
+    pub(crate) unmarked_client: Option<ClientId>,
 }
 
 /// An account as the query engine sees it.

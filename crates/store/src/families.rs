@@ -240,17 +240,30 @@ async fn rotate_in_steps(records: &Records, turn: &Turn<'_>, occasion: Occasion<
     Ok(Rotated::Done)
 }
 
-/// The family that an access token names, and its account: what [`identity::grant::standing::account`] asks for.
-pub async fn standing(records: &Records, family: Uuid) -> Result<Option<(Family, Account)>, Error> {
+/// What an access token stands for: the family that it names and its account, as [`identity::grant::standing::account`] asks for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The family.
+    pub family: Family,
+    /// Its account.
+    pub account: Account,
+    /// Whether its client may change the hub's records.
+    pub administers: bool,
+}
+
+/// What the access tokens of a family stand for.
+pub async fn standing(records: &Records, family: Uuid) -> Result<Option<Standing>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
         family_columns!(),
         ", ",
         account_columns!(),
-        " FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id WHERE f.id = $1"
+        ", c.administers FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id \
+         JOIN peristyle.client c ON c.id = f.client_id WHERE f.id = $1"
     );
-    let row = records.row(SQL, &[Bind::Id(family)]).await?;
-    row.map(|row| Ok((read(&row, 0)?, accounts::read(&row, WIDTH)?))).transpose()
+    let Some(row) = records.row(SQL, &[Bind::Id(family)]).await? else { return Ok(None) };
+    let (family, account) = (read(&row, 0)?, accounts::read(&row, WIDTH)?);
+    Ok(Some(Standing { family, account, administers: row.flag(WIDTH + accounts::WIDTH)? }))
 }
 
 /// The family that a refresh token belongs to, for revocation and introspection.

@@ -45,7 +45,8 @@ async fn steps_are_taken_once(url: &str) {
                 "0002-account-changes",
                 "0003-administrator-permissions",
                 "0004-undecided-attempts",
-                "0005-family-origin"
+                "0005-family-origin",
+                "0006-client-administers",
             ]
         ],
         "two that start together take each step once"

@@ -47,6 +47,7 @@ pub(crate) fn client() -> Client {
         grants: BTreeSet::from(GrantType::ALL),
         lifetimes: Lifetimes::default(),
         is_active: true,
+        administers: false,
         app: None,
     }
 }

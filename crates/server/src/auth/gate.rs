@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use identity::client::ClientId;
 use query::policy::Viewer;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::error::Problem;
-use crate::hub::Hub;
+use crate::hub::{Holder, Hub};
 use crate::satellite::Satellite;
 
 /// Turns a request into a caller.
@@ -31,6 +32,8 @@ enum Kind {
 pub struct Caller {
     viewer: Arc<Viewer>,
     standing: Standing,
+    /// The client of a hub's own token that is not marked to change the hub's records.
+    unmarked_client: Option<ClientId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,20 +94,32 @@ impl Gate {
     /// nobody.
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         match &self.0 {
-            Kind::Everyone(viewer) => Ok(Caller { viewer: viewer.clone(), standing: Standing::Unasked }),
+            Kind::Everyone(viewer) => Ok(Caller::of(viewer.clone(), Standing::Unasked)),
             Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers)).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some((account, viewer)) => Ok(Caller { viewer: Arc::new(viewer), standing: Standing::Account(account) }),
+                None => Ok(Caller::of(nobody.clone(), Standing::Nobody)),
+                Some(Holder { account, viewer, unmarked_client }) => {
+                    Ok(Caller { unmarked_client, ..Caller::of(Arc::new(viewer), Standing::Account(account)) })
+                }
             },
             Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
-                None => Ok(Caller { viewer: nobody.clone(), standing: Standing::Nobody }),
-                Some(member) => Ok(Caller { viewer: member.viewer.clone(), standing: Standing::Account(member.id) }),
+                None => Ok(Caller::of(nobody.clone(), Standing::Nobody)),
+                Some(member) => Ok(Caller::of(member.viewer.clone(), Standing::Account(member.id))),
             },
         }
     }
 }
 
 impl Caller {
+    fn of(viewer: Arc<Viewer>, standing: Standing) -> Self {
+        Caller { viewer, standing, unmarked_client: None }
+    }
+
+    /// Refuses a token of a client that is not marked to change the hub's records: whoever runs such a client could act for every
+    /// administrator who uses it.
+    pub(crate) fn may_administer(&self) -> Result<(), Problem> {
+        self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
+    }
+
     /// What the caller may see.
     pub fn viewer(&self) -> &Viewer {
         &self.viewer

@@ -55,6 +55,9 @@ pub(super) struct Add {
     /// authorization_code, refresh_token or password; repeat for several. The first two when left out
     #[arg(long = "grant", value_parser = grant)]
     grants: Vec<GrantType>,
+    /// Let its access tokens change the hub's records over HTTP, where their account may
+    #[arg(long)]
+    administers: bool,
     /// The code of the app it belongs to
     #[arg(long)]
     app: Option<String>,
@@ -73,6 +76,9 @@ pub(super) struct Update {
     /// Whether it can be used
     #[arg(long, action = clap::ArgAction::Set)]
     active: Option<bool>,
+    /// Whether its access tokens may change the hub's records over HTTP, where their account may
+    #[arg(long, action = clap::ArgAction::Set)]
+    administers: Option<bool>,
     /// What people call it
     #[arg(long)]
     name: Option<String>,
@@ -106,7 +112,7 @@ fn shown(client: &Client) -> Value {
     let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
     json!({
         "id": client.id.as_str(), "name": client.name, "redirect": client.redirect.as_str(), "grants": grants, "isActive": client.is_active,
-        "accessTokenSeconds": client.lifetimes.access_seconds(), "refreshTokenSeconds": client.lifetimes.refresh_seconds(),
+        "administers": client.administers, "accessTokenSeconds": client.lifetimes.access_seconds(), "refreshTokenSeconds": client.lifetimes.refresh_seconds(),
         "appId": client.app.map(|app| app.to_string()),
     })
 }
@@ -135,6 +141,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 redirect: add.redirect,
                 grants: named(add.grants),
                 lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
+                administers: add.administers,
             };
             let (client, secret) = desk.administration().create_client(new).await?;
             hand_over_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
@@ -143,7 +150,8 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             let clients = clients::list(&desk.records).await?;
             let line = |client: &Client| {
                 let state = if client.is_active { "active" } else { "inactive" };
-                format!("{}\t{}\t{}\t{state}", client.id, client.name, client.redirect.as_str())
+                let administers = if client.administers { ", administers" } else { "" };
+                format!("{}\t{}\t{}\t{state}{administers}", client.id, client.name, client.redirect.as_str())
             };
             desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect())
         }
@@ -154,12 +162,13 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 redirect: update.redirect,
                 grants: named(update.grants),
                 active: update.active,
+                administers: update.administers,
                 access_seconds: update.access_token_seconds,
                 refresh_seconds: update.refresh_token_seconds,
             };
             if change == ClientChange::default() {
                 return Err(Failure(
-                    "nothing to update: name --active, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
+                    "nothing to update: name --active, --administers, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
                         .to_owned(),
                 ));
             }

@@ -10,6 +10,7 @@ use identity::event::{Event, SignInRefusal};
 use identity::parameters::Parameters;
 use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
 use identity::token::{AccessClaims, HubSessionClaims, Verified};
+use store::families::Standing;
 use store::sessions::{Arrival, Before, By};
 use uuid::Uuid;
 
@@ -88,7 +89,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 /// The session that a token may begin. A token tells who proved themselves when its family began, and nothing newer.
 async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
-    let Some((family, account)) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
+    let Some(Standing { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
     let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
     Ok(may_begin_by_token(token, &family, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
 }

@@ -58,7 +58,9 @@ impl<'a> Errand<'a> {
         }
         // Somebody who holds a permission is somebody.
         let account = caller.account().ok_or(Problem::Unauthenticated)?;
-        Ok(Errand { service, hub, caller, account, operation })
+        let errand = Errand { service, hub, caller, account, operation };
+        caller.may_administer().inspect_err(|problem| errand.tell(problem))?;
+        Ok(errand)
     }
 
     /// Whether it makes something new.
@@ -86,10 +88,13 @@ impl<'a> Errand<'a> {
 
     /// Who reaches for more than they hold is worth a line in the log, though nothing has changed.
     fn tell(&self, problem: &Problem) {
-        if let Problem::Rights(fault) = problem {
-            let operation = self.operation.name();
-            tracing::warn!(target: "peristyle::audit", operation, actor = %self.account, reason = %fault, "an operation was refused");
-        }
+        let reason = match problem {
+            Problem::Rights(fault) => fault.to_string(),
+            Problem::ClientMayNotAdminister(client) => format!("client {client} is not marked to administer"),
+            _ => return,
+        };
+        let operation = self.operation.name();
+        tracing::warn!(target: "peristyle::audit", operation, actor = %self.account, reason, "an operation was refused");
     }
 
     /// The record by the same engine as every other row, from the database itself; nothing where the caller may not read it.

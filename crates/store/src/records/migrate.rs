@@ -17,7 +17,7 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         version: 1,
         name: "0001-identity",
@@ -47,6 +47,12 @@ const STEPS: [Step; 5] = [
         name: "0005-family-origin",
         postgres: include_str!("migrations/postgres/0005-family-origin.sql"),
         sqlite: include_str!("migrations/sqlite/0005-family-origin.sql"),
+    },
+    Step {
+        version: 6,
+        name: "0006-client-administers",
+        postgres: include_str!("migrations/postgres/0006-client-administers.sql"),
+        sqlite: include_str!("migrations/sqlite/0006-client-administers.sql"),
     },
 ];
 

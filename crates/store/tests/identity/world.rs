@@ -72,6 +72,7 @@ pub(crate) fn client(id: &str, secret: &ClientSecret) -> Client {
         grants: GrantType::ALL.into_iter().collect(),
         lifetimes: Lifetimes::new(600, 3_600).unwrap(),
         is_active: true,
+        administers: true,
         app: None,
     }
 }
