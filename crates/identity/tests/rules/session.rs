@@ -66,7 +66,7 @@ fn what_ends_with_what() {
 #[test]
 fn a_session_begins_by_a_token_of_a_family_that_began_with_a_password_a_moment_ago() {
     let begins = |issued_at: Moment, family: &Family, client: &Client, now: Moment| {
-        may_begin_by_token(&token(issued_at, now), family, client, now).map_err(|error| error.code())
+        may_begin_by_token(&token(issued_at, now), family, client, now).map_err(identity::error::Error::code)
     };
     assert_eq!(begins(NOW, &family(), &client(), NOW), Ok(()));
     assert_eq!(begins(seconds(299), &family(), &client(), seconds(300)), Ok(()));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::pair::{Pair, settings, setup};
 use crate::stage::error;
 use crate::support::proxy::{Cable, Proxy};
-use crate::support::{Request, Response, Server, post, until, variable};
+use crate::support::{Request, Response, Server, get, post, until, variable};
 
 /// How many refused tokens of one address in a minute are too many.
 const MOST_REFUSED: usize = 300;
@@ -89,4 +89,33 @@ async fn replicas_count_together_and_each_for_itself_without_redis() {
         assert_eq!(error(&pair.satellite.send(&made_up).await, 400), "invalid_grant");
     }
     assert_eq!(error(&pair.satellite.send(&made_up).await, 429), "temporarily_unavailable");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_logins_pushes_out_no_login_of_another_address() {
+    // contract I30.11, attack 65
+    let pair = Pair::with(|setup| setup.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()]).await;
+    let own = pair.begin("/auth/login?return_to=/orders").await;
+    let login = format!("/auth/login?return_to=/{}", "x".repeat(8_000));
+    let requests = (0..10_000_usize).map(|number| get(&login).header("x-forwarded-for", &format!("198.51.100.{}", number % 40)));
+    let statuses: Vec<u16> = stream::iter(requests.map(|request| async move { request.send(pair.satellite.address).await.status() }))
+        .buffer_unordered(40)
+        .collect()
+        .await;
+    assert!(statuses.iter().all(|status| *status == 302));
+    let returned = pair.back(own).await;
+    assert_eq!(pair.satellite.send(&returned.request()).await.good()["return_to"], "/orders");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_addresses_of_one_ipv6_network_are_one_client() {
+    // contract I30.9, I30.11, attack 65
+    let pair = Pair::with(|setup| setup.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()]).await;
+    let ask = async |from: &str| pair.satellite.send(&get("/auth/login").header("x-forwarded-for", from)).await;
+    for number in 0..600 {
+        assert_eq!(ask(&format!("2001:db8:0:7::{number:x}")).await.status(), 302);
+    }
+    let limited = ask("2001:db8:0:7:ffff::1").await;
+    assert_eq!((error(&limited, 429).as_str(), limited.header("retry-after")), ("temporarily_unavailable", Some("60")));
+    assert_eq!(ask("2001:db8:0:8::1").await.status(), 302);
 }

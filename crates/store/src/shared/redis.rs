@@ -9,7 +9,7 @@ use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, Pip
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::{Error, Key};
+use super::{Entry, Error, Key};
 
 /// How long a connection may take, and how long an answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -60,10 +60,10 @@ impl Redis {
         Ok(Redis { client: Arc::new(client), line: Arc::default() })
     }
 
-    pub(super) async fn put(&self, kind: &'static str, key: &Key, value: &[u8], seconds: u64) -> Result<(), Error> {
+    pub(super) async fn put(&self, kind: &'static str, key: &Key, entry: &Entry<'_>) -> Result<(), Error> {
         let mut commands = ::redis::pipe();
         // Redis refuses to keep something for no time at all.
-        commands.cmd("SET").arg(name(kind, key)).arg(value).arg("EX").arg(seconds.max(1)).ignore();
+        commands.cmd("SET").arg(name(kind, key)).arg(entry.value).arg("EX").arg(entry.seconds.max(1)).ignore();
         self.ask(&commands).await
     }
 
