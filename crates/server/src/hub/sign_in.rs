@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
 use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
@@ -15,6 +14,7 @@ use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
 
 use super::incoming::{self, Sender};
+use super::session::Cookies;
 use super::{Hub, credentials, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
@@ -44,9 +44,9 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let continuation = Continuation::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
-        Ok(cookie) => {
+        Ok(cookies) => {
             let mut response = redirect(Redirection::SeeOther, continuation.as_str());
-            response.headers_mut().insert(SET_COOKIE, cookie);
+            cookies.set(&mut response);
             Ok(response)
         }
         Err(fault @ (Fault::Rule(_) | Fault::Throttled(_) | Fault::Busy)) => {
@@ -58,7 +58,7 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
 }
 
-async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<axum::http::HeaderValue, Fault> {
+async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<Cookies, Fault> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // Nobody has such a name or such a password, so that nothing is compared or counted.
         hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
@@ -66,8 +66,8 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
     };
     let judged = credentials::judge(hub, name, password, sender).await?;
     let (account, proof) = judged.admitted().ok_or(WRONG)?;
-    if let Some(cookie) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
-        return Ok(cookie);
+    if let Some(cookies) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
+        return Ok(cookies);
     }
     // It was the password when it was compared, and is not any more.
     credentials::note_compared(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;

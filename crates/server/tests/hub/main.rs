@@ -4,6 +4,7 @@
 mod attacks;
 mod authorize;
 mod browser;
+mod cookies;
 mod endings;
 mod grants;
 mod metadata;
