@@ -39,6 +39,38 @@ pub struct Family {
     pub ended_at: Option<Moment>,
 }
 
+/// How long a family lasts when the deployment says nothing.
+pub const FAMILY_SECONDS: i64 = 90 * 86_400;
+
+/// How long what is granted lasts in this deployment, beside the lifetimes of each client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefreshRules {
+    /// How long a family lasts from its beginning, however often it is refreshed.
+    pub family_seconds: i64,
+}
+
+impl Default for RefreshRules {
+    fn default() -> Self {
+        RefreshRules { family_seconds: FAMILY_SECONDS }
+    }
+}
+
+/// What a grant is decided by beside the rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The time.
+    pub now: Moment,
+    /// The rules of the deployment.
+    pub rules: RefreshRules,
+}
+
+impl Family {
+    /// When nothing of it can be refreshed any more.
+    pub fn ends_at(&self, rules: RefreshRules) -> Moment {
+        self.begun_at.plus(rules.family_seconds)
+    }
+}
+
 /// Whether an account may use the app of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -96,9 +128,9 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    fn of(family: Family, refresh: RefreshToken, client: &Client, nonce: Option<String>, now: Moment) -> Self {
+    fn of(family: Family, refresh: RefreshToken, client: &Client, nonce: Option<String>, terms: Terms) -> Self {
         Beginning {
-            refresh: RefreshRecord::live(&refresh, family.id, client, now),
+            refresh: RefreshRecord::live(&refresh, &family, client, terms),
             issue: Issue {
                 scope: family.scope.clone(),
                 nonce,
@@ -112,9 +144,9 @@ impl Beginning {
 }
 
 impl RefreshRecord {
-    fn live(token: &RefreshToken, family: Uuid, client: &Client, now: Moment) -> Self {
-        let expires_at = now.plus(client.lifetimes.refresh_seconds());
-        RefreshRecord { digest: token.digest(), family, expires_at, state: RefreshState::Live }
+    fn live(token: &RefreshToken, family: &Family, client: &Client, terms: Terms) -> Self {
+        let expires_at = terms.now.plus(client.lifetimes.refresh_seconds()).min(family.ends_at(terms.rules));
+        RefreshRecord { digest: token.digest(), family: family.id, expires_at, state: RefreshState::Live }
     }
 }
 

@@ -3,13 +3,15 @@
 mod address;
 mod log;
 pub mod satellite;
+mod variable;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use identity::grant::{FAMILY_SECONDS, RefreshRules};
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
@@ -18,6 +20,7 @@ use address::{cors_origin, database_url, network, origin, read_url, redis_url};
 pub use log::LogFormat;
 use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
+use variable::{Variable, wrong};
 
 /// A variable that is missing or malformed: which, what was found, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +48,8 @@ pub struct Config {
     pub key_mode: KeyMode,
     /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails when something of it is missing.
     pub satellite: Result<SatelliteSettings, ConfigError>,
+    /// How long a hub lets a sign-in be refreshed.
+    pub refresh: RefreshRules,
     /// What replicas share, if there are several.
     pub redis_url: Option<String>,
     /// The database.
@@ -168,6 +173,7 @@ impl Config {
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
             satellite: satellite.settings()?,
+            refresh: RefreshRules { family_seconds: read("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)? },
             redis_url: redis_url(&read("REDIS_URL"))?,
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
@@ -218,7 +224,10 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 28] = [
+/// What a family of refresh tokens may last, in seconds.
+const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
+
+const VARIABLES: [&str; 29] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -231,6 +240,7 @@ const VARIABLES: [&str; 28] = [
     "OAUTH_AUDIENCES",
     "LOGIN_BINDING",
     "SSL_CERT_FILE",
+    "REFRESH_FAMILY_MAX_AGE",
     "REDIS_URL",
     "DATABASE_URL",
     "DATABASE_READ_URL",
@@ -248,69 +258,6 @@ const VARIABLES: [&str; 28] = [
     "LOG",
     "LOG_FORMAT",
 ];
-
-#[derive(Clone, Copy)]
-struct Variable<'v> {
-    variable: &'static str,
-    value: Option<&'v str>,
-}
-
-fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
-    ConfigError { variable, problem: format!("found {:?}; accepted is {accepted}", repeatable(found)) }
-}
-
-/// What was found, without the user and the password that an address may hold.
-fn repeatable(found: &str) -> Cow<'_, str> {
-    match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
-        Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
-        None => found.into(),
-    }
-}
-
-impl<'v> Variable<'v> {
-    /// It has no default, and is needed.
-    fn missing(&self, accepted: &str) -> ConfigError {
-        ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") }
-    }
-
-    fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
-        let value = self.value.unwrap_or(default);
-        value.parse().map_err(|_| wrong(self.variable, value, accepted))
-    }
-
-    fn number(&self, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        let accepted = format!("a whole number from {} to {}", range.start(), range.end());
-        // Reading a number takes a sign too.
-        let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
-        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| range.contains(number));
-        number.ok_or_else(|| wrong(self.variable, value, &accepted))
-    }
-
-    fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
-    }
-
-    /// `30`, `30s`, `30 s`, `500ms`, `2m`
-    fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-        let number = value[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number));
-        let duration = match (number, value[digits..].trim()) {
-            (Some(number), "" | "s") => Some(Duration::from_secs(number)),
-            (Some(number), "ms") => Some(Duration::from_millis(number)),
-            (Some(number), "m") => Some(Duration::from_secs(number * 60)),
-            _ => None,
-        };
-        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms or 2m"))
-    }
-
-    /// The items of a comma list; an empty one is an item, which is never good.
-    fn list(&self) -> impl Iterator<Item = &'v str> {
-        self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
-    }
-}
 
 fn strategy(word: &str) -> Result<Strategy, ConfigError> {
     Strategy::from_word(word).ok_or_else(|| {
@@ -338,6 +285,7 @@ mod tests {
         assert_eq!(config.manifest, ManifestPath::Default("peristyle.toml".into()));
         assert_eq!(config.private_key_path, PathBuf::from(".keys/oauth-private.key"));
         assert_eq!((config.database.pool, config.database.timeout), (16, Duration::from_secs(30)));
+        assert_eq!(config.refresh.family_seconds, 90 * 86_400);
     }
 
     #[test]
@@ -355,6 +303,10 @@ mod tests {
             ("LISTEN", "127.0.0.1:+5", "127.0.0.1:4000"),
             ("METRICS_LISTEN", "127.0.0.1:+5", "127.0.0.1:9100"),
             ("DATABASE_TIMEOUT", "soon", "30s"),
+            ("DATABASE_TIMEOUT", "2w", "12h or 90d"),
+            ("REFRESH_FAMILY_MAX_AGE", "0", "12h or 90d"),
+            ("REFRESH_FAMILY_MAX_AGE", "500ms", "from 1s to 3650d"),
+            ("REFRESH_FAMILY_MAX_AGE", "3651d", "from 1s to 3650d"),
             ("DATABASE_PREPARE", "yes", "on or off"),
             ("APP_URL", "https://a.example/path", "without a path"),
             ("APP_URL", "ftp://a.example", "https://"),
@@ -434,10 +386,19 @@ mod tests {
 
     #[test]
     fn times_may_have_a_unit() {
-        for (text, expected) in [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000)] {
+        for (text, expected) in
+            [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000), ("3h", 10_800_000), ("2d", 172_800_000)]
+        {
             let config = config(&[("DATABASE_TIMEOUT", text)]).expect(text);
             assert_eq!(config.database.timeout, Duration::from_millis(expected));
         }
+    }
+
+    #[test]
+    fn a_family_lasts_as_long_as_is_set() {
+        // contract I4.6
+        let seconds = |text| config(&[("REFRESH_FAMILY_MAX_AGE", text)]).expect(text).refresh.family_seconds;
+        assert_eq!((seconds("30d"), seconds("12h"), seconds("45")), (30 * 86_400, 43_200, 45));
     }
 
     #[test]

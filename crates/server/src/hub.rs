@@ -37,7 +37,7 @@ use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
 use identity::client::ClientId;
 use identity::event::{Event, SignInRefusal};
-use identity::grant::standing;
+use identity::grant::{RefreshRules, Terms, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
@@ -73,6 +73,7 @@ pub struct Hub(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     issuer: String,
+    refresh: RefreshRules,
     records: Records,
     keys: Keyring,
     hasher: Hasher,
@@ -89,6 +90,7 @@ impl Hub {
         let keys = Keyring::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
+            refresh: config.refresh,
             keys,
             records,
             hasher: Hasher::new(),
@@ -102,6 +104,11 @@ impl Hub {
 
     pub(crate) fn issuer(&self) -> &str {
         &self.0.issuer
+    }
+
+    /// What a grant is decided by now.
+    fn terms(&self) -> Terms {
+        Terms { now: chance::now(), rules: self.0.refresh }
     }
 
     pub(crate) fn records(&self) -> &Records {

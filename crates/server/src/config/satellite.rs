@@ -8,7 +8,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
-use super::{ConfigError, Variable, origin, repeatable, wrong};
+use super::variable::repeatable;
+use super::{ConfigError, Variable, origin, wrong};
 
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
 const REDIRECT: &str = "the address of the app's callback, such as https://shop.example.com/callback";

@@ -62,7 +62,7 @@ impl Desk<'_> {
             let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
-            match authorization_code::decide(presented, row, account, fresh()?, chance::now()) {
+            match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
                 authorization_code::Outcome::Redeem(redemption) => {
                     match store::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
                         Redeemed::Done => return Ok(redemption.begin.issue),
@@ -93,7 +93,7 @@ impl Desk<'_> {
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
             let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
             let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
-            match refresh_token::decide(presented, found, fresh, chance::now()) {
+            match refresh_token::decide(presented, found, fresh, self.hub.terms()) {
                 refresh_token::Outcome::Rotate(rotation) => {
                     match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
@@ -129,7 +129,7 @@ impl Desk<'_> {
         let judged = credentials::judge_known(self.hub, &username, known, password, self.sender).await?;
         let proven = judged.account.as_ref().zip(judged.proof);
         let grant = Some(GrantType::Password);
-        match password::decide(client, proven, scope.as_ref(), fresh()?, chance::now()) {
+        match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
             password::Outcome::Grant(entry) => {
                 match store::families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await? {
                     Begun::Done => Ok(entry.begin.issue),

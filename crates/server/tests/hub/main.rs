@@ -7,6 +7,7 @@ mod browser;
 mod cookies;
 mod endings;
 mod grants;
+mod lifetimes;
 mod metadata;
 mod patience;
 mod races;

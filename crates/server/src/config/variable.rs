@@ -1,0 +1,86 @@
+//! One variable of the environment, and the forms of value that settings have.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::ConfigError;
+
+#[derive(Clone, Copy)]
+pub(super) struct Variable<'v> {
+    pub(super) variable: &'static str,
+    pub(super) value: Option<&'v str>,
+}
+
+pub(super) fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
+    ConfigError { variable, problem: format!("found {:?}; accepted is {accepted}", repeatable(found)) }
+}
+
+/// What was found, without the user and the password that an address may hold.
+pub(super) fn repeatable(found: &str) -> Cow<'_, str> {
+    match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
+        Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
+        None => found.into(),
+    }
+}
+
+impl<'v> Variable<'v> {
+    /// It has no default, and is needed.
+    pub(super) fn missing(&self, accepted: &str) -> ConfigError {
+        ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") }
+    }
+
+    pub(super) fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
+        let value = self.value.unwrap_or(default);
+        value.parse().map_err(|_| wrong(self.variable, value, accepted))
+    }
+
+    pub(super) fn number(&self, default: usize, range: RangeInclusive<usize>) -> Result<usize, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let accepted = format!("a whole number from {} to {}", range.start(), range.end());
+        // Reading a number takes a sign too.
+        let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| range.contains(number));
+        number.ok_or_else(|| wrong(self.variable, value, &accepted))
+    }
+
+    pub(super) fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
+    }
+
+    /// A time in whole seconds within a range.
+    pub(super) fn seconds(&self, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let duration = self.duration(Duration::ZERO)?;
+        let seconds = i64::try_from(duration.as_secs()).ok().filter(|seconds| range.contains(seconds) && duration.subsec_nanos() == 0);
+        let accepted = format!("a time in whole seconds, from {} to {}", written(*range.start()), written(*range.end()));
+        seconds.ok_or_else(|| wrong(self.variable, value, &accepted))
+    }
+
+    /// `30`, `30s`, `30 s`, `500ms`, `2m`, `12h`, `90d`
+    pub(super) fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+        let number = value[..digits].parse::<u64>().ok().filter(|number| (1..=86_400_000).contains(number));
+        let duration = match (number, value[digits..].trim()) {
+            (Some(number), "" | "s") => Some(Duration::from_secs(number)),
+            (Some(number), "ms") => Some(Duration::from_millis(number)),
+            (Some(number), "m") => Some(Duration::from_secs(number * 60)),
+            (Some(number), "h") => Some(Duration::from_secs(number * 3_600)),
+            (Some(number), "d") => Some(Duration::from_secs(number * 86_400)),
+            _ => None,
+        };
+        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
+    }
+
+    /// The items of a comma list; an empty one is an item, which is never good.
+    pub(super) fn list(&self) -> impl Iterator<Item = &'v str> {
+        self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
+    }
+}
+
+/// A number of seconds as a setting has it.
+fn written(seconds: i64) -> String {
+    if seconds % 86_400 == 0 { format!("{}d", seconds / 86_400) } else { format!("{seconds}s") }
+}
