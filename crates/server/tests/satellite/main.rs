@@ -6,6 +6,7 @@
 mod embed;
 mod embedded;
 mod floods;
+mod health;
 mod hub_answers;
 mod liar;
 mod login;
