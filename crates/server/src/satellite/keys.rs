@@ -40,6 +40,8 @@ struct Known {
     set: Option<(Arc<KeySet>, Moment)>,
     /// How many other requests to the hub had failed when that was asked for.
     failed_requests: u64,
+    /// Why a key of that set is not used, where one is not.
+    unfit: Option<String>,
     /// How many fetches have failed since the last good one.
     failures: u32,
     /// When an unknown key last made us ask.
@@ -138,13 +140,20 @@ impl Keys {
         };
         let before = self.known();
         match fetched {
-            Ok(set) => {
+            Ok((set, unfit)) => {
+                let unfit = unfit.first().map(ToString::to_string);
+                if unfit != before.unfit
+                    && let Some(reason) = &unfit
+                {
+                    tracing::warn!(reason, "a key of the hub is not used; the others are");
+                }
                 if !before.is_current() {
                     tracing::info!(keys = set.keys().len(), "the hub's keys are there");
                 }
                 self.change(|known| {
                     known.set = Some((Arc::new(set), chance::now()));
                     known.failures = 0;
+                    known.unfit = unfit;
                     known.failed_requests = failed_requests;
                 });
             }
