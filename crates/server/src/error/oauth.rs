@@ -184,6 +184,9 @@ fn of_code(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidGrant
         | ErrorCode::UnauthorizedClient
         | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::RequestNotSupported
+        | ErrorCode::RequestUriNotSupported
         | ErrorCode::InvalidScope
         | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }

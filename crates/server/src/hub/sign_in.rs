@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
+use identity::authorize;
 use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Event, SignInRefusal};
@@ -35,7 +36,8 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
-    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: "", notice, refusal: None }))
+    let name = authorize::login_hint(&continuation).unwrap_or_default();
+    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {

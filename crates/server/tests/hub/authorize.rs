@@ -57,7 +57,7 @@ async fn a_fault_is_told_and_never_sent_on() {
         (("code_challenge_method", "S512"), 400, "invalid_request"),
         (("code_challenge", &challenge.as_str()[1..]), 400, "invalid_request"),
         (("state", ""), 400, "invalid_request"),
-        (("response_type", "token"), 400, "invalid_request"),
+        (("response_type", "token"), 400, "unsupported_response_type"),
         // attack 11
         (("redirect_uri", "https://shop.test/callback/"), 400, "invalid_request"),
         (("redirect_uri", "https://shop.test/callback?x=1"), 400, "invalid_request"),

@@ -9,6 +9,7 @@ mod endings;
 mod grants;
 mod lifetimes;
 mod metadata;
+mod openid;
 mod patience;
 mod races;
 mod requests;
