@@ -41,17 +41,23 @@ pub struct Family {
 
 /// How long a family lasts when the deployment says nothing.
 pub const FAMILY_SECONDS: i64 = 90 * 86_400;
+/// How long a repeat is taken for a retry when the deployment says nothing, and at most.
+pub const GRACE_SECONDS: i64 = 30;
+/// See [`GRACE_SECONDS`].
+pub const MAX_GRACE_SECONDS: i64 = 60;
 
 /// How long what is granted lasts in this deployment, beside the lifetimes of each client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshRules {
     /// How long a family lasts from its beginning, however often it is refreshed.
     pub family_seconds: i64,
+    /// How long a refresh token that comes again is taken for a retry. Time in which no hub could answer does not count.
+    pub grace_seconds: i64,
 }
 
 impl Default for RefreshRules {
     fn default() -> Self {
-        RefreshRules { family_seconds: FAMILY_SECONDS }
+        RefreshRules { family_seconds: FAMILY_SECONDS, grace_seconds: GRACE_SECONDS }
     }
 }
 

@@ -109,6 +109,7 @@ async fn start(config: &Config, database: &Database, catalog: &Catalog, files: K
     tell_of_administration(&records).await.map_err(unusable)?;
     let hub = Hub::open(config, records, files).await?;
     tokio::spawn(hub::keep(hub.clone()));
+    tokio::spawn(hub::beat(hub.clone()));
     tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)
 }

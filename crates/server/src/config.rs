@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use identity::grant::{FAMILY_SECONDS, RefreshRules};
+use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshRules};
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
@@ -173,7 +173,10 @@ impl Config {
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
             satellite: satellite.settings()?,
-            refresh: RefreshRules { family_seconds: read("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)? },
+            refresh: RefreshRules {
+                family_seconds: read("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)?,
+                grace_seconds: read("REFRESH_GRACE").seconds(GRACE_SECONDS, 1..=MAX_GRACE_SECONDS)?,
+            },
             redis_url: redis_url(&read("REDIS_URL"))?,
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
@@ -227,7 +230,7 @@ impl Config {
 /// What a family of refresh tokens may last, in seconds.
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
-const VARIABLES: [&str; 29] = [
+const VARIABLES: [&str; 30] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -241,6 +244,7 @@ const VARIABLES: [&str; 29] = [
     "LOGIN_BINDING",
     "SSL_CERT_FILE",
     "REFRESH_FAMILY_MAX_AGE",
+    "REFRESH_GRACE",
     "REDIS_URL",
     "DATABASE_URL",
     "DATABASE_READ_URL",
@@ -285,7 +289,7 @@ mod tests {
         assert_eq!(config.manifest, ManifestPath::Default("peristyle.toml".into()));
         assert_eq!(config.private_key_path, PathBuf::from(".keys/oauth-private.key"));
         assert_eq!((config.database.pool, config.database.timeout), (16, Duration::from_secs(30)));
-        assert_eq!(config.refresh.family_seconds, 90 * 86_400);
+        assert_eq!((config.refresh.family_seconds, config.refresh.grace_seconds), (90 * 86_400, 30));
     }
 
     #[test]
@@ -304,6 +308,8 @@ mod tests {
             ("METRICS_LISTEN", "127.0.0.1:+5", "127.0.0.1:9100"),
             ("DATABASE_TIMEOUT", "soon", "30s"),
             ("DATABASE_TIMEOUT", "2w", "12h or 90d"),
+            ("REFRESH_GRACE", "61s", "from 1s to 60s"),
+            ("REFRESH_GRACE", "1500ms", "from 1s to 60s"),
             ("REFRESH_FAMILY_MAX_AGE", "0", "12h or 90d"),
             ("REFRESH_FAMILY_MAX_AGE", "500ms", "from 1s to 3650d"),
             ("REFRESH_FAMILY_MAX_AGE", "3651d", "from 1s to 3650d"),

@@ -13,6 +13,7 @@ mod events;
 mod feed;
 mod grants;
 mod hasher;
+mod heartbeat;
 mod incoming;
 mod introspect;
 mod keys;
@@ -55,6 +56,7 @@ use crate::sender;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
+pub(crate) use heartbeat::beat;
 pub(crate) use keys::KeyFiles;
 pub(crate) use resources::{ACCOUNT, manifest};
 pub(crate) use upkeep::keep;

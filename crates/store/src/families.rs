@@ -66,7 +66,8 @@ pub struct Found {
 impl Found {
     /// The rows as [`refresh_token`] asks for them.
     pub fn as_rows(&self) -> refresh_token::Found<'_> {
-        refresh_token::Found { record: &self.record, family: &self.family, account: Some(&self.account), admission: self.admission }
+        let Found { record, family, account, admission } = self;
+        refresh_token::Found { record, family, account: Some(account), admission: *admission, outage_seconds: 0 }
     }
 }
 

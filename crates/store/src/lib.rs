@@ -17,6 +17,7 @@ pub mod families;
 mod holding;
 pub mod introspect;
 pub mod links;
+pub mod outages;
 mod postgres;
 pub mod purge;
 pub mod records;

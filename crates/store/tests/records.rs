@@ -47,6 +47,7 @@ async fn steps_are_taken_once(url: &str) {
                 "0004-undecided-attempts",
                 "0005-family-origin",
                 "0006-client-administers",
+                "0007-outages",
             ]
         ],
         "two that start together take each step once"

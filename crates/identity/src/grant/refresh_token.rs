@@ -1,5 +1,5 @@
-//! A refresh token is traded for its one successor. A repeat within ten seconds by the same client gets the same successor (a retry, two
-//! tabs); a later one means that two parties hold the token, and ends the family.
+//! A refresh token is traded for its one successor. A repeat within the grace by the same client gets the same successor (a retry, two
+//! tabs, an outage); a later one means that two parties hold the token, and ends the family.
 
 use uuid::Uuid;
 
@@ -11,9 +11,6 @@ use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshRules, Refres
 use crate::moment::Moment;
 use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
-
-/// How long a repeat is taken for a retry.
-pub const REPEAT_SECONDS: i64 = 10;
 
 pub(crate) const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
 const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
@@ -40,6 +37,8 @@ pub struct Found<'a> {
     pub account: Option<&'a Account>,
     /// Whether the client's app is open to that account today.
     pub admission: Admission,
+    /// For how many seconds since the token was used no hub could answer. It is asked for where [`Found::late_since`] says so.
+    pub outage_seconds: i64,
 }
 
 /// What a rotation is made with.
@@ -101,6 +100,14 @@ impl Found<'_> {
         self.record.expires_at.min(self.family.ends_at(rules))
     }
 
+    /// When the token was used, if that is longer ago than the grace: whoever decides must know then how long no hub could answer since.
+    pub fn late_since(&self, terms: Terms) -> Option<Moment> {
+        match self.record.state {
+            RefreshState::Rotated { at, .. } if terms.now.since(at) - self.outage_seconds > terms.rules.grace_seconds => Some(at),
+            _ => None,
+        }
+    }
+
     fn issue(&self, client: &Client, scope: Option<Scope>, refresh: RefreshToken) -> Issue {
         Issue { family: self.family.clone(), scope, nonce: None, refresh, access_seconds: client.lifetimes.access_seconds() }
     }
@@ -117,9 +124,7 @@ pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, 
     let Some(found) = found.filter(|found| found.stands(presented.client, presented.token)) else { return Outcome::Refused(UNKNOWN) };
     let decided = match &found.record.state {
         _ if now >= found.family.ends_at(terms.rules) => Err(UNKNOWN),
-        RefreshState::Rotated { at, .. } if now.since(*at) > REPEAT_SECONDS => {
-            Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN })
-        }
+        RefreshState::Rotated { .. } if found.late_since(terms).is_some() => Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN }),
         RefreshState::Rotated { successor, .. } => repeat(presented, found, successor),
         RefreshState::Live if now >= found.record.expires_at => Err(UNKNOWN),
         RefreshState::Live => rotate(presented, found, fresh, terms),

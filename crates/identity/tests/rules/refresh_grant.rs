@@ -5,7 +5,7 @@ use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
 use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide, is_active};
 use identity::grant::sealed::Sealed;
-use identity::grant::{Admission, FAMILY_SECONDS, Family, RefreshRecord, RefreshRules, RefreshState};
+use identity::grant::{Admission, FAMILY_SECONDS, Family, GRACE_SECONDS, RefreshRecord, RefreshRules, RefreshState, Terms};
 use identity::moment::Moment;
 use identity::opaque::RefreshToken;
 use identity::scope::Scope;
@@ -38,6 +38,7 @@ struct Try {
     family: Family,
     account: Option<Account>,
     admission: Admission,
+    outage_seconds: i64,
     now: Moment,
 }
 
@@ -52,6 +53,7 @@ impl Try {
             family: family(),
             account: Some(ana()),
             admission: Admission::Admitted,
+            outage_seconds: 0,
             now: NOW,
         }
     }
@@ -63,7 +65,8 @@ impl Try {
     }
 
     fn found(&self) -> Found<'_> {
-        Found { record: &self.record, family: &self.family, account: self.account.as_ref(), admission: self.admission }
+        let account = self.account.as_ref();
+        Found { record: &self.record, family: &self.family, account, admission: self.admission, outage_seconds: self.outage_seconds }
     }
 
     fn outcome(&self) -> Outcome {
@@ -121,8 +124,8 @@ fn a_family_ends_at_its_age_however_often_it_is_refreshed() {
 
 // attack 34 // contract I4.2
 #[test]
-fn a_repeat_within_ten_seconds_gets_the_same_successor() {
-    for later in [-5, 0, 1, 10] {
+fn a_repeat_within_the_grace_gets_the_same_successor() {
+    for later in [-5, 0, 1, 10, GRACE_SECONDS] {
         let mut again = Try::again(seconds(later));
         let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
         let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
@@ -138,10 +141,24 @@ fn a_repeat_within_ten_seconds_gets_the_same_successor() {
 // attack 34 // contract I4.2
 #[test]
 fn a_later_repeat_ends_the_family() {
-    for later in [11, 60, 1_000_000] {
+    for later in [GRACE_SECONDS + 1, 60, 1_000_000] {
         let outcome = Try::again(seconds(later)).outcome();
         assert!(matches!(outcome, Outcome::Reuse { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant), "{later}");
     }
+}
+
+// attack 34 // contract I4.7
+#[test]
+fn time_in_which_no_hub_could_answer_does_not_count() {
+    let again = |later: i64, outage_seconds: i64| Try { outage_seconds, ..Try::again(seconds(later)) };
+    for (later, outage, late) in [(31, 0, true), (31, 1, false), (90, 60, false), (90, 59, true), (86_400, 86_370, false)] {
+        assert_eq!(again(later, outage).found().late_since(terms(seconds(later))).is_some(), late, "{later} {outage}");
+        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Repeat(_)), !late);
+        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Reuse { .. }), late);
+    }
+    assert_eq!(Try::good().found().late_since(terms(seconds(500))), None, "it was not used yet");
+    let rules = RefreshRules { grace_seconds: 1, ..RefreshRules::default() };
+    assert_eq!(again(2, 0).found().late_since(Terms { now: seconds(2), rules }), Some(NOW));
 }
 
 // attack 35 // contract I4.3

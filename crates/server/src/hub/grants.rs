@@ -91,9 +91,13 @@ impl Desk<'_> {
             let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
-            let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
+            let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
             let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
-            match refresh_token::decide(presented, found, fresh, self.hub.terms()) {
+            let terms = self.hub.terms();
+            if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
+                found.outage_seconds = store::outages::seconds_between(records, at, terms.now).await?;
+            }
+            match refresh_token::decide(presented, found, fresh, terms) {
                 refresh_token::Outcome::Rotate(rotation) => {
                     match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use store::records::Bind;
 
-use crate::stage::{CLIENT, Stage, basic, error, now, posted};
+use crate::stage::{CLIENT, Stage, basic, error, now, posted, setup};
 use crate::support::PLACES;
 
 fn refresh(tokens: &Value) -> [(&str, &str); 2] {
@@ -36,4 +36,46 @@ async fn a_sign_in_is_refreshed_for_ninety_days_and_no_longer() {
         aged(1).await;
         stage.token(&refresh(&next)).await.good();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_token_comes_again_within_the_grace_that_is_set() {
+    // contract I4.2, I20.3, attack 34
+    for place in PLACES {
+        for (grace, again, late) in [(30, 20, 31), (5, 1, 6)] {
+            let mut setup = setup();
+            setup.refresh.grace_seconds = grace;
+            let stage = Stage::with(place, &setup).await;
+            let first = stage.tokens().await;
+            let second = stage.token(&refresh(&first)).await.good();
+            used(&stage, again).await;
+            assert_eq!(stage.token(&refresh(&first)).await.good()["refresh_token"], second["refresh_token"], "{grace}");
+            used(&stage, late).await;
+            assert_eq!(error(&stage.token(&refresh(&first)).await, 400), "invalid_grant", "{grace}");
+            assert_eq!(error(&stage.token(&refresh(&second)).await, 400), "invalid_grant", "the family has ended");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_does_not_count_against_a_refresh_token() {
+    // contract I4.7, attack 34
+    for place in PLACES {
+        let stage = Stage::start(place).await;
+        let first = stage.tokens().await;
+        let second = stage.token(&refresh(&first)).await.good();
+        let outage = "INSERT INTO peristyle.outage (began_at, ended_at) VALUES ($1, $2)";
+        let between = [Bind::moment(now().plus(-1_000)), Bind::moment(now().plus(-10))];
+        stage.records.run(outage, &between).await.unwrap();
+        used(&stage, 1_005).await;
+        assert_eq!(stage.token(&refresh(&first)).await.good()["refresh_token"], second["refresh_token"], "the same successor as before");
+        used(&stage, 1_100).await;
+        assert_eq!(error(&stage.token(&refresh(&first)).await, 400), "invalid_grant", "before it somebody could have answered");
+    }
+}
+
+/// Has every refresh token that was used be used so many seconds ago.
+async fn used(stage: &Stage, seconds: i64) {
+    let ago = "UPDATE peristyle.refresh_token SET used_at = $1 WHERE used_at IS NOT NULL";
+    stage.records.run(ago, &[Bind::moment(now().plus(-seconds))]).await.unwrap();
 }

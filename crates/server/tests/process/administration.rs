@@ -26,7 +26,8 @@ async fn migrate_makes_the_tables_once() {
             "0003-administrator-permissions",
             "0004-undecided-attempts",
             "0005-family-origin",
-            "0006-client-administers"
+            "0006-client-administers",
+            "0007-outages"
         ]);
         assert_eq!(object(&desk.run("migrate --json"))["taken"], steps);
         assert_eq!(object(&desk.run("migrate --json"))["taken"], serde_json::json!([]));

@@ -4,6 +4,7 @@
 mod administration;
 mod boot;
 mod check;
+mod cluster;
 mod demo;
 mod explain;
 mod house;
@@ -11,6 +12,7 @@ mod hub;
 mod introspect;
 mod keys;
 mod logs;
+mod outage;
 mod pipes;
 mod program;
 mod redis;

@@ -17,7 +17,7 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         version: 1,
         name: "0001-identity",
@@ -53,6 +53,12 @@ const STEPS: [Step; 6] = [
         name: "0006-client-administers",
         postgres: include_str!("migrations/postgres/0006-client-administers.sql"),
         sqlite: include_str!("migrations/sqlite/0006-client-administers.sql"),
+    },
+    Step {
+        version: 7,
+        name: "0007-outages",
+        postgres: include_str!("migrations/postgres/0007-outages.sql"),
+        sqlite: include_str!("migrations/sqlite/0007-outages.sql"),
     },
 ];
 

@@ -99,7 +99,7 @@ pub(crate) async fn a_refresh_token_has_one_successor_under_any_race(url: &str) 
     let refreshed = "SELECT count(*) FROM peristyle.event WHERE kind = 'grant.refreshed' AND account_id IS NOT NULL AND client_id = 'web'";
     assert_eq!(world.records.row(refreshed, &[]).await.unwrap().unwrap().number(0).unwrap(), 1, "and one rotation was noted");
 
-    assert!(matches!(world.refresh(&token, NOW.plus(30)).await, refresh_token::Outcome::Reuse { family: found, .. } if found == family));
+    assert!(matches!(world.refresh(&token, NOW.plus(90)).await, refresh_token::Outcome::Reuse { family: found, .. } if found == family));
     let cause = Event::RefreshReused { client: world.client.id.clone(), family };
     endings::end(&world.records, &Ending::FamilyEnded(family), Some(&cause), at(30)).await.expect("ended");
     let successor = identity::opaque::RefreshToken::parse(successors.first().unwrap()).unwrap();
