@@ -22,8 +22,8 @@ use super::incoming::{self, Sender};
 
 /// The cookie's name is part of the contract.
 const COOKIE: &str = "hub_session";
-/// Under https the same value also has a name that browsers take from this very host alone, and only that one counts: any neighbouring
-/// host can set a cookie with the plain name.
+/// Under https the same value also has a name that browsers take from this very host alone, and from a browser only that one counts: any
+/// neighbouring host can set a cookie with the plain name. A program has the cookies that it was given, and may know the plain name alone.
 const HOST_COOKIE: &str = "__Host-hub_session";
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
 const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
@@ -40,8 +40,7 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
 pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
-    let name = if sender.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE };
-    for text in sender.cookies(name) {
+    for text in sender.cookies(counting(hub, sender)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = chance::now();
         let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
@@ -50,6 +49,12 @@ pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSe
         }
     }
     Ok(all)
+}
+
+/// The name of the cookie that counts in a request.
+fn counting(hub: &Hub, sender: &Sender) -> &'static str {
+    let prefixed = sender.is_browser() || sender.cookies(HOST_COOKIE).next().is_some();
+    if prefixed && sender.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
 }
 
 /// A session that nobody has yet.

@@ -30,7 +30,7 @@ fn sign_in(name: &str) -> Request {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_https_a_session_has_a_second_name_that_alone_counts() {
+async fn under_https_a_session_has_a_second_name_that_alone_counts_from_a_browser() {
     // contract I22.24, attack 66
     for place in PLACES {
         let stage = hub(place).await;
@@ -44,10 +44,12 @@ async fn under_https_a_session_has_a_second_name_that_alone_counts() {
         }
         let (plain, prefixed) = pair(&answer);
         assert_eq!(plain.strip_prefix("hub_session="), prefixed.strip_prefix("__Host-hub_session="));
-        let signed_in = async |cookies: &str| {
-            let led = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", cookies)).await;
+        let led = async |request: Request, cookies: &str| {
+            let led = stage.send(&request.header("cookie", cookies)).await;
             led.header("location").expect("an address").starts_with("https://shop.test/callback?")
         };
+        let asked = || get(&authorize(&verifier(), &[]));
+        let signed_in = async |cookies: &str| led(asked().header("sec-fetch-site", "none"), cookies).await;
         assert!(signed_in(&format!("{plain}; {prefixed}")).await);
         assert!(signed_in(&prefixed).await);
         // What a neighbouring host can set: a session of its own, in place of the plain one, before it or behind it.
@@ -60,7 +62,11 @@ async fn under_https_a_session_has_a_second_name_that_alone_counts() {
             assert!(signed_in(&cookies).await, "nobody is signed out by it");
             let page = stage.send(&get("/").header("cookie", &cookies)).await.text();
             assert!(page.contains("ada@example.com") && !page.contains("eve@example.com"), "{page}");
+            assert!(led(asked(), &cookies).await, "whoever knows both names");
         }
+        // A program, into which no other host plants anything, may know the plain name alone.
+        assert!(led(asked(), &plain).await);
+        assert!(!led(asked(), &format!("{plain}; {planted}")).await, "of two accounts neither counts");
     }
 }
 
