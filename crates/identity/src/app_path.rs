@@ -2,7 +2,8 @@
 
 use crate::form;
 
-const LONGEST: usize = 8 * 1024;
+/// It is kept while somebody signs in: long enough for the address of a page with its filters, short enough for many logins at once.
+const LONGEST: usize = 2 * 1024;
 /// How often a path may be encoded; ordinary ones are once.
 const DEEPEST: usize = 4;
 

@@ -24,8 +24,12 @@ pub const PATH: &str = "/authorize";
 /// Clients keep what they return to in it, sealed.
 const LONGEST_STATE: usize = 8_000;
 const LONGEST_NONCE: usize = 500;
-/// What the request after a sign-in repeats of the one before it: all that counts, but for `prompt` and `max_age`.
-const CONTINUED: [&str; 10] = [
+/// A name that is longer than this is nobody's.
+const LONGEST_LOGIN_HINT: usize = 320;
+/// What makes somebody sign in again. The request after a sign-in does not repeat it.
+const ASKING: [&str; 2] = ["prompt", "max_age"];
+/// What the request after a sign-in repeats of the one before it.
+const CONTINUED: [&str; 11] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -36,7 +40,9 @@ const CONTINUED: [&str; 10] = [
     "code_challenge",
     "code_challenge_method",
     "id_token_hint",
+    LOGIN_HINT,
 ];
+const LOGIN_HINT: &str = "login_hint";
 
 /// What `prompt` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,17 +114,20 @@ fn check_redirect(parameters: &Parameters, client: &Client) -> Result<(), Error>
 
 fn check_response(parameters: &Parameters) -> Result<(), Error> {
     if parameters.get("response_type").is_some_and(|value| value != "code") {
-        return Err(Error::request("response_type must be code"));
+        return Err(Error::new(ErrorCode::UnsupportedResponseType, "response_type must be code"));
     }
     if parameters.get("response_mode").is_some_and(|value| value != "query") {
         return Err(Error::request("response_mode must be query"));
     }
     if parameters.get("client_secret").is_some() {
-        return Err(Error::request("client_secret does not belong into an address"));
+        return Err(Error::request("client_secret does not belong into an authorization request"));
     }
     // An object that is passed over would be a request other than the one that was signed.
-    if parameters.get("request").or(parameters.get("request_uri")).is_some() {
-        return Err(Error::request("request and request_uri are not supported"));
+    if parameters.get("request").is_some() {
+        return Err(Error::new(ErrorCode::RequestNotSupported, "request is not supported: send the parameters themselves"));
+    }
+    if parameters.get("request_uri").is_some() {
+        return Err(Error::new(ErrorCode::RequestUriNotSupported, "request_uri is not supported: send the parameters themselves"));
     }
     Ok(())
 }
@@ -166,8 +175,29 @@ fn printable(text: &str, longest: usize) -> Option<String> {
 }
 
 fn continuation(parameters: &Parameters) -> Continuation {
-    let kept = CONTINUED.iter().filter_map(|name| Some((*name, parameters.get(name)?)));
-    Continuation::to(PATH, &form::write(kept))
+    Continuation::to(PATH, &form::write(known(parameters, CONTINUED)))
+}
+
+/// The address of a request that came by POST, for a browser to ask by GET.
+pub fn address(parameters: &Parameters) -> String {
+    format!("{PATH}?{}", form::write(known(parameters, CONTINUED.into_iter().chain(ASKING))))
+}
+
+/// The parameters of these names that are there.
+fn known<'a>(parameters: &'a Parameters, names: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let found = names.into_iter().filter_map(|name| Some((name, parameters.get(name)?)));
+    found.filter(|(name, value)| *name != LOGIN_HINT || is_name(value))
+}
+
+fn is_name(text: &str) -> bool {
+    text.len() <= LONGEST_LOGIN_HINT && !text.chars().any(char::is_control)
+}
+
+/// The name that the request which goes on after a sign-in expects to sign in.
+pub fn login_hint(continuation: &Continuation) -> Option<String> {
+    let query = continuation.as_str().strip_prefix(PATH)?.strip_prefix('?')?;
+    let pairs = form::pairs(query).ok()?;
+    pairs.into_iter().find(|(name, value)| name == LOGIN_HINT && is_name(value)).map(|(_, value)| value)
 }
 
 /// What to answer.

@@ -188,6 +188,8 @@ pub struct Client {
     pub lifetimes: Lifetimes,
     /// An inactive client is as unknown as one that does not exist.
     pub is_active: bool,
+    /// Whether its access tokens may change the hub's records, where their account may.
+    pub administers: bool,
     /// The app it belongs to.
     pub app: Option<Uuid>,
 }

@@ -13,6 +13,12 @@ pub enum ErrorCode {
     UnauthorizedClient,
     /// No such grant.
     UnsupportedGrantType,
+    /// No such response type.
+    UnsupportedResponseType,
+    /// `request` (OpenID Connect).
+    RequestNotSupported,
+    /// `request_uri` (OpenID Connect).
+    RequestUriNotSupported,
     /// More scope than was granted.
     InvalidScope,
     /// The access token is not good (RFC 6750).
@@ -29,12 +35,15 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All of them.
-    pub const ALL: [ErrorCode; 11] = [
+    pub const ALL: [ErrorCode; 14] = [
         ErrorCode::InvalidRequest,
         ErrorCode::InvalidClient,
         ErrorCode::InvalidGrant,
         ErrorCode::UnauthorizedClient,
         ErrorCode::UnsupportedGrantType,
+        ErrorCode::UnsupportedResponseType,
+        ErrorCode::RequestNotSupported,
+        ErrorCode::RequestUriNotSupported,
         ErrorCode::InvalidScope,
         ErrorCode::InvalidToken,
         ErrorCode::AccessDenied,
@@ -51,6 +60,9 @@ impl ErrorCode {
             ErrorCode::InvalidGrant => "invalid_grant",
             ErrorCode::UnauthorizedClient => "unauthorized_client",
             ErrorCode::UnsupportedGrantType => "unsupported_grant_type",
+            ErrorCode::UnsupportedResponseType => "unsupported_response_type",
+            ErrorCode::RequestNotSupported => "request_not_supported",
+            ErrorCode::RequestUriNotSupported => "request_uri_not_supported",
             ErrorCode::InvalidScope => "invalid_scope",
             ErrorCode::InvalidToken => "invalid_token",
             ErrorCode::AccessDenied => "access_denied",

@@ -50,6 +50,8 @@ pub enum OperationRefusal {
     LastAdministrator,
     /// The role is built in.
     BuiltInRole,
+    /// The client of the token is not marked to administer.
+    Client,
 }
 
 impl OperationRefusal {
@@ -60,6 +62,7 @@ impl OperationRefusal {
             OperationRefusal::NotHeld => "not-held",
             OperationRefusal::LastAdministrator => "last-administrator",
             OperationRefusal::BuiltInRole => "built-in-role",
+            OperationRefusal::Client => "client",
         }
     }
 }

@@ -8,7 +8,7 @@ pub mod standing;
 
 use uuid::Uuid;
 
-use crate::client::{Client, ClientId};
+use crate::client::{Client, ClientId, GrantType};
 use crate::moment::Moment;
 use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
@@ -29,10 +29,52 @@ pub struct Family {
     pub session: Option<Uuid>,
     /// What was granted at first, never widened.
     pub scope: Option<Scope>,
+    /// The grant it began with; not known of families from before this was kept.
+    pub begun_by: Option<GrantType>,
+    /// When it began.
+    pub begun_at: Moment,
     /// When the account proved who it is.
     pub authenticated_at: Moment,
     /// When it was ended: its refresh tokens are refused, and at the hub its access tokens.
     pub ended_at: Option<Moment>,
+}
+
+/// How long a family lasts when the deployment says nothing.
+pub const FAMILY_SECONDS: i64 = 90 * 86_400;
+/// How long a repeat is taken for a retry when the deployment says nothing, and at most.
+pub const GRACE_SECONDS: i64 = 30;
+/// See [`GRACE_SECONDS`].
+pub const MAX_GRACE_SECONDS: i64 = 60;
+
+/// How long what is granted lasts in this deployment, beside the lifetimes of each client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefreshRules {
+    /// How long a family lasts from its beginning, however often it is refreshed.
+    pub family_seconds: i64,
+    /// How long a refresh token that comes again is taken for a retry. Time in which no hub could answer does not count.
+    pub grace_seconds: i64,
+}
+
+impl Default for RefreshRules {
+    fn default() -> Self {
+        RefreshRules { family_seconds: FAMILY_SECONDS, grace_seconds: GRACE_SECONDS }
+    }
+}
+
+/// What a grant is decided by beside the rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The time.
+    pub now: Moment,
+    /// The rules of the deployment.
+    pub rules: RefreshRules,
+}
+
+impl Family {
+    /// When nothing of it can be refreshed any more.
+    pub fn ends_at(&self, rules: RefreshRules) -> Moment {
+        self.begun_at.plus(rules.family_seconds)
+    }
 }
 
 /// Whether an account may use the app of a client.
@@ -92,9 +134,9 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    fn of(family: Family, refresh: RefreshToken, client: &Client, nonce: Option<String>, now: Moment) -> Self {
+    fn of(family: Family, refresh: RefreshToken, client: &Client, nonce: Option<String>, terms: Terms) -> Self {
         Beginning {
-            refresh: RefreshRecord::live(&refresh, family.id, client, now),
+            refresh: RefreshRecord::live(&refresh, &family, client, terms),
             issue: Issue {
                 scope: family.scope.clone(),
                 nonce,
@@ -108,9 +150,9 @@ impl Beginning {
 }
 
 impl RefreshRecord {
-    fn live(token: &RefreshToken, family: Uuid, client: &Client, now: Moment) -> Self {
-        let expires_at = now.plus(client.lifetimes.refresh_seconds());
-        RefreshRecord { digest: token.digest(), family, expires_at, state: RefreshState::Live }
+    fn live(token: &RefreshToken, family: &Family, client: &Client, terms: Terms) -> Self {
+        let expires_at = terms.now.plus(client.lifetimes.refresh_seconds()).min(family.ends_at(terms.rules));
+        RefreshRecord { digest: token.digest(), family: family.id, expires_at, state: RefreshState::Live }
     }
 }
 

@@ -5,12 +5,13 @@ use uuid::Uuid;
 use crate::account::Account;
 use crate::client::{Client, ClientId, GrantType};
 use crate::error::{Error, ErrorCode};
+use crate::grant::Family;
 use crate::moment::Moment;
 use crate::token::{AccessClaims, HubSessionClaims, Verified};
 
 /// How long a sign-in lasts.
 pub const SESSION_SECONDS: i64 = 8 * 3_600;
-/// How old an access token may be that is traded for a session.
+/// How long ago the password of an access token may have been given that is traded for a session.
 pub const FRESH_SECONDS: i64 = 300;
 
 /// A sign-in. It always has a new id: one that a browser brought along is never taken over.
@@ -75,16 +76,18 @@ impl LiveSession {
     }
 }
 
-/// Whether an access token may be traded for a session: it must come from a client that handles passwords itself, a moment ago. A token
-/// that any satellite holds would otherwise make that satellite its users' equal at the hub.
-pub fn may_begin_by_token(token: &Verified<AccessClaims>, client: &Client, now: Moment) -> Result<(), Error> {
+/// Whether an access token may be traded for a session: its family must have begun with the password grant, a moment ago. The client saw
+/// the password then and could have signed in with it. Any other client would become its users' equal at the hub, and a refresh must not
+/// make an old sign-in a new one.
+pub fn may_begin_by_token(token: &Verified<AccessClaims>, family: &Family, client: &Client, now: Moment) -> Result<(), Error> {
     let claims = token.claims();
+    let by_password = family.id == claims.family && family.begun_by == Some(GrantType::Password);
     let trusted = client.id == claims.client && client.is_active && client.grants.contains(&GrantType::Password);
-    if !trusted {
-        return Err(Error::new(ErrorCode::AccessDenied, "only a client with the password grant may begin a session by its token"));
+    if !by_password || !trusted {
+        return Err(Error::new(ErrorCode::AccessDenied, "only a token that came out of the password grant begins a session"));
     }
-    if now.since(claims.common.issued_at) > FRESH_SECONDS {
-        return Err(Error::new(ErrorCode::InvalidToken, "the access token is older than five minutes"));
+    if now.since(family.authenticated_at) > FRESH_SECONDS {
+        return Err(Error::new(ErrorCode::InvalidToken, "the password of the access token was given more than five minutes ago"));
     }
     Ok(())
 }

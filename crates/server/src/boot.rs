@@ -108,10 +108,24 @@ async fn start(config: &Config, (database, catalog): (&Database, &Catalog), file
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
     }
+    tell_of_administration(&records).await.map_err(unusable)?;
     let hub = Hub::open(config, records, files, budgets.clone()).await?;
     tokio::spawn(hub::keep(hub.clone()));
+    tokio::spawn(hub::beat(hub.clone()));
     tokio::spawn(hub::follow(hub.clone()));
     Ok(hub)
+}
+
+/// Says how a client is marked to change records over HTTP, where administrators may look for one: until they mark it, none does.
+async fn tell_of_administration(records: &Records) -> Result<(), store::Error> {
+    let clients = store::clients::list(records).await?;
+    if !clients.is_empty() && !clients.iter().any(|client| client.administers) && store::accounts::active_administrators(records).await? > 0
+    {
+        tracing::info!(
+            "no client of this hub may change its records over HTTP; to let one: peristyle client update --id CLIENT --administers true"
+        );
+    }
+    Ok(())
 }
 
 /// The resources that a process with this configuration serves. A manifest that is missing is a fault wherever it was looked for, but

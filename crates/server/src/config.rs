@@ -9,9 +9,11 @@ mod variable;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshRules};
 use identity::strategy::Strategy;
 use ipnet::IpNet;
 use store::{DatabaseSettings, Prepare};
@@ -51,6 +53,8 @@ pub struct Config {
     pub key_mode: KeyMode,
     /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails when something of it is missing.
     pub satellite: Result<SatelliteSettings, ConfigError>,
+    /// How long a hub lets a sign-in be refreshed.
+    pub refresh: RefreshRules,
     /// What replicas share, if there are several.
     pub redis_url: Option<String>,
     /// The database.
@@ -192,6 +196,10 @@ impl Config {
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
             satellite: satellite.settings()?,
+            refresh: RefreshRules {
+                family_seconds: read("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)?,
+                grace_seconds: read("REFRESH_GRACE").seconds(GRACE_SECONDS, 1..=MAX_GRACE_SECONDS)?,
+            },
             redis_url: redis_url(&read("REDIS_URL"))?,
             private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
             key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
@@ -248,7 +256,10 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 34] = [
+/// What a family of refresh tokens may last, in seconds.
+const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
+
+const VARIABLES: [&str; 36] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -261,6 +272,8 @@ const VARIABLES: [&str; 34] = [
     "OAUTH_AUDIENCES",
     "LOGIN_BINDING",
     "SSL_CERT_FILE",
+    "REFRESH_FAMILY_MAX_AGE",
+    "REFRESH_GRACE",
     "REDIS_URL",
     "DATABASE_URL",
     "DATABASE_READ_URL",
@@ -311,6 +324,7 @@ mod tests {
         assert_eq!(config.manifest, ManifestPath::Default("peristyle.toml".into()));
         assert_eq!(config.private_key_path, PathBuf::from(".keys/oauth-private.key"));
         assert_eq!((config.database.pool, config.database.timeout), (16, Duration::from_secs(30)));
+        assert_eq!((config.refresh.family_seconds, config.refresh.grace_seconds), (90 * 86_400, 30));
     }
 
     #[test]
@@ -328,6 +342,12 @@ mod tests {
             ("LISTEN", "127.0.0.1:+5", "127.0.0.1:4000"),
             ("METRICS_LISTEN", "127.0.0.1:+5", "127.0.0.1:9100"),
             ("DATABASE_TIMEOUT", "soon", "30s"),
+            ("DATABASE_TIMEOUT", "2w", "12h or 90d"),
+            ("REFRESH_GRACE", "61s", "from 1s to 60s"),
+            ("REFRESH_GRACE", "1500ms", "from 1s to 60s"),
+            ("REFRESH_FAMILY_MAX_AGE", "0", "12h or 90d"),
+            ("REFRESH_FAMILY_MAX_AGE", "500ms", "from 1s to 3650d"),
+            ("REFRESH_FAMILY_MAX_AGE", "3651d", "from 1s to 3650d"),
             ("DATABASE_PREPARE", "yes", "on or off"),
             ("APP_URL", "https://a.example/path", "without a path"),
             ("APP_URL", "ftp://a.example", "https://"),
@@ -407,10 +427,19 @@ mod tests {
 
     #[test]
     fn times_may_have_a_unit() {
-        for (text, expected) in [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000)] {
+        for (text, expected) in
+            [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000), ("3h", 10_800_000), ("2d", 172_800_000)]
+        {
             let config = config(&[("DATABASE_TIMEOUT", text)]).expect(text);
             assert_eq!(config.database.timeout, Duration::from_millis(expected));
         }
+    }
+
+    #[test]
+    fn a_family_lasts_as_long_as_is_set() {
+        // contract I4.6
+        let seconds = |text| config(&[("REFRESH_FAMILY_MAX_AGE", text)]).expect(text).refresh.family_seconds;
+        assert_eq!((seconds("30d"), seconds("12h"), seconds("45")), (30 * 86_400, 43_200, 45));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use identity::account::rights::RightsFault;
+use identity::client::ClientId;
 use query::error::Fault;
 use serde::Serialize;
 
@@ -46,6 +47,8 @@ pub enum Problem {
     Input(Vec<InputFault>),
     /// The caller may, but lacks this permission for a part of it.
     Lacking(&'static str),
+    /// The caller may, but the client of their token is not marked to change the hub's records.
+    ClientMayNotAdminister(ClientId),
     /// The change would give or take what nobody may.
     Rights(RightsFault),
     /// What would be made exists already.
@@ -144,7 +147,8 @@ pub(crate) fn told() -> Vec<Told> {
 pub(crate) fn told_of_operations() -> Vec<Told> {
     let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
     let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
-    others.iter().chain(&rights).map(Problem::told).collect()
+    let client = ClientId::parse("client").map(Problem::ClientMayNotAdminister);
+    others.iter().chain(&rights).chain(&client).map(Problem::told).collect()
 }
 
 /// What the client has is what there is.
@@ -235,6 +239,12 @@ impl Problem {
                 face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
             }
             Problem::Rights(fault) => face(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
+            Problem::ClientMayNotAdminister(client) => {
+                let detail = format!(
+                    "the access token is of the client {client}, whose flag administers is off, so that it may not change records of the hub; `peristyle client update --id {client} --administers true` turns it on"
+                );
+                face(StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer", &detail)
+            }
             Problem::Exists(detail) => face(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
             Problem::Busy => {
                 let detail = "too many passwords are being hashed; try again shortly";

@@ -13,6 +13,7 @@ mod events;
 mod feed;
 mod grants;
 mod hasher;
+mod heartbeat;
 mod incoming;
 mod introspect;
 mod keys;
@@ -35,12 +36,14 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
+use identity::client::ClientId;
 use identity::event::{Event, SignInRefusal};
-use identity::grant::{Family, standing};
+use identity::grant::{RefreshRules, Terms, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
 use store::events::Occasion;
+use store::families::Standing;
 use store::records::Records;
 use uuid::Uuid;
 
@@ -56,6 +59,7 @@ use crate::sender;
 use crate::tagged::Tagged;
 
 pub(crate) use feed::follow;
+pub(crate) use heartbeat::beat;
 pub(crate) use keys::KeyFiles;
 pub(crate) use resources::{ACCOUNT, manifest};
 pub(crate) use upkeep::keep;
@@ -74,6 +78,7 @@ pub struct Hub(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     issuer: String,
+    refresh: RefreshRules,
     records: Records,
     keys: Keyring,
     hasher: Hasher,
@@ -91,6 +96,7 @@ impl Hub {
         let keys = Keyring::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
+            refresh: config.refresh,
             keys,
             records,
             hasher: Hasher::new(),
@@ -105,6 +111,11 @@ impl Hub {
 
     pub(crate) fn issuer(&self) -> &str {
         &self.0.issuer
+    }
+
+    /// What a grant is decided by now.
+    fn terms(&self) -> Terms {
+        Terms { now: chance::now(), rules: self.0.refresh }
     }
 
     pub(crate) fn records(&self) -> &Records {
@@ -184,24 +195,34 @@ impl Hub {
 
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
-        Ok(self.standing_of(token).await?.map(|(_, account)| account))
+        Ok(self.standing_of(token).await?.map(|standing| standing.account))
     }
 
     /// The same with the family that the token is of.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<(Family, Account)>, store::Error> {
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Standing>, store::Error> {
         let found = store::families::standing(self.records(), token.claims().family).await?;
-        Ok(found.filter(|(family, account)| standing::account(token, Some(family), Some(account)).is_ok()))
+        Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
     /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap, address: CallerKey) -> Result<Option<(Uuid, Viewer)>, Problem> {
+    pub(crate) async fn bearer(&self, headers: &HeaderMap, address: CallerKey) -> Result<Option<Holder>, Problem> {
         let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
         let _slot = self.budgets().lookups.acquire(address).await?;
-        let account =
-            self.account_of(&token).await.map_err(Problem::of_records)?.ok_or(Problem::InvalidToken("the access token was revoked"))?;
-        Ok(Some((account.id, viewer(&account))))
+        let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
+        let Standing { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let unmarked_client = if administers { None } else { Some(family.client) };
+        Ok(Some(Holder { account: account.id, viewer: viewer(&account), unmarked_client }))
     }
+}
+
+/// Who shows an access token.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) account: Uuid,
+    pub(crate) viewer: Viewer,
+    /// The token's client, where it is not marked to change the hub's records.
+    pub(crate) unmarked_client: Option<ClientId>,
 }
 
 /// An account as the query engine sees it.

@@ -17,6 +17,7 @@ mod presence;
 mod refresh;
 pub(crate) mod routes;
 mod subscription;
+mod token_limit;
 mod traded;
 mod upstream;
 
@@ -47,6 +48,7 @@ use flights::Flights;
 use keys::{Keys, NoKey};
 use member::Word;
 use presence::Presence;
+use token_limit::TokenLimit;
 use upstream::{PATIENCE, Upstream};
 
 /// How long a satellite that starts waits for its hub's keys before it serves without them.
@@ -70,6 +72,7 @@ struct Inner {
     keys: Keys,
     accounts: Accounts,
     flights: Flights<TokenDigest, Word>,
+    token_limit: TokenLimit,
     shared: Shared,
     /// When the hub last could not be asked, in seconds.
     failed_at: AtomicI64,
@@ -100,6 +103,7 @@ impl Satellite {
             upstream,
             accounts: Accounts::new(),
             flights: Flights::new(),
+            token_limit: TokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
             presence: Presence::default(),

@@ -81,6 +81,11 @@ impl Sender {
         self.headers.contains_key(ORIGIN) || self.headers.contains_key(SEC_FETCH_SITE)
     }
 
+    /// Whether a page of another site made a browser send it. Cookies that are `SameSite=Lax` come along with a GET alone then.
+    pub(crate) fn is_cross_site(&self) -> bool {
+        self.values(&SEC_FETCH_SITE) == ["cross-site"]
+    }
+
     /// The one origin it names.
     pub(crate) fn origin(&self) -> Option<&str> {
         match self.values(&ORIGIN)[..] {

@@ -11,13 +11,13 @@ use crate::records::{Bind, Row, Run, unexpected};
 macro_rules! client_columns {
     () => {
         "c.id, c.name, c.secret_hash, c.previous_secret_hash, c.previous_secret_until, c.redirect, c.grants, c.access_token_seconds, \
-         c.refresh_token_seconds, c.is_active, c.app_id"
+         c.refresh_token_seconds, c.is_active, c.administers, c.app_id"
     };
 }
 pub(crate) use client_columns;
 
 /// How many they are.
-pub(crate) const WIDTH: usize = 11;
+pub(crate) const WIDTH: usize = 12;
 
 /// Reads a client from the columns that begin here.
 pub(crate) fn read(row: &Row, from: usize) -> Result<Client, Error> {
@@ -34,7 +34,8 @@ pub(crate) fn read(row: &Row, from: usize) -> Result<Client, Error> {
         grants: grants.iter().filter_map(|word| GrantType::from_word(word)).collect(),
         lifetimes: Lifetimes::new(row.number(from + 7)?, row.number(from + 8)?).map_err(|_| unexpected(from + 7, "a lifetime"))?,
         is_active: row.flag(from + 9)?,
-        app: row.maybe_id(from + 10)?,
+        administers: row.flag(from + 10)?,
+        app: row.maybe_id(from + 11)?,
     })
 }
 
@@ -62,8 +63,8 @@ pub async fn of_app(on: impl Run, app: Uuid) -> Result<Vec<Client>, Error> {
 /// Keeps a new client.
 pub async fn insert(on: impl Run, client: &Client, now: Moment) -> Result<(), Error> {
     const SQL: &str = "INSERT INTO peristyle.client (id, name, secret_hash, previous_secret_hash, previous_secret_until, redirect, grants, \
-                       access_token_seconds, refresh_token_seconds, is_active, app_id, created_at, updated_at) \
-                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)";
+                       access_token_seconds, refresh_token_seconds, is_active, app_id, administers, created_at, updated_at) \
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)";
     save(on, SQL, client, now).await
 }
 
@@ -71,7 +72,7 @@ pub async fn insert(on: impl Run, client: &Client, now: Moment) -> Result<(), Er
 pub async fn update(on: impl Run, client: &Client, now: Moment) -> Result<(), Error> {
     const SQL: &str = "UPDATE peristyle.client SET name = $2, secret_hash = $3, previous_secret_hash = $4, previous_secret_until = $5, \
                        redirect = $6, grants = $7, access_token_seconds = $8, refresh_token_seconds = $9, is_active = $10, app_id = $11, \
-                       updated_at = $12 WHERE id = $1";
+                       administers = $12, updated_at = $13 WHERE id = $1";
     save(on, SQL, client, now).await
 }
 
@@ -90,6 +91,7 @@ async fn save(on: impl Run, sql: &'static str, client: &Client, now: Moment) -> 
         Bind::Number(client.lifetimes.refresh_seconds()),
         Bind::Flag(client.is_active),
         Bind::maybe(client.app, Bind::Id),
+        Bind::Flag(client.administers),
         Bind::moment(now),
     ];
     on.rows(sql, &binds).await.map(drop)

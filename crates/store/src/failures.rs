@@ -70,11 +70,10 @@ impl Watch {
     }
 }
 
-/// An attempt that was let through and counts as a failure until it is forgiven.
+/// An attempt that was let through. It is undecided until [`succeeded`] or [`failed`] is told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     at: Moment,
-    before: Evidence,
 }
 
 /// An attempt that may not be made yet.
@@ -88,63 +87,107 @@ pub struct Refused {
     pub successes_wanted: usize,
 }
 
+/// The columns of a counter, in the order [`counter`] expects them.
+macro_rules! counter_columns {
+    () => {
+        "key, count, last_at, undecided, undecided_at, admitted_at"
+    };
+}
+
 /// What is known, without counting anything.
 pub async fn evidence(records: &Records, watch: &Watch) -> Result<Evidence, Error> {
-    const SQL: &str = "SELECT key, count, last_at FROM peristyle.failure WHERE key IN ($1, $2, $3)";
+    const SQL: &str = concat!("SELECT ", counter_columns!(), " FROM peristyle.failure WHERE key IN ($1, $2, $3)");
     read(&records.run(SQL, &bound(watch)).await?, watch)
 }
 
-/// Judges an attempt and, if it may be made, counts it as a failure ahead of its outcome.
+/// Judges an attempt and, if it may be made, counts it as undecided.
 pub async fn attempt(records: &Records, watch: &Watch, now: Moment) -> Result<Result<Attempt, Refused>, Error> {
+    // Whoever was admitted uses that up.
+    const BEGUN: &str = "UPDATE peristyle.failure SET count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, \
+                         last_at = CASE key WHEN $1 THEN $7 WHEN $2 THEN $8 ELSE $9 END, \
+                         undecided = CASE key WHEN $1 THEN $10 WHEN $2 THEN $11 ELSE $12 END, undecided_at = $13, admitted_at = NULL \
+                         WHERE key IN ($1, $2, $3)";
     let (transaction, before) = hold(records, watch, now).await?;
     let (binding, seconds) = longest(&before, now);
     if seconds > 0 {
+        admit(transaction, watch, &before, now).await?;
         let successes_wanted = binding.successes_wanted(&before, now) as usize;
         return Ok(Err(Refused { seconds, counter: watch.counter(binding), successes_wanted }));
     }
-    count(transaction, watch, &before, now).await?;
-    Ok(Ok(Attempt { at: now, before }))
+    let begun = [before.pair, before.account, before.address].map(|failures| failures.begun(now));
+    let keys = bound(watch);
+    let counts = begun.map(|failures| Bind::Number(failures.count.into()));
+    let lasts = begun.map(|failures| last_at(failures, now));
+    let undecided = begun.map(|failures| Bind::Number(failures.undecided.into()));
+    transaction.commit_with(BEGUN, &[&keys[..], &counts, &lasts, &undecided, &[Bind::moment(now)]].concat()).await?;
+    Ok(Ok(Attempt { at: now }))
+}
+
+/// Keeps from when on an address that must wait for failures elsewhere may try.
+async fn admit(transaction: Transaction, watch: &Watch, before: &Evidence, now: Moment) -> Result<(), Error> {
+    const ADMITTED: &str = "UPDATE peristyle.failure SET admitted_at = $2 WHERE key = $1";
+    match before.admission(now) {
+        Some(at) if before.admitted_at != Some(at) => {
+            transaction.commit_with(ADMITTED, &[Bind::Bytes(&watch.pair), Bind::moment(at)]).await
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Judges a client that showed a wrong secret, and counts that unless it is told to wait.
 pub async fn client_failed(records: &Records, watch: &Watch, now: Moment) -> Result<Verdict, Error> {
+    const COUNTED: &str = "UPDATE peristyle.failure SET count = $2, last_at = $3 WHERE key = $1";
     let (transaction, before) = hold(records, watch, now).await?;
     let verdict = judge_client(before.pair, now);
     if verdict == Verdict::Try {
-        count(transaction, watch, &before, now).await?;
+        let count = Bind::Number(before.pair.failed(now).count.into());
+        transaction.commit_with(COUNTED, &[Bind::Bytes(&watch.pair), count, Bind::moment(now)]).await?;
     }
     Ok(verdict)
 }
 
-/// Takes back what was counted ahead, since the attempt was a success; the address is familiar from now on. The other counters are as
-/// they were before, but for failures of others since; the pair's begins anew.
-pub async fn forgive(records: &Records, watch: &Watch, attempt: Attempt, now: Moment) -> Result<(), Error> {
-    // One after the other in the order in which they are held, so that no two wait for each other. One that knows of no failure any more
+/// Notes that an attempt was a success. The failures of the name from this address are forgiven, and the address is familiar from now on;
+/// no other failure is touched, nor an attempt that is still undecided.
+pub async fn succeeded(records: &Records, watch: &Watch, now: Moment) -> Result<(), Error> {
+    // One after the other in the order in which they are held, so that no two wait for each other. A counter that counts nothing any more
     // is purged in time.
-    const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key = $1";
-    const FORGIVEN: &str = "UPDATE peristyle.failure SET count = CASE WHEN count = 0 THEN 0 ELSE count - 1 END, \
-                            last_at = CASE WHEN last_at = $2 THEN $3 ELSE last_at END WHERE key = $1";
+    const CLEARED: &str = "DELETE FROM peristyle.failure WHERE key = $1 AND undecided <= 1";
+    const FORGIVEN: &str = "UPDATE peristyle.failure SET count = 0, undecided = undecided - 1 WHERE key = $1 AND undecided > 0";
+    const DECIDED: &str = "UPDATE peristyle.failure SET undecided = undecided - 1 WHERE key = $1 AND undecided > 0";
     const FAMILIAR: &str = "INSERT INTO peristyle.familiar (account_id, address, last_used_at) VALUES ($1, $2, $3) \
                             ON CONFLICT (account_id, address) DO UPDATE SET last_used_at = excluded.last_used_at";
-    let [pair, account, address] = bound(watch);
-    let at = Bind::moment(attempt.at);
-    let [of_account, of_address] =
-        [attempt.before.account, attempt.before.address].map(|before| before.last.map_or(long_ago(now), Bind::moment));
-    let (pair, account, address) = ([pair], [account, at, of_account], [address, at, of_address]);
-    let mut statements: Vec<Bound<'_>> = vec![(CLEARED, &pair), (FORGIVEN, &account), (FORGIVEN, &address)];
+    let [pair, account, address] = bound(watch).map(|key| [key]);
+    let mut statements: Vec<Bound<'_>> = vec![(CLEARED, &pair), (FORGIVEN, &pair), (DECIDED, &account), (DECIDED, &address)];
     let stale = watch.visitor.as_ref().filter(|visitor| visitor.last_here.is_none_or(|last| now.since(last) >= FAMILIAR_TO_SECONDS));
     let familiar = stale.map(|visitor| [Bind::Id(visitor.account), Bind::Text(&visitor.address), Bind::moment(now)]);
     statements.extend(familiar.iter().map(|binds| (FAMILIAR, &binds[..])));
     records.run_fleeting(&statements).await
 }
 
+/// Notes that an attempt was a failure.
+pub async fn failed(records: &Records, watch: &Watch, attempt: Attempt) -> Result<(), Error> {
+    // One that was undecided for too long was counted as a failure already.
+    const FAILED: &str = "UPDATE peristyle.failure SET undecided = undecided - 1, \
+                          count = CASE WHEN last_at <= $3 THEN 1 ELSE count + 1 END, \
+                          last_at = CASE WHEN last_at > $2 THEN last_at ELSE $2 END WHERE key = $1 AND undecided > 0";
+    let (at, forgotten) = (Bind::moment(attempt.at), long_ago(attempt.at));
+    let [pair, account, address] = bound(watch).map(|key| [key, at, forgotten]);
+    records.run_fleeting(&[(FAILED, &pair), (FAILED, &account), (FAILED, &address)]).await
+}
+
 /// Makes the counters where they are missing and holds them, so that attempts that share one are judged one after the other.
 async fn hold(records: &Records, watch: &Watch, now: Moment) -> Result<(Transaction, Evidence), Error> {
     // What is there already is written as it is, which holds it; the order is the same for all.
-    const HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
-                        ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
-    const PAIR_HELD: &str = "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $2) \
-                             ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING key, count, last_at";
+    const HELD: &str = concat!(
+        "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $4), ($2, 0, $4), ($3, 0, $4) \
+         ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING ",
+        counter_columns!()
+    );
+    const PAIR_HELD: &str = concat!(
+        "INSERT INTO peristyle.failure AS f (key, count, last_at) VALUES ($1, 0, $2) \
+         ON CONFLICT (key) DO UPDATE SET count = f.count RETURNING ",
+        counter_columns!()
+    );
     let [pair, account, address] = bound(watch);
     let (transaction, rows) = match watch.account {
         Some(_) => records.begin_fleeting(HELD, &[pair, account, address, long_ago(now)]).await?,
@@ -153,13 +196,9 @@ async fn hold(records: &Records, watch: &Watch, now: Moment) -> Result<(Transact
     Ok((transaction, read(&rows, watch)?))
 }
 
-/// One more failure of each counter that is held.
-async fn count(transaction: Transaction, watch: &Watch, before: &Evidence, now: Moment) -> Result<(), Error> {
-    const COUNTED: &str = "UPDATE peristyle.failure SET count = CASE key WHEN $1 THEN $4 WHEN $2 THEN $5 ELSE $6 END, last_at = $7 \
-                           WHERE key IN ($1, $2, $3)";
-    let [pair, account, address] = bound(watch);
-    let [one, two, three] = [before.pair, before.account, before.address].map(|failures| Bind::Number(failures.failed(now).count.into()));
-    transaction.commit_with(COUNTED, &[pair, account, address, one, two, three, Bind::moment(now)]).await
+/// When the last failure was, of a counter that may know of none.
+fn last_at(failures: Failures, now: Moment) -> Bind<'static> {
+    failures.last.map_or(long_ago(now), Bind::moment)
 }
 
 /// When a failure would be forgotten by now.
@@ -176,12 +215,10 @@ fn bound(watch: &Watch) -> [Bind<'_>; 3] {
 fn read(rows: &[Row], watch: &Watch) -> Result<Evidence, Error> {
     let mut evidence = Evidence { address_is: watch.address_is(), ..Evidence::default() };
     for row in rows {
-        let key = row.bytes(0)?;
-        let count = u32::try_from(row.number(1)?).unwrap_or_default();
-        // A counter that was only made to be held knows of no failure.
-        let failures = Failures { count, last: if count == 0 { None } else { Some(row.moment(2)?) } };
+        let (key, failures) = (row.bytes(0)?, counter(row)?);
         if key == watch.pair {
             evidence.pair = failures;
+            evidence.admitted_at = row.maybe_moment(5)?;
         } else if watch.account.is_some_and(|account| key == account) {
             evidence.account = failures;
         } else {
@@ -189,4 +226,13 @@ fn read(rows: &[Row], watch: &Watch) -> Result<Evidence, Error> {
         }
     }
     Ok(evidence)
+}
+
+fn counter(row: &Row) -> Result<Failures, Error> {
+    let number = |column| Ok::<_, Error>(u32::try_from(row.number(column)?).unwrap_or_default());
+    let (count, undecided) = (number(1)?, number(3)?);
+    // A time that nothing happened at is the one of a counter that was only made to be held, or of what is decided by now.
+    let last = if count == 0 { None } else { Some(row.moment(2)?) };
+    let undecided_at = if undecided == 0 { None } else { row.maybe_moment(4)? };
+    Ok(Failures { count, last, undecided, undecided_at })
 }

@@ -24,11 +24,11 @@ use crate::{Error, apps, rights};
 /// The columns of a family `f`, in the order [`read`] expects them.
 macro_rules! family_columns {
     () => {
-        "f.id, f.client_id, f.account_id, f.session_id, f.scope, f.authenticated_at, f.ended_at"
+        "f.id, f.client_id, f.account_id, f.session_id, f.scope, f.begun_by, f.created_at, f.authenticated_at, f.ended_at"
     };
 }
 
-const WIDTH: usize = 7;
+const WIDTH: usize = 9;
 
 /// What became of a family that was to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,8 @@ pub struct Found {
 impl Found {
     /// The rows as [`refresh_token`] asks for them.
     pub fn as_rows(&self) -> refresh_token::Found<'_> {
-        refresh_token::Found { record: &self.record, family: &self.family, account: Some(&self.account), admission: self.admission }
+        let Found { record, family, account, admission } = self;
+        refresh_token::Found { record, family, account: Some(account), admission: *admission, outage_seconds: 0 }
     }
 }
 
@@ -95,8 +96,10 @@ fn read(row: &Row, from: usize) -> Result<Family, Error> {
         account: row.id(from + 2)?,
         session: row.maybe_id(from + 3)?,
         scope: row.maybe_text(from + 4)?.and_then(Scope::parse),
-        authenticated_at: row.moment(from + 5)?,
-        ended_at: row.maybe_moment(from + 6)?,
+        begun_by: row.maybe_text(from + 5)?.and_then(GrantType::from_word),
+        begun_at: row.moment(from + 6)?,
+        authenticated_at: row.moment(from + 7)?,
+        ended_at: row.maybe_moment(from + 8)?,
     })
 }
 
@@ -125,14 +128,14 @@ pub(crate) async fn insert(
     occasion: Occasion<'_>,
 ) -> Result<Begun, Error> {
     // The row of the account is held, so that closing it, or changing its password, waits for the family and then ends it.
-    const OPEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
-                        SELECT $1, $2, a.id, $4, $5, $6, $7 FROM peristyle.account a \
+    const OPEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at, \
+                        begun_by) SELECT $1, $2, a.id, $4, $5, $6, $7, $8 FROM peristyle.account a \
                         WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL FOR SHARE RETURNING id";
     // The credential is held too, for who waited for a change to be shown what it was changed to.
-    const PROVEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
-                          SELECT $1, $2, a.id, $4, $5, $6, $7 FROM peristyle.account a \
+    const PROVEN: &str = "INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at, \
+                          begun_by) SELECT $1, $2, a.id, $4, $5, $6, $7, $8 FROM peristyle.account a \
                           JOIN peristyle.credential k ON k.account_id = a.id WHERE a.id = $3 AND a.is_active AND a.deleted_at IS NULL \
-                          AND (k.hash = $8 OR k.hash = $9) FOR SHARE RETURNING id";
+                          AND (k.hash = $9 OR k.hash = $10) FOR SHARE RETURNING id";
     const TOKEN: &str = "INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) VALUES ($1, $2, $3, $4)";
     let (family, token) = (&begin.family, &begin.refresh);
     let binds = [
@@ -142,7 +145,8 @@ pub(crate) async fn insert(
         Bind::maybe(family.session, Bind::Id),
         Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
         Bind::moment(family.authenticated_at),
-        Bind::moment(occasion.now),
+        Bind::moment(family.begun_at),
+        Bind::maybe(family.begun_by, |grant| Bind::Text(grant.as_str())),
     ];
     let rows = match proof {
         Some(proof) => transaction.run(PROVEN, &[&binds[..], &accounts::proven(proof)].concat()).await?,
@@ -237,17 +241,30 @@ async fn rotate_in_steps(records: &Records, turn: &Turn<'_>, occasion: Occasion<
     Ok(Rotated::Done)
 }
 
-/// The family that an access token names, and its account: what [`identity::grant::standing::account`] asks for.
-pub async fn standing(records: &Records, family: Uuid) -> Result<Option<(Family, Account)>, Error> {
+/// What an access token stands for: the family that it names and its account, as [`identity::grant::standing::account`] asks for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// The family.
+    pub family: Family,
+    /// Its account.
+    pub account: Account,
+    /// Whether its client may change the hub's records.
+    pub administers: bool,
+}
+
+/// What the access tokens of a family stand for.
+pub async fn standing(records: &Records, family: Uuid) -> Result<Option<Standing>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
         family_columns!(),
         ", ",
         account_columns!(),
-        " FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id WHERE f.id = $1"
+        ", c.administers FROM peristyle.family f JOIN peristyle.account a ON a.id = f.account_id \
+         JOIN peristyle.client c ON c.id = f.client_id WHERE f.id = $1"
     );
-    let row = records.row(SQL, &[Bind::Id(family)]).await?;
-    row.map(|row| Ok((read(&row, 0)?, accounts::read(&row, WIDTH)?))).transpose()
+    let Some(row) = records.row(SQL, &[Bind::Id(family)]).await? else { return Ok(None) };
+    let (family, account) = (read(&row, 0)?, accounts::read(&row, WIDTH)?);
+    Ok(Some(Standing { family, account, administers: row.flag(WIDTH + accounts::WIDTH)? }))
 }
 
 /// The family that a refresh token belongs to, for revocation and introspection.

@@ -17,6 +17,7 @@ pub mod families;
 mod holding;
 pub mod introspect;
 pub mod links;
+pub mod outages;
 pub mod overview;
 mod postgres;
 pub mod purge;

@@ -14,6 +14,8 @@ const BATCH: i64 = 1_000;
 const DAY: i64 = 86_400;
 /// How long events are kept.
 pub const EVENT_SECONDS: i64 = 366 * DAY;
+/// How long outages are kept: longer than one may last between two others for both to matter.
+const OUTAGE_SECONDS: i64 = 30 * DAY;
 /// How long an address stays familiar after the last sign-in from it.
 pub const FAMILIAR_SECONDS: i64 = 180 * DAY;
 
@@ -22,12 +24,15 @@ const LINKS: &str =
 const SESSIONS: &str =
     "DELETE FROM peristyle.session WHERE id IN (SELECT id FROM peristyle.session WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
 /// What a sign-in holds is left for the next time: two that each hold what the other one wants would wait for ever.
-const FAILURES: &str = "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 LIMIT $2 \
+const FAILURES: &str = "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 \
+                        AND (undecided_at IS NULL OR undecided_at <= $1) AND (admitted_at IS NULL OR admitted_at <= $1) LIMIT $2 \
                         FOR UPDATE SKIP LOCKED) RETURNING 1";
 const FAMILIAR: &str = "DELETE FROM peristyle.familiar WHERE (account_id, address) IN \
                         (SELECT account_id, address FROM peristyle.familiar WHERE last_used_at <= $1 LIMIT $2) RETURNING 1";
 const EVENTS: &str =
     "DELETE FROM peristyle.event WHERE sequence IN (SELECT sequence FROM peristyle.event WHERE at <= $1 LIMIT $2) RETURNING 1";
+const OUTAGES: &str = "DELETE FROM peristyle.outage WHERE ended_at IN (SELECT ended_at FROM peristyle.outage WHERE ended_at <= $1 LIMIT $2) \
+                       RETURNING 1";
 /// From the beginning and without a hole: whoever asks for what came after a number must be told all of it, or that it is too late.
 const CHANGES: &str = "DELETE FROM peristyle.account_change WHERE sequence IN (SELECT sequence FROM peristyle.account_change \
                        WHERE sequence <= (SELECT max(sequence) FROM peristyle.account_change WHERE at <= $1) ORDER BY sequence LIMIT $2) \
@@ -51,6 +56,7 @@ pub async fn purge(records: &Records, now: Moment) -> Result<usize, Error> {
         (EVENTS, now.plus(-EVENT_SECONDS)),
         (CHANGES, now.plus(-TOLD_SECONDS)),
         (CODES, now),
+        (OUTAGES, now.plus(-OUTAGE_SECONDS)),
     ] {
         removed += batches(records, sql, until).await?;
     }

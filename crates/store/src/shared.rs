@@ -36,9 +36,24 @@ pub enum Error {
     /// Redis is out of reach, or does not answer in time.
     #[error("Redis is out of reach: {0}")]
     Unavailable(String),
+    /// As many values are kept as there is room for, and nobody has more than one of them.
+    #[error("there is no room for another shared value")]
+    Full,
     /// The value is larger than any that is kept.
     #[error("a shared value holds at most {MOST_BYTES} bytes")]
     TooLarge,
+}
+
+/// A value to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The value.
+    pub value: &'a [u8],
+    /// For how many seconds.
+    pub seconds: u64,
+    /// Whose it is. Where memory is short, who has the most values loses the first of them, so that nobody loses one to a flood of
+    /// somebody else.
+    pub owner: Option<Key>,
 }
 
 /// Word to all replicas that something they may have cached is no longer true.
@@ -72,16 +87,15 @@ impl Shared {
         Ok(Shared(Kept::Redis(redis)))
     }
 
-    /// Keeps a value for so many seconds, in place of any other under this key.
-    pub async fn put(&self, kind: &'static str, key: &Key, value: &[u8], seconds: u64) -> Result<(), Error> {
-        if value.len() > MOST_BYTES {
+    /// Keeps a value, in place of any other under this key.
+    pub async fn put(&self, kind: &'static str, key: &Key, entry: Entry<'_>) -> Result<(), Error> {
+        if entry.value.len() > MOST_BYTES {
             return Err(Error::TooLarge);
         }
         match &self.0 {
-            Kept::Memory(memory) => memory.put(kind, key, value, seconds),
-            Kept::Redis(redis) => redis.put(kind, key, value, seconds).await?,
+            Kept::Memory(memory) => memory.put(kind, key, &entry),
+            Kept::Redis(redis) => redis.put(kind, key, &entry).await,
         }
-        Ok(())
     }
 
     /// Takes a value away: of any number of takers, in any number of processes, one gets it.
@@ -97,6 +111,14 @@ impl Shared {
         match &self.0 {
             Kept::Memory(memory) => Ok(memory.count(kind, key, window_seconds)),
             Kept::Redis(redis) => redis.count(kind, key, window_seconds).await,
+        }
+    }
+
+    /// How many were counted in this window, without counting one more.
+    pub async fn counted(&self, kind: &'static str, key: &Key) -> Result<u64, Error> {
+        match &self.0 {
+            Kept::Memory(memory) => Ok(memory.counted(kind, key)),
+            Kept::Redis(redis) => redis.counted(kind, key).await,
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use store::shared::{Error, Invalidation, MOST_BYTES, Shared};
+use store::shared::{Entry, Error, Invalidation, MOST_BYTES, Shared};
 use uuid::Uuid;
 
 /// Generous: what is waited for takes milliseconds on a machine that is not busy.
@@ -80,6 +80,11 @@ impl Drop for Own {
     }
 }
 
+/// A value that nobody in particular owns.
+fn entry(value: &[u8], seconds: u64) -> Entry<'_> {
+    Entry { value, seconds, owner: None }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_hundred_takers_in_two_replicas_one_gets_the_value() {
     // contract I35.1
@@ -88,8 +93,8 @@ async fn of_a_hundred_takers_in_two_replicas_one_gets_the_value() {
     for replicas in [[memory.clone(), memory], [redis, other]] {
         let shared = &replicas[0];
         let key = key(1);
-        shared.put("test", &key, b"before", 60).await.unwrap();
-        shared.put("test", &key, b"verifier \0\xff", 60).await.unwrap();
+        shared.put("test", &key, entry(b"before", 60)).await.unwrap();
+        shared.put("test", &key, entry(b"verifier \0\xff", 60)).await.unwrap();
         assert_eq!(shared.take("other", &key).await.unwrap(), None, "kinds do not mix");
         let takers = (0..100).map(|number| {
             let shared = replicas[number % 2].clone();
@@ -109,7 +114,7 @@ async fn a_value_is_over_in_time_and_a_counter_begins_anew() {
     // contract I35.2
     for shared in both().await {
         let (value, counter) = (key(2), key(3));
-        shared.put("test", &value, b"x", 1).await.unwrap();
+        shared.put("test", &value, entry(b"x", 1)).await.unwrap();
         let counts = [1, 2, 3].map(|_| shared.clone());
         let mut counted = Vec::new();
         for shared in counts {
@@ -121,12 +126,13 @@ async fn a_value_is_over_in_time_and_a_counter_begins_anew() {
         }
         seen.sort_unstable();
         assert_eq!(seen, [1, 2, 3], "each count is told once");
+        assert_eq!((shared.counted("test", &counter).await.unwrap(), shared.counted("test", &key(99)).await.unwrap()), (3, 0));
         // A counter is no value, and asking for one does not disturb it.
         let window = key(4);
         assert_eq!(shared.count("test", &window, 1).await.unwrap(), 1);
         until("a window ends", async || (shared.count("test", &window, 1).await.unwrap() == 1).then_some(())).await;
         assert_eq!(shared.take("test", &value).await.unwrap(), None, "over for as long as a window is");
-        assert_eq!(shared.put("test", &value, &vec![0; MOST_BYTES + 1], 1).await, Err(Error::TooLarge));
+        assert_eq!(shared.put("test", &value, entry(&vec![0; MOST_BYTES + 1], 1)).await, Err(Error::TooLarge));
     }
 }
 
@@ -190,7 +196,7 @@ async fn an_outage_is_told_quickly_and_is_over_by_itself() {
         let heard = tokio::time::timeout(DEADLINE, subscription.next()).await.expect("told");
         assert_eq!(heard, Invalidation::Everything, "round {round}: what was missed may be anything");
         let key = key(7);
-        shared.put("test", &key, b"kept", 60).await.unwrap();
+        shared.put("test", &key, entry(b"kept", 60)).await.unwrap();
         let told = Invalidation::Family(fresh());
         shared.publish(told).await.unwrap();
         assert_eq!(tokio::time::timeout(DEADLINE, subscription.next()).await.expect("heard"), told);

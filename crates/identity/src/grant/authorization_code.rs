@@ -7,8 +7,7 @@ use crate::account::Account;
 use crate::authorize::CodeRecord;
 use crate::client::{Authenticated, GrantType};
 use crate::error::Error;
-use crate::grant::{Beginning, Family, Fresh};
-use crate::moment::Moment;
+use crate::grant::{Beginning, Family, Fresh, Terms};
 use crate::opaque::{Digest, purpose};
 use crate::pkce::Verifier;
 
@@ -55,7 +54,8 @@ pub struct Redemption {
 
 /// Decides. The account is the one the row names, if it exists; a session that ended since the code was made must have ended the code
 /// too (`record` is `None` then).
-pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Option<&Account>, fresh: Fresh, now: Moment) -> Outcome {
+pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Option<&Account>, fresh: Fresh, terms: Terms) -> Outcome {
+    let now = terms.now;
     let Some(record) = record else { return Outcome::Refused(UNKNOWN) };
     let client = presented.client.client();
     let matches = client.grants.contains(&GrantType::AuthorizationCode)
@@ -81,9 +81,11 @@ pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Op
         account: record.account,
         session: Some(record.session),
         scope: record.scope.clone(),
+        begun_by: Some(GrantType::AuthorizationCode),
+        begun_at: now,
         authenticated_at: record.authenticated_at,
         ended_at: None,
     };
-    let begin = Beginning::of(family, fresh.refresh, client, record.nonce.clone(), now);
+    let begin = Beginning::of(family, fresh.refresh, client, record.nonce.clone(), terms);
     Outcome::Redeem(Box::new(Redemption { code: record.digest, begin }))
 }

@@ -3,8 +3,7 @@
 use crate::account::Account;
 use crate::client::{Authenticated, GrantType};
 use crate::error::Error;
-use crate::grant::{Beginning, Family, Fresh};
-use crate::moment::Moment;
+use crate::grant::{Beginning, Family, Fresh, Terms};
 use crate::password::Proof;
 use crate::scope::Scope;
 
@@ -31,7 +30,8 @@ pub struct Entry {
 
 /// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::prove_in`], which does the same
 /// work when there is no account).
-pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scope: Option<&Scope>, fresh: Fresh, now: Moment) -> Outcome {
+pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scope: Option<&Scope>, fresh: Fresh, terms: Terms) -> Outcome {
+    let now = terms.now;
     let client = client.client();
     let Some((account, proof)) = proven else { return Outcome::Refused(REFUSED) };
     if !account.may_sign_in() || !client.grants.contains(&GrantType::Password) {
@@ -43,8 +43,10 @@ pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scop
         account: account.id,
         session: None,
         scope: scope.cloned(),
+        begun_by: Some(GrantType::Password),
+        begun_at: now,
         authenticated_at: now,
         ended_at: None,
     };
-    Outcome::Grant(Box::new(Entry { proof, begin: Beginning::of(family, fresh.refresh, client, None, now) }))
+    Outcome::Grant(Box::new(Entry { proof, begin: Beginning::of(family, fresh.refresh, client, None, terms) }))
 }

@@ -1,5 +1,5 @@
-//! A refresh token is traded for its one successor. A repeat within ten seconds by the same client gets the same successor (a retry, two
-//! tabs); a later one means that two parties hold the token, and ends the family.
+//! A refresh token is traded for its one successor. A repeat within the grace by the same client gets the same successor (a retry, two
+//! tabs, an outage); a later one means that two parties hold the token, and ends the family.
 
 use uuid::Uuid;
 
@@ -7,13 +7,10 @@ use crate::account::Account;
 use crate::client::{Authenticated, Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::sealed::Sealed;
-use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshState};
+use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshRules, RefreshState, Terms};
 use crate::moment::Moment;
 use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
-
-/// How long a repeat is taken for a retry.
-pub const REPEAT_SECONDS: i64 = 10;
 
 pub(crate) const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
 const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
@@ -40,6 +37,8 @@ pub struct Found<'a> {
     pub account: Option<&'a Account>,
     /// Whether the client's app is open to that account today.
     pub admission: Admission,
+    /// For how many seconds since the token was used no hub could answer. It is asked for where [`Found::late_since`] says so.
+    pub outage_seconds: i64,
 }
 
 /// What a rotation is made with.
@@ -96,8 +95,17 @@ impl Found<'_> {
         belongs && open && self.admission == Admission::Admitted
     }
 
-    fn is_over(&self, now: Moment) -> bool {
-        now >= self.record.expires_at
+    /// When the token expires: no later than its family ends, though it may be older than that rule.
+    pub fn expires_at(&self, rules: RefreshRules) -> Moment {
+        self.record.expires_at.min(self.family.ends_at(rules))
+    }
+
+    /// When the token was used, if that is longer ago than the grace: whoever decides must know then how long no hub could answer since.
+    pub fn late_since(&self, terms: Terms) -> Option<Moment> {
+        match self.record.state {
+            RefreshState::Rotated { at, .. } if terms.now.since(at) - self.outage_seconds > terms.rules.grace_seconds => Some(at),
+            _ => None,
+        }
     }
 
     fn issue(&self, client: &Client, scope: Option<Scope>, refresh: RefreshToken) -> Issue {
@@ -106,20 +114,20 @@ impl Found<'_> {
 }
 
 /// Whether a token that was not used yet would be traded now: what introspection tells of it.
-pub fn is_active(client: Authenticated<'_>, token: &RefreshToken, found: Found<'_>, now: Moment) -> bool {
-    found.stands(client, token) && found.record.state == RefreshState::Live && !found.is_over(now)
+pub fn is_active(client: Authenticated<'_>, token: &RefreshToken, found: Found<'_>, terms: Terms) -> bool {
+    found.stands(client, token) && found.record.state == RefreshState::Live && terms.now < found.expires_at(terms.rules)
 }
 
 /// Decides. A stranger's client learns nothing and breaks nothing; an ended family gives nothing.
-pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, now: Moment) -> Outcome {
+pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, terms: Terms) -> Outcome {
+    let now = terms.now;
     let Some(found) = found.filter(|found| found.stands(presented.client, presented.token)) else { return Outcome::Refused(UNKNOWN) };
     let decided = match &found.record.state {
-        RefreshState::Rotated { at, .. } if now.since(*at) > REPEAT_SECONDS => {
-            Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN })
-        }
+        _ if now >= found.family.ends_at(terms.rules) => Err(UNKNOWN),
+        RefreshState::Rotated { .. } if found.late_since(terms).is_some() => Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN }),
         RefreshState::Rotated { successor, .. } => repeat(presented, found, successor),
-        RefreshState::Live if found.is_over(now) => Err(UNKNOWN),
-        RefreshState::Live => rotate(presented, found, fresh, now),
+        RefreshState::Live if now >= found.record.expires_at => Err(UNKNOWN),
+        RefreshState::Live => rotate(presented, found, fresh, terms),
     };
     decided.unwrap_or_else(Outcome::Refused)
 }
@@ -130,14 +138,14 @@ fn repeat(presented: Presented<'_>, found: Found<'_>, successor: &Sealed) -> Res
     Ok(Outcome::Repeat(Box::new(found.issue(presented.client.client(), scope, successor))))
 }
 
-fn rotate(presented: Presented<'_>, found: Found<'_>, fresh: Fresh, now: Moment) -> Result<Outcome, Error> {
+fn rotate(presented: Presented<'_>, found: Found<'_>, fresh: Fresh, terms: Terms) -> Result<Outcome, Error> {
     let (client, family) = (presented.client.client(), found.family.id);
     let scope = Scope::narrow(found.family.scope.as_ref(), presented.scope)?;
     let sealed = Sealed::seal(&fresh.successor, presented.token, family, fresh.nonce).ok_or(BROKEN)?;
     Ok(Outcome::Rotate(Box::new(Rotation {
         digest: found.record.digest,
-        state: RefreshState::Rotated { at: now, successor: sealed },
-        successor: RefreshRecord::live(&fresh.successor, family, client, now),
+        state: RefreshState::Rotated { at: terms.now, successor: sealed },
+        successor: RefreshRecord::live(&fresh.successor, found.family, client, terms),
         issue: found.issue(client, scope, fresh.successor),
     })))
 }

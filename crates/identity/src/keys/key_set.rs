@@ -14,7 +14,7 @@ pub const MOST_KEYS: usize = 16;
 /// Members that only a private or symmetric key has.
 const SECRET_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// Why a whole key set is refused. A reader keeps the last good set then.
+/// Why a key, or a whole key set, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetFault {
     /// Too many bytes or keys.
@@ -23,7 +23,7 @@ pub enum KeySetFault {
     /// No JSON object with an array of objects in `keys`.
     #[error("is no JSON object with an array `keys`")]
     Malformed,
-    /// A private or symmetric key is published: whoever publishes that is not to be trusted with the rest.
+    /// A private or symmetric key is published: whoever read it can sign with it.
     #[error("publishes a private or symmetric key")]
     Secret,
     /// Two keys of one name.
@@ -66,9 +66,10 @@ impl KeySet {
         Ok(KeySet(keys))
     }
 
-    /// Reads a published set. Keys of another kind, use or algorithm are passed over, as RFC 7517 wants; anything that smells of a
-    /// poisoned set refuses it as a whole.
-    pub fn read(bytes: &[u8]) -> Result<Self, KeySetFault> {
+    /// Reads a published set. Keys of another kind, use or algorithm are passed over, as RFC 7517 wants, and so is a single key that does
+    /// not fit, which is told beside the set. What cannot be read at all, names two good keys alike or holds no good key is refused as a
+    /// whole: a reader keeps the last good set then.
+    pub fn read(bytes: &[u8]) -> Result<(Self, Vec<KeySetFault>), KeySetFault> {
         if bytes.len() > LONGEST_KEY_SET {
             return Err(KeySetFault::TooLarge);
         }
@@ -77,12 +78,27 @@ impl KeySet {
         if entries.len() > MOST_KEYS {
             return Err(KeySetFault::TooLarge);
         }
-        let mut keys = Vec::new();
+        let (mut keys, mut unfit, mut published) = (Vec::new(), Vec::new(), Vec::new());
         for entry in entries {
-            let Value::Object(entry) = entry else { return Err(KeySetFault::Malformed) };
-            keys.extend(read_key(entry)?);
+            let read = match entry {
+                Value::Object(entry) => read_key(entry).inspect_err(|fault| {
+                    // The same key may stand in the set once more, without its private half.
+                    if *fault == KeySetFault::Secret {
+                        published.extend(["kid", "n"].into_iter().filter_map(|member| json::text(entry, member)).map(str::to_owned));
+                    }
+                }),
+                _ => Err(KeySetFault::Malformed),
+            };
+            match read {
+                Ok(key) => keys.extend(key),
+                Err(fault) => unfit.push(fault),
+            }
         }
-        KeySet::new(keys)
+        keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || text == key.modulus()));
+        match (KeySet::new(keys), unfit.first()) {
+            (Err(KeySetFault::Empty), Some(fault)) => Err(*fault),
+            (set, _) => Ok((set?, unfit)),
+        }
     }
 
     /// The key of this name.

@@ -99,6 +99,11 @@ impl PublicKey {
         &self.id
     }
 
+    /// Its modulus as a key set has it.
+    pub(crate) fn modulus(&self) -> &str {
+        &self.modulus
+    }
+
     /// Its entry in a key set (RFC 7517).
     pub fn to_jwk(&self) -> Value {
         json!({"kty": "RSA", "use": "sig", "alg": "RS256", "kid": self.id.as_str(), "n": self.modulus, "e": self.exponent})

@@ -1,7 +1,8 @@
 //! The authorize endpoint.
 
-use identity::authorize::{self, CODE_SECONDS, Outcome, Request};
+use identity::authorize::{self, CODE_SECONDS, Outcome, Request, login_hint};
 use identity::client::{Client, GrantType};
+use identity::continuation::Continuation;
 use identity::error::ErrorCode;
 use identity::form;
 use identity::parameters::Parameters;
@@ -120,12 +121,8 @@ fn what_else_is_missing_or_malformed_is_invalid_request() {
         ("code_challenge", ""),
         ("code_challenge", "short"),
         ("code_challenge_method", "plain"),
-        ("response_type", "token"),
-        ("response_type", "code token"),
         ("response_mode", "fragment"),
-        ("request", "eyJ"),
         ("client_secret", "sesame"),
-        ("request_uri", "https://evil.example"),
         ("prompt", "none login"),
         ("prompt", "dance"),
         ("max_age", "-1"),
@@ -142,6 +139,34 @@ fn what_else_is_missing_or_malformed_is_invalid_request() {
     // Clients seal what they return to in the state, and some write more spaces than they need.
     for (name, value) in [("state", "x".repeat(8_000)), ("scope", " openid  email ".to_owned()), ("scope", " ".to_owned())] {
         checked(&with(&GOOD, name, &value));
+    }
+}
+
+// contract I1.8
+#[test]
+fn what_openid_names_and_the_hub_does_not_do_has_its_own_code() {
+    for (name, value, code) in [
+        ("response_type", "token", ErrorCode::UnsupportedResponseType),
+        ("response_type", "code token", ErrorCode::UnsupportedResponseType),
+        ("response_type", "Code", ErrorCode::UnsupportedResponseType),
+        ("request", "eyJ", ErrorCode::RequestNotSupported),
+        ("request_uri", "https://evil.example", ErrorCode::RequestUriNotSupported),
+    ] {
+        assert_eq!(fault(&with(&GOOD, name, value), Some(&client())), code, "{name}={value}");
+        assert_eq!(fault(&with(&GOOD, name, value), None), ErrorCode::InvalidClient, "the client comes first");
+    }
+}
+
+// contract I1.9
+#[test]
+fn a_login_hint_goes_on_to_the_sign_in_page_if_it_can_be_a_name() {
+    for (hint, kept) in [("ada@example.com", Some("ada@example.com")), ("Ä & b", Some("Ä & b")), ("a\nb", None), (&"x".repeat(400), None)]
+    {
+        let Outcome::SignIn(again) = checked(&with(&GOOD, "login_hint", hint)).decide(None, ISSUER, NOW) else { panic!("signed in") };
+        assert_eq!(login_hint(&again).as_deref(), kept, "{hint}");
+    }
+    for path in ["/", "/account?login_hint=x", "/authorize?a=%FF&login_hint=x"] {
+        assert_eq!(login_hint(&Continuation::read(Some(path))), None, "{path}");
     }
 }
 

@@ -45,7 +45,7 @@ impl Try {
 
     fn outcome(&self) -> Outcome {
         let presented = Presented { client: proven(&self.client), redirect_uri: self.redirect, verifier: &self.verifier };
-        decide(presented, self.record.as_ref(), self.account.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, self.now)
+        decide(presented, self.record.as_ref(), self.account.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, terms(self.now))
     }
 
     fn refused(&self) -> bool {

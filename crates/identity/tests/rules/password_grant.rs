@@ -19,7 +19,7 @@ fn right() -> Option<Proof> {
 
 fn outcome(client: &Client, account: Option<&Account>, proof: Option<Proof>) -> Outcome {
     let scope = Scope::parse("shop");
-    decide(proven(client), account.zip(proof), scope.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, NOW)
+    decide(proven(client), account.zip(proof), scope.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, terms(NOW))
 }
 
 fn refused(outcome: Outcome) -> Error {

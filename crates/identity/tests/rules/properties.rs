@@ -104,7 +104,7 @@ proptest! {
     // attack 32
     #[test]
     fn a_throttle_never_locks_for_good(counts: [u32; 3], last in -10_000_i64..10_000, now in -10_000_i64..10_000) {
-        let failures = |count| Failures { count, last: Some(seconds(last)) };
+        let failures = |count| Failures { count, last: Some(seconds(last)), ..Failures::default() };
         let [pair, address, account] = counts;
         let evidence = Evidence { pair: failures(pair), address: failures(address), account: failures(account), ..Evidence::default() };
         prop_assert!((0..=900).contains(&longest(&evidence, seconds(now)).1));

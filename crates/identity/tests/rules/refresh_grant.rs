@@ -5,7 +5,7 @@ use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
 use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide, is_active};
 use identity::grant::sealed::Sealed;
-use identity::grant::{Admission, Family, RefreshRecord, RefreshState};
+use identity::grant::{Admission, FAMILY_SECONDS, Family, GRACE_SECONDS, RefreshRecord, RefreshRules, RefreshState, Terms};
 use identity::moment::Moment;
 use identity::opaque::RefreshToken;
 use identity::scope::Scope;
@@ -23,6 +23,8 @@ fn family() -> Family {
         account: ACCOUNT,
         session: Some(SESSION),
         scope: Scope::parse("openid shop"),
+        begun_by: Some(GrantType::AuthorizationCode),
+        begun_at: NOW,
         authenticated_at: NOW,
         ended_at: None,
     }
@@ -36,6 +38,7 @@ struct Try {
     family: Family,
     account: Option<Account>,
     admission: Admission,
+    outage_seconds: i64,
     now: Moment,
 }
 
@@ -50,6 +53,7 @@ impl Try {
             family: family(),
             account: Some(ana()),
             admission: Admission::Admitted,
+            outage_seconds: 0,
             now: NOW,
         }
     }
@@ -61,14 +65,15 @@ impl Try {
     }
 
     fn found(&self) -> Found<'_> {
-        Found { record: &self.record, family: &self.family, account: self.account.as_ref(), admission: self.admission }
+        let account = self.account.as_ref();
+        Found { record: &self.record, family: &self.family, account, admission: self.admission, outage_seconds: self.outage_seconds }
     }
 
     fn outcome(&self) -> Outcome {
         let scope = self.scope.and_then(Scope::parse);
         let presented = Presented { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
         // Another successor each time: only the first may ever be seen.
-        decide(presented, Some(self.found()), Fresh { successor: successor(), nonce: [1; 12] }, self.now)
+        decide(presented, Some(self.found()), Fresh { successor: successor(), nonce: [1; 12] }, terms(self.now))
     }
 
     fn refused(&self) -> ErrorCode {
@@ -98,14 +103,35 @@ fn each_use_gives_one_successor_with_a_life_of_its_own() {
     assert_eq!(rotation.issue.family().id, FAMILY);
 }
 
+// attack 67 // contract I4.6
+#[test]
+fn a_family_ends_at_its_age_however_often_it_is_refreshed() {
+    let old = |age: i64| Try { family: Family { begun_at: seconds(-age), ..family() }, ..Try::good() };
+    let day = 86_400;
+    let last = rotated(old(FAMILY_SECONDS - day).outcome());
+    assert_eq!(last.successor.expires_at, seconds(day), "no token reaches beyond it");
+    assert_eq!(rotated(old(FAMILY_SECONDS - 1).outcome()).successor.expires_at, seconds(1));
+    for age in [FAMILY_SECONDS, FAMILY_SECONDS + 1, 10 * FAMILY_SECONDS] {
+        assert_eq!(old(age).refused(), ErrorCode::InvalidGrant, "{age}");
+        assert!(!is_active(proven(&client()), &refresh(), old(age).found(), terms(NOW)));
+        let again = Try { family: old(age).family, ..Try::again(NOW) };
+        assert_eq!(again.refused(), ErrorCode::InvalidGrant, "nor is it repeated then");
+        let late = Try { family: old(age).family, ..Try::again(seconds(1_000)) };
+        assert_eq!(late.refused(), ErrorCode::InvalidGrant, "there is nothing to end any more");
+    }
+    assert_eq!(old(FAMILY_SECONDS - day).found().expires_at(RefreshRules::default()), seconds(1_000), "or sooner, by its client");
+}
+
 // attack 34 // contract I4.2
 #[test]
-fn a_repeat_within_ten_seconds_gets_the_same_successor() {
-    for later in [-5, 0, 1, 10] {
+fn a_repeat_within_the_grace_gets_the_same_successor() {
+    for later in [-5, 0, 1, 10, GRACE_SECONDS] {
         let mut again = Try::again(seconds(later));
         let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
         let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
-        let Outcome::Repeat(issue) = decide(presented, Some(again.found()), fresh, again.now) else { panic!("a repeat after {later} s") };
+        let Outcome::Repeat(issue) = decide(presented, Some(again.found()), fresh, terms(again.now)) else {
+            panic!("a repeat after {later} s")
+        };
         assert_eq!(issue.refresh_token().expose(), successor().expose());
         again.client = other_client();
         assert_eq!(again.refused(), ErrorCode::InvalidGrant, "another client gets nothing");
@@ -115,10 +141,24 @@ fn a_repeat_within_ten_seconds_gets_the_same_successor() {
 // attack 34 // contract I4.2
 #[test]
 fn a_later_repeat_ends_the_family() {
-    for later in [11, 60, 1_000_000] {
+    for later in [GRACE_SECONDS + 1, 60, 1_000_000] {
         let outcome = Try::again(seconds(later)).outcome();
         assert!(matches!(outcome, Outcome::Reuse { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant), "{later}");
     }
+}
+
+// attack 34 // contract I4.7
+#[test]
+fn time_in_which_no_hub_could_answer_does_not_count() {
+    let again = |later: i64, outage_seconds: i64| Try { outage_seconds, ..Try::again(seconds(later)) };
+    for (later, outage, late) in [(31, 0, true), (31, 1, false), (90, 60, false), (90, 59, true), (86_400, 86_370, false)] {
+        assert_eq!(again(later, outage).found().late_since(terms(seconds(later))).is_some(), late, "{later} {outage}");
+        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Repeat(_)), !late);
+        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Reuse { .. }), late);
+    }
+    assert_eq!(Try::good().found().late_since(terms(seconds(500))), None, "it was not used yet");
+    let rules = RefreshRules { grace_seconds: 1, ..RefreshRules::default() };
+    assert_eq!(again(2, 0).found().late_since(Terms { now: seconds(2), rules }), Some(NOW));
 }
 
 // attack 35 // contract I4.3
@@ -148,7 +188,7 @@ fn an_expired_token_is_refused_and_ends_nothing() {
         Presented { client: proven(&client()), token: &refresh(), scope: None },
         None,
         Fresh { successor: successor(), nonce: [0; 12] },
-        NOW,
+        terms(NOW),
     );
     assert!(matches!(none, Outcome::Refused(error) if error.code() == ErrorCode::InvalidGrant));
 }
@@ -170,7 +210,7 @@ fn a_token_is_active_while_it_would_be_traded_for_a_new_one() {
         (Try::again(NOW), false),
         (Try::again(seconds(60)), false),
     ] {
-        assert_eq!(is_active(proven(&tried.client), &tried.token, tried.found(), tried.now), active);
+        assert_eq!(is_active(proven(&tried.client), &tried.token, tried.found(), terms(tried.now)), active);
         assert_eq!(matches!(tried.outcome(), Outcome::Rotate(_)), active);
     }
 }

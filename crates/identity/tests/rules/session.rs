@@ -62,17 +62,24 @@ fn what_ends_with_what() {
     assert_eq!(end(&Ending::FamilyEnded(FAMILY)), Ended { sessions: Extent::Nothing, families: Extent::One(FAMILY) });
 }
 
-// attack 15 // contract I9.3
+// attack 15, attack 63 // contract I9.3
 #[test]
-fn a_session_begins_by_a_fresh_token_of_a_client_with_the_password_grant_alone() {
-    assert!(may_begin_by_token(&token(NOW, NOW), &client(), NOW).is_ok());
-    assert!(may_begin_by_token(&token(NOW, seconds(300)), &client(), seconds(300)).is_ok());
-    let old = may_begin_by_token(&token(NOW, seconds(301)), &client(), seconds(301)).unwrap_err();
-    assert_eq!(old.code(), ErrorCode::InvalidToken);
+fn a_session_begins_by_a_token_of_a_family_that_began_with_a_password_a_moment_ago() {
+    let begins = |issued_at: Moment, family: &Family, client: &Client, now: Moment| {
+        may_begin_by_token(&token(issued_at, now), family, client, now).map_err(identity::error::Error::code)
+    };
+    assert_eq!(begins(NOW, &family(), &client(), NOW), Ok(()));
+    assert_eq!(begins(seconds(299), &family(), &client(), seconds(300)), Ok(()));
+    assert_eq!(begins(seconds(301), &family(), &client(), seconds(301)), Err(ErrorCode::InvalidToken), "a new token of an old family");
+    for begun_by in [None, Some(GrantType::AuthorizationCode), Some(GrantType::RefreshToken)] {
+        assert_eq!(begins(NOW, &Family { begun_by, ..family() }, &client(), NOW), Err(ErrorCode::AccessDenied), "{begun_by:?}");
+    }
+    let other = Family { id: SESSION, ..family() };
+    assert_eq!(begins(NOW, &other, &client(), NOW), Err(ErrorCode::AccessDenied));
     let mut without = client();
     without.grants.remove(&GrantType::Password);
     for client in [without, other_client(), Client { is_active: false, ..client() }] {
-        assert_eq!(may_begin_by_token(&token(NOW, NOW), &client, NOW).unwrap_err().code(), ErrorCode::AccessDenied);
+        assert_eq!(begins(NOW, &family(), &client, NOW), Err(ErrorCode::AccessDenied));
     }
 }
 
@@ -83,6 +90,8 @@ fn family() -> Family {
         account: ACCOUNT,
         session: None,
         scope: None,
+        begun_by: Some(GrantType::Password),
+        begun_at: NOW,
         authenticated_at: NOW,
         ended_at: None,
     }

@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use identity::account::Account;
 use identity::client::{self, Authenticated, Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord};
+use identity::grant::{RefreshRules, Terms};
 use identity::keys::{KeyLength, PrivateKey};
 use identity::moment::Moment;
 use identity::opaque::{ClientSecret, Code, RefreshToken};
@@ -47,8 +48,14 @@ pub(crate) fn client() -> Client {
         grants: BTreeSet::from(GrantType::ALL),
         lifetimes: Lifetimes::default(),
         is_active: true,
+        administers: false,
         app: None,
     }
+}
+
+/// What a grant is decided by, under the rules that a deployment has by default.
+pub(crate) fn terms(now: Moment) -> Terms {
+    Terms { now, rules: RefreshRules::default() }
 }
 
 pub(crate) fn proven(client: &Client) -> Authenticated<'_> {

@@ -2,13 +2,14 @@
 
 use identity::moment::Moment;
 use identity::throttle::{
-    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, Verdict, judge_client, longest,
+    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, UNDECIDED_SECONDS, Verdict, judge_client,
+    longest,
 };
 
 use crate::support::{NOW, seconds};
 
 fn failures(count: u32) -> Failures {
-    Failures { count, last: Some(NOW) }
+    Failures { count, last: Some(NOW), ..Failures::default() }
 }
 
 fn pair(count: u32) -> Evidence {
@@ -63,6 +64,45 @@ fn nobody_is_shut_out_from_afar() {
     assert_eq!(ACCOUNT.first_delay, 10 * PAIR.first_delay);
     let own = Evidence { pair: failures(1_000), address_is: Familiarity::Familiar, ..Evidence::default() };
     assert_eq!(wait(&own, NOW), 900, "a familiar address has its own count");
+}
+
+// attack 61 // contract I11.3
+#[test]
+fn who_was_told_to_wait_for_failures_elsewhere_may_try_then_however_many_fail_by_then() {
+    let attacked = |now: Moment| Failures { count: 1_000_000, last: Some(now), ..Failures::default() };
+    let mut evidence = Evidence { account: attacked(NOW), ..Evidence::default() };
+    let admitted_at = evidence.admission(NOW).expect("it must wait");
+    assert_eq!(admitted_at, seconds(ACCOUNT.longest_seconds));
+    assert_eq!(ACCOUNT.longest_seconds, 15);
+    evidence.admitted_at = Some(admitted_at);
+    for passed in 1..15 {
+        evidence.account = attacked(seconds(passed));
+        assert_eq!(wait(&evidence, seconds(passed)), 15 - passed, "another one failed just now");
+        assert_eq!(evidence.admission(seconds(passed)), Some(admitted_at), "asking again changes nothing");
+    }
+    evidence.account = attacked(seconds(15));
+    assert_eq!((wait(&evidence, seconds(15)), evidence.admission(seconds(15))), (0, None));
+    evidence.pair = Failures { count: 1_000, last: Some(seconds(15)), ..Failures::default() };
+    assert_eq!(wait(&evidence, seconds(15)), 900, "it admits nobody to more than one's own failures do");
+    evidence.pair = Failures::default();
+    evidence.account = attacked(seconds(15 + FORGOTTEN_SECONDS));
+    assert_eq!(wait(&evidence, seconds(15 + FORGOTTEN_SECONDS)), 15, "it is forgotten as failures are");
+}
+
+// attack 32 // contract I15.6
+#[test]
+fn an_attempt_without_an_outcome_is_judged_like_a_failure_and_becomes_one() {
+    let mut failures = Failures::default();
+    for _ in 0..5 {
+        failures = failures.begun(NOW);
+    }
+    let evidence = Evidence { pair: failures, ..Evidence::default() };
+    assert_eq!((failures.count, failures.undecided), (0, 5));
+    assert_eq!(wait(&evidence, NOW), 2);
+    let later = failures.begun(seconds(UNDECIDED_SECONDS));
+    assert_eq!((later.count, later.last, later.undecided), (5, Some(NOW), 1), "who does not know by then never will");
+    let old = Failures { count: 1_000, last: Some(seconds(-FORGOTTEN_SECONDS)), ..Failures::default() };
+    assert_eq!(old.begun(NOW), Failures { undecided: 1, undecided_at: Some(NOW), ..Failures::default() }, "what is forgotten stays so");
 }
 
 // attack 32

@@ -30,6 +30,8 @@ pub struct NewClient {
     pub grants: Option<BTreeSet<GrantType>>,
     /// How long its tokens live.
     pub lifetimes: Lifetimes,
+    /// Whether its tokens may change the hub's records.
+    pub administers: bool,
     /// The app it belongs to; one of its own where it is not said.
     pub app: Option<Uuid>,
 }
@@ -45,6 +47,8 @@ pub struct ClientChange {
     pub grants: Option<BTreeSet<GrantType>>,
     /// Whether it counts.
     pub active: Option<bool>,
+    /// Whether its tokens may change the hub's records.
+    pub administers: Option<bool>,
     /// The app it belongs to.
     pub app: Option<Uuid>,
     /// How long its access tokens live.
@@ -76,6 +80,7 @@ impl Administration<'_> {
             grants: new.grants.unwrap_or_else(|| GrantType::DEFAULT.into_iter().collect()),
             lifetimes: new.lifetimes,
             is_active: true,
+            administers: new.administers,
             app: Some(app),
         };
         let inserted = clients::insert(&mut work.transaction, &client, self.occasion.now).await;
@@ -95,6 +100,7 @@ impl Administration<'_> {
         }
         client.grants = change.grants.unwrap_or(client.grants);
         client.is_active = change.active.unwrap_or(client.is_active);
+        client.administers = change.administers.unwrap_or(client.administers);
         client.app = change.app.or(client.app);
         let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
         let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
@@ -149,6 +155,7 @@ pub(crate) fn describe_client(client: &Client) -> Map<String, Value> {
         ("redirect", json!(client.redirect.as_str())),
         ("grants", client.grants.iter().map(|grant| grant.as_str()).collect()),
         ("isActive", json!(client.is_active)),
+        ("administers", json!(client.administers)),
         ("accessTokenSeconds", json!(client.lifetimes.access_seconds())),
         ("refreshTokenSeconds", json!(client.lifetimes.refresh_seconds())),
         ("appId", json!(client.app.map(|app| app.to_string()))),

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
+use identity::client::ClientId;
 use query::policy::Viewer;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::budget::CallerKey;
 use crate::error::Problem;
-use crate::hub::Hub;
+use crate::hub::{Holder, Hub};
 use crate::peer::ClientAddress;
 use crate::satellite::Satellite;
 
@@ -35,6 +36,8 @@ pub struct Caller {
     standing: Standing,
     /// Whom work and bytes are counted for.
     key: CallerKey,
+    /// The client of a hub's own token that is not marked to change the hub's records.
+    unmarked_client: Option<ClientId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +98,13 @@ impl Gate {
     /// nobody.
     pub async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
         let address = CallerKey::of_address(ClientAddress::of(extensions));
-        let anonymous = |viewer: &Arc<Viewer>, standing| Caller { viewer: viewer.clone(), standing, key: address };
-        let known = |viewer, id| Caller { viewer, standing: Standing::Account(id), key: CallerKey::Account(id) };
+        let anonymous = |viewer: &Arc<Viewer>, standing| Caller { viewer: viewer.clone(), standing, key: address, unmarked_client: None };
+        let known = |viewer, id| Caller { viewer, standing: Standing::Account(id), key: CallerKey::Account(id), unmarked_client: None };
         match &self.0 {
             Kind::Everyone(viewer) => Ok(anonymous(viewer, Standing::Unasked)),
             Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers, address)).await? {
                 None => Ok(anonymous(nobody, Standing::Nobody)),
-                Some((account, viewer)) => Ok(known(Arc::new(viewer), account)),
+                Some(Holder { account, viewer, unmarked_client }) => Ok(Caller { unmarked_client, ..known(Arc::new(viewer), account) }),
             },
             Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
                 None => Ok(anonymous(nobody, Standing::Nobody)),
@@ -112,6 +115,12 @@ impl Gate {
 }
 
 impl Caller {
+    /// Refuses a token of a client that is not marked to change the hub's records: whoever runs such a client could act for every
+    /// administrator who uses it.
+    pub(crate) fn may_administer(&self) -> Result<(), Problem> {
+        self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
+    }
+
     /// What the caller may see.
     pub fn viewer(&self) -> &Viewer {
         &self.viewer

@@ -61,6 +61,9 @@ pub(super) struct Add {
     /// authorization_code, refresh_token or password; repeat for several. The first two when left out
     #[arg(long = "grant", value_parser = grant)]
     grants: Vec<GrantType>,
+    /// Let its access tokens change the hub's records over HTTP, where their account may
+    #[arg(long)]
+    administers: bool,
     /// The code of the app it belongs to
     #[arg(long)]
     app: Option<String>,
@@ -79,6 +82,9 @@ pub(super) struct Update {
     /// Whether it can be used
     #[arg(long, action = clap::ArgAction::Set)]
     active: Option<bool>,
+    /// Whether its access tokens may change the hub's records over HTTP, where their account may
+    #[arg(long, action = clap::ArgAction::Set)]
+    administers: Option<bool>,
     /// What people call it
     #[arg(long)]
     name: Option<String>,
@@ -132,6 +138,7 @@ async fn show(desk: &Desk, id: &str) -> Result<ExitCode, Failure> {
         .row("redirect", client.redirect.as_str())
         .list("grants", &grants)
         .row("active", if client.is_active { "yes" } else { "no" })
+        .row("administers", if client.administers { "yes" } else { "no" })
         .row("access tokens", format!("{} seconds", client.lifetimes.access_seconds()))
         .row("refresh tokens", format!("{} seconds", client.lifetimes.refresh_seconds()))
         .maybe("app", app.as_deref())
@@ -164,6 +171,7 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 redirect: add.redirect,
                 grants: named(add.grants),
                 lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
+                administers: add.administers,
             };
             let (client, secret) = desk.administration().create_client(new).await?;
             hand_over_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
@@ -172,7 +180,8 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
             let clients = clients::list(&desk.records).await?;
             let line = |client: &Client| {
                 let state = if client.is_active { "active" } else { "inactive" };
-                format!("{}\t{}\t{}\t{state}", client.id, client.name, client.redirect.as_str())
+                let administers = if client.administers { ", administers" } else { "" };
+                format!("{}\t{}\t{}\t{state}{administers}", client.id, client.name, client.redirect.as_str())
             };
             desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect())
         }
@@ -184,12 +193,13 @@ pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Res
                 redirect: update.redirect,
                 grants: named(update.grants),
                 active: update.active,
+                administers: update.administers,
                 access_seconds: update.access_token_seconds,
                 refresh_seconds: update.refresh_token_seconds,
             };
             if change == ClientChange::default() {
                 return Err(Failure(
-                    "nothing to update: name --active, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
+                    "nothing to update: name --active, --administers, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
                         .to_owned(),
                 ));
             }

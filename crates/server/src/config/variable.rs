@@ -1,6 +1,7 @@
 //! One variable of the environment, and the forms of value that settings have.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::ConfigError;
@@ -34,7 +35,7 @@ impl<'v> Variable<'v> {
         value.parse().map_err(|_| wrong(self.variable, value, accepted))
     }
 
-    pub(super) fn number(&self, default: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, ConfigError> {
+    pub(super) fn number(&self, default: usize, range: RangeInclusive<usize>) -> Result<usize, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let accepted = format!("a whole number from {} to {}", range.start(), range.end());
         // Reading a number takes a sign too.
@@ -48,7 +49,16 @@ impl<'v> Variable<'v> {
         words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
     }
 
-    /// `30`, `30s`, `30 s`, `500ms`, `2m`
+    /// A time in whole seconds within a range.
+    pub(super) fn seconds(&self, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
+        let Some(value) = self.value else { return Ok(default) };
+        let duration = self.duration(Duration::ZERO)?;
+        let seconds = i64::try_from(duration.as_secs()).ok().filter(|seconds| range.contains(seconds) && duration.subsec_nanos() == 0);
+        let accepted = format!("a time in whole seconds, from {} to {}", written(*range.start()), written(*range.end()));
+        seconds.ok_or_else(|| wrong(self.variable, value, &accepted))
+    }
+
+    /// `30`, `30s`, `30 s`, `500ms`, `2m`, `12h`, `90d`
     pub(super) fn duration(&self, default: Duration) -> Result<Duration, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let digits = value.bytes().take_while(u8::is_ascii_digit).count();
@@ -57,9 +67,11 @@ impl<'v> Variable<'v> {
             (Some(number), "" | "s") => Some(Duration::from_secs(number)),
             (Some(number), "ms") => Some(Duration::from_millis(number)),
             (Some(number), "m") => Some(Duration::from_secs(number * 60)),
+            (Some(number), "h") => Some(Duration::from_secs(number * 3_600)),
+            (Some(number), "d") => Some(Duration::from_secs(number * 86_400)),
             _ => None,
         };
-        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms or 2m"))
+        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
     }
 
     /// `268435456`, `256M`, `256 MiB`, `1g`: units of 1024, or of 1000 with a `B` alone.
@@ -85,4 +97,9 @@ impl<'v> Variable<'v> {
     pub(super) fn list(&self) -> impl Iterator<Item = &'v str> {
         self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
     }
+}
+
+/// A number of seconds as a setting has it.
+fn written(seconds: i64) -> String {
+    if seconds % 86_400 == 0 { format!("{}d", seconds / 86_400) } else { format!("{seconds}s") }
 }

@@ -101,6 +101,7 @@ pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
         redirect: redirect.to_owned(),
         grants: None,
         lifetimes,
+        administers: false,
         app: None,
     };
     let (_, secret) = administration.create_client(client).await?;

@@ -110,6 +110,7 @@ impl Fault {
             Fault::HubAway => (later, "the hub cannot be reached; try again shortly"),
             Fault::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
             Fault::HubRefuses => (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite"),
+            Fault::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
             Fault::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
             Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 (later, "the database cannot be reached; try again shortly")
@@ -191,6 +192,9 @@ fn of_code(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidGrant
         | ErrorCode::UnauthorizedClient
         | ErrorCode::UnsupportedGrantType
+        | ErrorCode::UnsupportedResponseType
+        | ErrorCode::RequestNotSupported
+        | ErrorCode::RequestUriNotSupported
         | ErrorCode::InvalidScope
         | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }

@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
@@ -19,6 +18,7 @@ use crate::pages::hub::{self as pages, AccountPage, ChangeRefused, Field, Here, 
 
 use super::credentials::{self, Renewal, Right};
 use super::incoming::{self, Sender};
+use super::session::Cookies;
 use super::{Hub, device, name_of, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the current password is wrong");
@@ -95,7 +95,7 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 /// Leads on without the cookie.
 fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, Fault> {
     let mut response = redirect(Redirection::SeeOther, address);
-    response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
+    Cookies::cleared(hub, sender)?.set(&mut response);
     Ok(response)
 }
 

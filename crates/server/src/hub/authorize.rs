@@ -1,4 +1,4 @@
-//! `GET /authorize`: leads to the sign-in page or back to the client with a code. A fault is told to the person and never sent on.
+//! `/authorize`, by GET or POST: leads to the sign-in page or back to the client with a code. A fault is told to the person and never sent on.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -9,6 +9,7 @@ use identity::error::{Error, ErrorCode};
 use identity::event::Event;
 use identity::form;
 use identity::opaque::Code;
+use identity::parameters::Parameters;
 use store::apps::Admission;
 
 use crate::chance;
@@ -22,20 +23,41 @@ const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended;
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no id_token of this hub");
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Fault::Method("GET").response();
-    }
-    let sender = incoming::bare(hub, request);
-    match led(hub, &sender).await {
-        Ok(address) => redirect(Redirection::Found, &address),
-        Err(fault) if sender.wants_page() => pages::refusal(&fault),
+    let is_page = incoming::wants_page(request.headers());
+    match answered(hub, request).await {
+        Ok(response) => response,
+        Err(fault) if is_page => pages::refusal(&fault),
         Err(fault) => fault.response(),
     }
 }
 
+async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    match *request.method() {
+        Method::GET | Method::HEAD => {
+            let sender = incoming::bare(hub, request);
+            let asked = Asked::read(hub, sender.parameters()).await?;
+            Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?))
+        }
+        Method::POST => {
+            let (sender, pairs) = incoming::posted_pairs(hub, request).await?;
+            let of_address = form::pairs(sender.query.as_deref().unwrap_or_default());
+            let all = pairs.and_then(|pairs| Ok(pairs.into_iter().chain(of_address?)));
+            let parameters = all.and_then(Parameters::read);
+            // From a page of another site a browser sends the cookie with a GET alone: whoever is signed in would be asked to sign in.
+            let again = parameters.as_ref().ok().filter(|_| sender.is_cross_site()).map(authorize::address);
+            let asked = Asked::read(hub, parameters).await?;
+            match again {
+                Some(address) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &address)),
+                _ => Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?)),
+            }
+        }
+        _ => Err(Fault::Method("GET, POST")),
+    }
+}
+
 /// The address to lead the browser to.
-async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
-    let (found, checked) = asked(hub, sender).await?;
+async fn led(hub: &Hub, sender: &Sender, asked: Asked) -> Result<String, Fault> {
+    let Asked { client: found, checked } = asked;
     let request = match checked {
         Ok(request) => request,
         Err(error) => return Err(refused(hub, sender, found.as_ref(), error).await?),
@@ -51,18 +73,28 @@ async fn led(hub: &Hub, sender: &Sender) -> Result<String, Fault> {
     }
 }
 
-/// The client that is named, if it is known, and its request, checked.
-async fn asked(hub: &Hub, sender: &Sender) -> Result<(Option<Client>, Result<authorize::Request, Error>), store::Error> {
-    let parameters = match sender.parameters() {
-        Ok(parameters) => parameters,
-        Err(error) => return Ok((None, Err(error))),
-    };
-    let found = match authorize::client_id(&parameters) {
-        Ok(id) => store::clients::by_id(hub.records(), id).await?,
-        Err(error) => return Ok((None, Err(error))),
-    };
-    let checked = authorize::check(&parameters, found.as_ref()).and_then(|request| hinted(hub, request, parameters.get("id_token_hint")));
-    Ok((found, checked))
+/// What is asked for.
+struct Asked {
+    /// The client that is named, if it is known.
+    client: Option<Client>,
+    /// Its request, checked.
+    checked: Result<authorize::Request, Error>,
+}
+
+impl Asked {
+    async fn read(hub: &Hub, parameters: Result<Parameters, Error>) -> Result<Self, store::Error> {
+        let refused = |error| Ok(Asked { client: None, checked: Err(error) });
+        let parameters = match parameters {
+            Ok(parameters) => parameters,
+            Err(error) => return refused(error),
+        };
+        let client = match authorize::client_id(&parameters) {
+            Ok(id) => store::clients::by_id(hub.records(), id).await?,
+            Err(error) => return refused(error),
+        };
+        let checked = authorize::check(&parameters, client.as_ref());
+        Ok(Asked { checked: checked.and_then(|request| hinted(hub, request, parameters.get("id_token_hint"))), client })
+    }
 }
 
 /// The request with whom its hint names. One that cannot be read names nobody, and whoever is signed in must not stand in for them.

@@ -64,7 +64,7 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
     let (ticket, standing, attempt) = loop {
         let ticket = hub.hasher().admit()?;
         let standing = hub.undecided().enter(watch.counters().to_vec());
-        // The failure is recorded before the hash is computed, so that parallel guesses count.
+        // The attempt is counted before the hash is computed, so that parallel guesses count.
         let refused = match store::failures::attempt(records, &watch, chance::now()).await? {
             Ok(attempt) => break (ticket, standing, attempt),
             Err(refused) => refused,
@@ -83,9 +83,10 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         judged.proof = renewed(hub, account.id, proof.clone(), password).await?;
     }
     if judged.admitted().is_some() {
-        store::failures::forgive(records, &watch, attempt, chance::now()).await?;
+        store::failures::succeeded(records, &watch, chance::now()).await?;
         standing.forgiven();
     } else {
+        store::failures::failed(records, &watch, attempt).await?;
         let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         note_compared(hub, id, reason, sender).await?;
     }

@@ -62,7 +62,7 @@ impl Desk<'_> {
             let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
-            match authorization_code::decide(presented, row, account, fresh()?, chance::now()) {
+            match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
                 authorization_code::Outcome::Redeem(redemption) => {
                     match store::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
                         Redeemed::Done => return Ok(redemption.begin.issue),
@@ -91,9 +91,13 @@ impl Desk<'_> {
             let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
-            let found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
+            let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
             let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
-            match refresh_token::decide(presented, found, fresh, chance::now()) {
+            let terms = self.hub.terms();
+            if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
+                found.outage_seconds = store::outages::seconds_between(records, at, terms.now).await?;
+            }
+            match refresh_token::decide(presented, found, fresh, terms) {
                 refresh_token::Outcome::Rotate(rotation) => {
                     match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
@@ -129,7 +133,7 @@ impl Desk<'_> {
         let judged = credentials::judge_known(self.hub, &username, known, password, self.sender).await?;
         let proven = judged.account.as_ref().zip(judged.proof);
         let grant = Some(GrantType::Password);
-        match password::decide(client, proven, scope.as_ref(), fresh()?, chance::now()) {
+        match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
             password::Outcome::Grant(entry) => {
                 match store::families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await? {
                     Begun::Done => Ok(entry.begin.issue),
@@ -148,8 +152,9 @@ impl Desk<'_> {
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
+        // The client is known, but not who sent it what it presents: its users can, and at a satellite anybody.
         let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        store::events::append(self.hub.records(), &event, self.sender.occasion()).await?;
+        self.hub.note_refusal(&event, self.sender).await?;
         Ok(error.into())
     }
 }

@@ -15,6 +15,9 @@ use super::Hub;
 
 pub(crate) use crate::sender::{Sender, wants_page};
 
+/// Parameters as they came.
+pub(crate) type Pairs = Vec<(String, String)>;
+
 /// A request without a body.
 pub(crate) fn bare(hub: &Hub, request: Request) -> Sender {
     Sender::of(hub.proxies(), request.into_parts().0)
@@ -22,6 +25,12 @@ pub(crate) fn bare(hub: &Hub, request: Request) -> Sender {
 
 /// A POST with its parameters.
 pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Parameters), Fault> {
+    let (sender, pairs) = posted_pairs(hub, request).await?;
+    Ok((sender, Parameters::read(pairs?)?))
+}
+
+/// A POST with the parameters of its body as they came.
+pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(Sender, Result<Pairs, Error>), Fault> {
     if request.method() != Method::POST {
         return Err(Fault::Method("POST"));
     }
@@ -32,13 +41,13 @@ pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Param
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
     let pairs = match (kinds.len(), kind.as_deref()) {
         (1, Some("application/x-www-form-urlencoded")) => {
-            form::pairs(std::str::from_utf8(&bytes).map_err(|_| malformed("the body is no UTF-8"))?)?
+            std::str::from_utf8(&bytes).map_err(|_| malformed("the body is no UTF-8")).and_then(form::pairs)
         }
-        (1, Some("application/json")) => of_json(&bytes)?,
-        (0, None) if bytes.is_empty() => Vec::new(),
+        (1, Some("application/json")) => of_json(&bytes),
+        (0, None) if bytes.is_empty() => Ok(Vec::new()),
         _ => return Err(Fault::MediaType),
     };
-    Ok((sender, Parameters::read(pairs)?))
+    Ok((sender, pairs))
 }
 
 const fn malformed(description: &'static str) -> Error {
@@ -46,7 +55,7 @@ const fn malformed(description: &'static str) -> Error {
 }
 
 /// The members of a JSON object, which are texts; one that is null counts as left out.
-fn of_json(bytes: &[u8]) -> Result<Vec<(String, String)>, Error> {
+fn of_json(bytes: &[u8]) -> Result<Pairs, Error> {
     let Ok(Json::Object(entries)) = json::strict(bytes) else {
         return Err(malformed("the body is no JSON object whose names are unique"));
     };

@@ -12,7 +12,6 @@ use identity::token::AccessClaims;
 use serde_json::{Value, json};
 use store::families::Found;
 
-use crate::chance;
 use crate::error::oauth::{Fault, json_no_store, told};
 
 use super::clients::Presented;
@@ -63,8 +62,9 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
 async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, Fault> {
     let rows = store::families::presented(hub.records(), client.client().id.as_str(), &token.digest()).await?;
     let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
-    let Found { record, family, account, .. } = &found;
-    Ok(refresh_token::is_active(client, token, found.as_rows(), chance::now()).then(|| {
+    let Found { family, account, .. } = &found;
+    let (rows, terms) = (found.as_rows(), hub.terms());
+    Ok(refresh_token::is_active(client, token, rows, terms).then(|| {
         json!({
             "active": true,
             "iss": hub.issuer(),
@@ -73,7 +73,7 @@ async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> 
             "username": name_of(account),
             "scope": family.scope.as_ref().map_or("", identity::scope::Scope::as_str),
             "sid": family.id.to_string(),
-            "exp": record.expires_at.unix(),
+            "exp": rows.expires_at(terms.rules).unix(),
         })
     }))
 }

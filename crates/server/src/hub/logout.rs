@@ -3,7 +3,6 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
 use identity::form;
@@ -15,6 +14,7 @@ use crate::error::oauth::{Fault, Redirection, no_content, redirect};
 use crate::pages::hub as pages;
 
 use super::incoming::{self, Sender};
+use super::session::Cookies;
 use super::{Hub, session};
 
 const ELSEWHERE: Error =
@@ -105,7 +105,7 @@ impl Farewell {
             store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
         }
         let mut response = self.gone(sender, redirection);
-        response.headers_mut().insert(SET_COOKIE, session::farewell(hub, sender)?);
+        Cookies::cleared(hub, sender)?.set(&mut response);
         Ok(response)
     }
 

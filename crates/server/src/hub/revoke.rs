@@ -45,7 +45,7 @@ async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, Fault> {
         return Ok(store::families::of_refresh_token(hub.records(), &token.digest()).await?);
     }
     match hub.verify::<AccessClaims>(text, hub.issuer()) {
-        Ok(token) => Ok(store::families::standing(hub.records(), token.claims().family).await?.map(|(family, _)| family)),
+        Ok(token) => Ok(store::families::standing(hub.records(), token.claims().family).await?.map(|standing| standing.family)),
         Err(_) => Ok(None),
     }
 }

@@ -10,6 +10,7 @@ use identity::event::{Event, SignInRefusal};
 use identity::parameters::Parameters;
 use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
 use identity::token::{AccessClaims, HubSessionClaims, Verified};
+use store::families::Standing;
 use store::sessions::{Arrival, Before, By};
 use uuid::Uuid;
 
@@ -19,13 +20,16 @@ use crate::error::oauth::{Fault, no_content, told};
 use super::Hub;
 use super::incoming::{self, Sender};
 
-/// The cookie's name is part of the contract, so it has no prefix; its value is signed and its row is asked each time.
+/// The cookie's name is part of the contract.
 const COOKIE: &str = "hub_session";
+/// Under https the same value also has a name that browsers take from this very host alone, and from a browser only that one counts: any
+/// neighbouring host can set a cookie with the plain name. A program has the cookies that it was given, and may know the plain name alone.
+const HOST_COOKIE: &str = "__Host-hub_session";
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
 const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
-/// The session that a request's cookie is of, if it counts now, and whose it is. A neighbouring host can add a cookie of its own, so that
-/// sessions of two accounts are nobody's: whoever planted one would have somebody else act in their name.
+/// The session that a request's cookie is of, if it counts now, and whose it is. Without https a neighbouring host can add a cookie of its
+/// own, so that sessions of two accounts are nobody's: whoever planted one would have somebody else act in their name.
 pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSession, Account)>, store::Error> {
     let mut all = every_live(hub, sender).await?.into_iter();
     let Some((session, account)) = all.next() else { return Ok(None) };
@@ -36,7 +40,7 @@ pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSessi
 pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
-    for text in sender.cookies(COOKIE) {
+    for text in sender.cookies(counting(hub, sender)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = chance::now();
         let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
@@ -47,15 +51,21 @@ pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSe
     Ok(all)
 }
 
+/// The name of the cookie that counts in a request.
+fn counting(hub: &Hub, sender: &Sender) -> &'static str {
+    let prefixed = sender.is_browser() || sender.cookies(HOST_COOKIE).next().is_some();
+    if prefixed && sender.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
+}
+
 /// A session that nobody has yet.
 pub(super) fn fresh(account: Uuid) -> Session {
     Session::begin(chance::id(), account, chance::now())
 }
 
-/// Begins a session, always a new one, and gives the cookie for it. Somebody else's that the browser had before is ended with it; one of
+/// Begins a session, always a new one, and gives the cookies for it. Somebody else's that the browser had before is ended with it; one of
 /// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it. Nothing
 /// begins, and there is none, if what it is begun by has ended in the meantime.
-pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'_>) -> Result<Option<HeaderValue>, Fault> {
+pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'_>) -> Result<Option<Cookies>, Fault> {
     let before = match live(hub, sender).await? {
         None => Before::Nothing,
         Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
@@ -66,20 +76,37 @@ pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'
     if !store::sessions::begin(hub.records(), &arrival, sender.occasion()).await? {
         return Ok(None);
     }
-    cookie(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
-/// The cookie that takes the session away.
-pub(super) fn farewell(hub: &Hub, sender: &Sender) -> Result<HeaderValue, Fault> {
-    cookie(hub, sender, "", 0)
-}
+/// The cookies of a session, or those that take it away.
+#[derive(Debug)]
+pub(super) struct Cookies(Vec<HeaderValue>);
 
-fn cookie(hub: &Hub, sender: &Sender, value: &str, seconds: i64) -> Result<HeaderValue, Fault> {
-    let secure = if sender.is_secure(hub.issuer()) { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-    let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
-    header.set_sensitive(true);
-    Ok(header)
+impl Cookies {
+    fn of(hub: &Hub, sender: &Sender, value: &str, seconds: i64) -> Result<Self, Fault> {
+        let (names, secure): (&[&str], _) =
+            if sender.is_secure(hub.issuer()) { (&[COOKIE, HOST_COOKIE], "; Secure") } else { (&[COOKIE], "") };
+        let header = |name: &&str| {
+            let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+            let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
+            header.set_sensitive(true);
+            Ok(header)
+        };
+        names.iter().map(header).collect::<Result<_, Fault>>().map(Cookies)
+    }
+
+    /// Those that take a session away.
+    pub(super) fn cleared(hub: &Hub, sender: &Sender) -> Result<Self, Fault> {
+        Cookies::of(hub, sender, "", 0)
+    }
+
+    /// Sets them with an answer.
+    pub(super) fn set(self, response: &mut Response<Body>) {
+        for cookie in self.0 {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
 }
 
 pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
@@ -88,9 +115,9 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 /// The session that a token may begin. A token tells who proved themselves when its family began, and nothing newer.
 async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
-    let Some((family, account)) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
+    let Some(Standing { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
     let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
-    Ok(may_begin_by_token(token, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
+    Ok(may_begin_by_token(token, &family, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
@@ -102,9 +129,9 @@ async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
     match admitted(hub, &sender, &body).await? {
-        Ok(cookie) => {
+        Ok(cookies) => {
             let mut response = no_content();
-            response.headers_mut().insert(SET_COOKIE, cookie);
+            cookies.set(&mut response);
             Ok(response)
         }
         Err((whose, error)) => {
@@ -114,8 +141,8 @@ async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
 }
 
-/// The cookie of the session that a token began, or whose the token is and why it begins none.
-async fn admitted(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Result<HeaderValue, (Option<Uuid>, Error)>, Fault> {
+/// The cookies of the session that a token began, or whose the token is and why it begins none.
+async fn admitted(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Result<Cookies, (Option<Uuid>, Error)>, Fault> {
     let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
     let token: Verified<AccessClaims> = match token {
         Ok(token) => token,

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::SET_COOKIE;
 use axum::http::{Method, Response};
+use identity::authorize;
 use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
 use identity::event::{Event, SignInRefusal};
@@ -15,6 +15,7 @@ use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
 
 use super::incoming::{self, Sender};
+use super::session::Cookies;
 use super::{Hub, credentials, session};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
@@ -35,7 +36,8 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
-    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: "", notice, refusal: None }))
+    let name = authorize::login_hint(&continuation).unwrap_or_default();
+    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -44,9 +46,9 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let continuation = Continuation::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
-        Ok(cookie) => {
+        Ok(cookies) => {
             let mut response = redirect(Redirection::SeeOther, continuation.as_str());
-            response.headers_mut().insert(SET_COOKIE, cookie);
+            cookies.set(&mut response);
             Ok(response)
         }
         // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
@@ -59,7 +61,7 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
 }
 
-async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<axum::http::HeaderValue, Fault> {
+async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<Cookies, Fault> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // Nobody has such a name or such a password, so that nothing is compared or counted.
         hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
@@ -67,8 +69,8 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
     };
     let judged = credentials::judge(hub, name, password, sender).await?;
     let (account, proof) = judged.admitted().ok_or(WRONG)?;
-    if let Some(cookie) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
-        return Ok(cookie);
+    if let Some(cookies) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
+        return Ok(cookies);
     }
     // It was the password when it was compared, and is not any more.
     credentials::note_compared(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;

@@ -114,7 +114,8 @@ fn posted(name: &'static str, summary: &str, members: &[(&str, &str)], required:
     };
     let content = object! { "application/json" => object! { "schema" => schema } };
     let body = object! { "required" => true, "content" => content };
-    let refused = ["400", "401", "403", "413", "415", "500", "502", "503"];
+    let limited = if name == "callback" { None } else { Some("429") };
+    let refused: Vec<&str> = ["400", "401", "403", "413", "415"].into_iter().chain(limited).chain(["500", "502", "503"]).collect();
     endpoint(name, "post", summary, vec![member("requestBody", body), refusals(("200", good), &refused)])
 }
 

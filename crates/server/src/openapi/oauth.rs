@@ -11,6 +11,22 @@ use super::{CLIENT, problems};
 const FORM: &str = "application/x-www-form-urlencoded";
 const TAG: &str = "oAuth";
 const TOKEN: &str = "TokenResponse";
+/// What `authorize` takes.
+const AUTHORIZE: [&str; 12] = [
+    "client_id",
+    "redirect_uri",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "response_type",
+    "scope",
+    "nonce",
+    "prompt",
+    "max_age",
+    "id_token_hint",
+    "login_hint",
+];
+const AUTHORIZE_REQUIRED: [&str; 4] = ["client_id", "redirect_uri", "state", "code_challenge"];
 
 /// What the endpoints take and answer.
 pub(super) fn schemas() -> Vec<(String, Json)> {
@@ -60,7 +76,12 @@ pub(super) fn paths(claims: &mut Claims) -> Vec<(String, Json)> {
     for (base, prefix) in [("", ""), ("/api/o-auth", "oAuth")] {
         for endpoint in endpoints() {
             let methods = endpoint.methods.into_iter().map(|(method, mut entries)| {
-                let wanted = format!("{}{}", endpoint.name, if method == "get" && endpoint.name == "logout" { "Ask" } else { "" });
+                let end = match (method, endpoint.name) {
+                    ("get", "logout") => "Ask",
+                    ("post", "authorize") => "ByPost",
+                    _ => "",
+                };
+                let wanted = format!("{}{end}", endpoint.name);
                 let wanted = if prefix.is_empty() { wanted } else { format!("{prefix}{}", upper_first(&wanted)) };
                 entries.insert(0, member("operationId", Json::from(claims.claim(&wanted))));
                 (method.to_owned(), Json::Object(entries))
@@ -90,7 +111,7 @@ fn endpoints() -> Vec<Endpoint> {
     };
     let access = object! {
         "type" => "object",
-        "properties" => object! { "access_token" => text("Of a client with the password grant, at most five minutes old") },
+        "properties" => object! { "access_token" => text("Of the password grant, at most five minutes ago") },
         "required" => texts(["access_token"]),
     };
     let answered = |schema: Json| answer("What it says", Some(schema));
@@ -104,21 +125,7 @@ fn endpoints() -> Vec<Endpoint> {
     let farewell = object! { "type" => "object", "properties" => members };
     let left = || vec![("204", answer("Signed out", None)), ("302", answer("To post_logout_redirect_uri", None))];
     vec![
-        one(
-            "authorize",
-            "get",
-            operation(
-                "Leads to the sign-in page, or back to the client with a code",
-                authorize_parameters(),
-                None,
-                &[
-                    ("302", answer("To the sign-in page, or to the client's redirect with `code`, `state` and `iss`", None)),
-                    ("400", fault()),
-                    ("401", fault()),
-                    ("503", fault()),
-                ],
-            ),
-        ),
+        authorize(),
         one(
             "token",
             "post",
@@ -196,6 +203,21 @@ fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
+fn authorize() -> Endpoint {
+    let summary = "Leads to the sign-in page, or back to the client with a code";
+    let led = [
+        ("302", answer("To the sign-in page, or to the client's redirect with `code`, `state` and `iss`", None)),
+        ("400", fault()),
+        ("401", fault()),
+    ];
+    let by_get = operation(summary, parameters(&AUTHORIZE, &AUTHORIZE_REQUIRED), None, &[&led[..], &[("503", fault())]].concat());
+    let members: Vec<(String, Json)> = AUTHORIZE.iter().map(|name| member(name, parameter_schema(name))).collect();
+    let form = object! { "type" => "object", "properties" => members, "required" => texts(AUTHORIZE_REQUIRED) };
+    let again = [("303", answer("To the same request by GET, where a page of another site posted it", None))];
+    let by_post = operation(summary, Vec::new(), Some(Sent::by_anybody(form)), &[&led[..], &again].concat());
+    Endpoint { name: "authorize", methods: vec![("get", by_get), ("post", by_post)] }
+}
+
 /// The stream of changes, which a client opens by its secret.
 fn events() -> Vec<(String, Json)> {
     let stream = object! { "text/event-stream" => object! { "schema" => text("Security event tokens (RFC 8417), each with its number") } };
@@ -254,22 +276,18 @@ fn operation(summary: &str, parameters: Vec<Json>, body: Option<Sent>, responses
     entries
 }
 
-fn authorize_parameters() -> Vec<Json> {
-    let required = ["client_id", "redirect_uri", "state", "code_challenge"];
-    parameters(&required, &required)
-        .into_iter()
-        .chain(parameters(&["code_challenge_method", "response_type", "scope", "nonce", "prompt", "max_age", "id_token_hint"], &[]))
-        .collect()
+fn parameter_schema(name: &str) -> Json {
+    match name {
+        "code_challenge_method" => object! { "type" => "string", "const" => "S256" },
+        "response_type" => object! { "type" => "string", "const" => "code" },
+        _ => object! { "type" => "string" },
+    }
 }
 
 fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
     let parameter = |name: &&str| {
-        let schema = match *name {
-            "code_challenge_method" => object! { "type" => "string", "const" => "S256" },
-            "response_type" => object! { "type" => "string", "const" => "code" },
-            _ => object! { "type" => "string" },
-        };
-        object! { "name" => *name, "in" => "query", "required" => required.contains(name), "schema" => schema }
+        let required = required.contains(name);
+        object! { "name" => *name, "in" => "query", "required" => required, "schema" => parameter_schema(name) }
     };
     names.iter().map(parameter).collect()
 }

@@ -60,7 +60,7 @@ fn describe(operation: &Operation, id: String) -> Json {
 fn description(operation: &Operation) -> String {
     let reading = format!("{}.get", operation.resource);
     format!(
-        "Takes the permission `{}`. A record is answered as the caller may read it: without `{reading}`, its `id` alone.",
+        "Takes the permission `{}`, and a token of a client that is marked `administers`. A record is answered as the caller may read it: without `{reading}`, its `id` alone.",
         operation.permission
     )
 }

@@ -211,7 +211,7 @@ pub(crate) fn typescript(catalog: &Catalog) -> String {
         return out;
     }
     out.push_str(
-        "\n// Administration\n\n/** What is gone. */\nexport interface Deleted {\n  id: string;\n}\n\
+        "\n// Administration: with a token of a client that is marked `administers`\n\n/** What is gone. */\nexport interface Deleted {\n  id: string;\n}\n\
          /** How much was ended. */\nexport interface Ended {\n  id: string;\n  sessions: number;\n  grants: number;\n}\n\
          /** A link that sets the password of an account, once. */\n\
          export interface IamAccountLink {\n  id: string;\n  link: string;\n  expiresIn: number;\n}\n\

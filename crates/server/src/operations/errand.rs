@@ -69,6 +69,10 @@ impl<'a> Errand<'a> {
             errand.note_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
         }
+        if let Err(problem) = caller.may_administer() {
+            errand.note_refusal(OperationRefusal::Client).await;
+            return Err(problem);
+        }
         Ok(errand)
     }
 

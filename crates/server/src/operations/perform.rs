@@ -217,6 +217,7 @@ impl Performer<'_> {
             redirect: input.required("redirect").to_owned(),
             grants: self.grants(),
             lifetimes: Lifetimes::new(access, refresh).map_err(|fault| Fault::Invalid(fault.to_string()))?,
+            administers: input.flag("administers").unwrap_or_default(),
             app: input.id("appId"),
         };
         let (client, secret) = self.administration.create_client(new).await?;
@@ -230,6 +231,7 @@ impl Performer<'_> {
             redirect: input.owned("redirect"),
             grants: self.grants(),
             active: input.flag("isActive"),
+            administers: input.flag("administers"),
             app: input.id("appId"),
             access_seconds: input.number("accessTokenSeconds"),
             refresh_seconds: input.number("refreshTokenSeconds"),

@@ -62,6 +62,8 @@ const ACCESS_SECONDS: Field =
 const REFRESH_SECONDS: Field =
     optional("refreshTokenSeconds", Kind::Seconds(LONGEST_REFRESH_SECONDS), "How long refresh tokens live; 2592000 when left out");
 const GRANTS: Field = optional("grants", Kind::Texts(Text::Grant), "What it may do; the first two when it is made without");
+const ADMINISTERS: Field =
+    optional("administers", Kind::Flag, "Whether its tokens may change the hub's records; no when it is made without");
 const CLIENT_APP: Field = optional("appId", Kind::Text(Text::Uuid), "The app it belongs to");
 
 const DESCRIPTION: Field = optional("description", Kind::Text(Text::Name), "What it is for");
@@ -180,6 +182,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 GRANTS,
                 ACCESS_SECONDS,
                 REFRESH_SECONDS,
+                ADMINISTERS,
                 CLIENT_APP,
             ],
             Answer::Secret,
@@ -193,6 +196,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             ACCESS_SECONDS,
             REFRESH_SECONDS,
             IS_ACTIVE,
+            ADMINISTERS,
             CLIENT_APP,
         ])
         .about("Changes a client; what is left out stays"),

@@ -19,6 +19,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 const LONGEST_PAUSE_WITHOUT: Duration = Duration::from_secs(2);
 
+/// How often a satellite makes sure of its keys for an unknown one while other requests to the hub fail.
+const CHECK_SECONDS: i64 = 5;
+
 /// The keys. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Keys(Arc<Inner>);
@@ -35,12 +38,16 @@ struct Inner {
 struct Known {
     /// The last good set, and when it came.
     set: Option<(Arc<KeySet>, Moment)>,
-    /// How often the hub had not answered when that was asked for.
-    troubles: u64,
+    /// How many other requests to the hub had failed when that was asked for.
+    failed_requests: u64,
+    /// Why a key of that set is not used, where one is not.
+    unfit: Option<String>,
     /// How many fetches have failed since the last good one.
     failures: u32,
     /// When an unknown key last made us ask.
     sought_at: Option<Moment>,
+    /// When we last asked, for an unknown key, whether the hub answers at all.
+    checked_at: Option<Moment>,
 }
 
 /// Why there is no key.
@@ -84,7 +91,8 @@ impl Keys {
     }
 
     /// A set that holds this key. An unknown one makes us ask the hub, one request for all who wait, at most once in half a minute; the
-    /// others are answered from what is known.
+    /// others are answered from what is known. In that time other requests to the hub may begin to fail. That alone says nothing of the
+    /// keys, so they are asked for once more, to tell a bad token from a hub that is away.
     pub(super) async fn with(&self, id: &KeyId) -> Result<Arc<KeySet>, NoKey> {
         if let Some(answer) = self.at_hand(id) {
             return answer;
@@ -94,7 +102,11 @@ impl Keys {
         if let Some(answer) = self.at_hand(id) {
             return answer;
         }
-        self.change(|known| known.sought_at = Some(chance::now()));
+        let now = chance::now();
+        self.change(|known| {
+            let asked_at = if may_refetch(known.sought_at, now) { &mut known.sought_at } else { &mut known.checked_at };
+            *asked_at = Some(now);
+        });
         self.fetch().await;
         self.at_hand(id).unwrap_or(Err(NoKey::Unavailable))
     }
@@ -109,15 +121,18 @@ impl Keys {
         if may_refetch(known.sought_at, now) {
             return None;
         }
-        // A hub that has not answered since, whoever asked it for whatever, may have made the key in the meantime.
-        let heard = known.is_current() && known.troubles == self.0.upstream.troubles();
-        Some(Err(if heard { NoKey::Unknown } else { NoKey::Unavailable }))
+        if !known.is_current() {
+            return Some(Err(NoKey::Unavailable));
+        }
+        let is_checked = known.checked_at.is_some_and(|at| now.since(at) < CHECK_SECONDS);
+        let is_doubtful = known.failed_requests != self.0.upstream.failed_requests();
+        if is_doubtful && !is_checked { None } else { Some(Err(NoKey::Unknown)) }
     }
 
     /// Fetches the set once. A set that is broken or poisoned changes nothing: the last good one serves on.
     async fn fetch(&self) {
         let ask = Ask { path: PATH, body: None, authorization: None, most_bytes: LONGEST_KEY_SET };
-        let troubles = self.0.upstream.troubles();
+        let failed_requests = self.0.upstream.failed_requests();
         let fetched = match self.0.upstream.send(Lane::Keys, ask).await {
             Err(trouble) => Err(trouble.to_string()),
             Ok(answer) if answer.status != 200 => Err(format!("it answered {}", answer.status)),
@@ -125,14 +140,21 @@ impl Keys {
         };
         let before = self.known();
         match fetched {
-            Ok(set) => {
+            Ok((set, unfit)) => {
+                let unfit = unfit.first().map(ToString::to_string);
+                if unfit != before.unfit
+                    && let Some(reason) = &unfit
+                {
+                    tracing::warn!(reason, "a key of the hub is not used; the others are");
+                }
                 if !before.is_current() {
                     tracing::info!(keys = set.keys().len(), "the hub's keys are there");
                 }
                 self.change(|known| {
                     known.set = Some((Arc::new(set), chance::now()));
                     known.failures = 0;
-                    known.troubles = troubles;
+                    known.unfit = unfit;
+                    known.failed_requests = failed_requests;
                 });
             }
             Err(reason) => {

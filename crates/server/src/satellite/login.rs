@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, Method, Response};
 use identity::login::{Fresh, LOGIN_SECONDS, begin};
 use identity::opaque::{LoginBinding, LoginState};
 use identity::pkce::Verifier;
+use store::shared::Entry;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
@@ -27,8 +28,8 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let sender = Sender::of(&satellite.0.proxies, request.into_parts().0);
     let parameters = sender.parameters()?;
     let shared = &satellite.0.shared;
-    let address = identity::bearer::digest(&sender.address);
-    if shared.count("login-address", &address, WINDOW_SECONDS).await? > MOST_LOGINS {
+    let client = identity::bearer::digest(&sender.address);
+    if shared.count("login-address", &client, WINDOW_SECONDS).await? > MOST_LOGINS {
         return Err(Fault::Crowded(WINDOW_SECONDS as i64));
     }
     if sender.wants_page() {
@@ -43,7 +44,8 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     };
     let (record, address) = begin(&satellite.0.at, &fresh, parameters.get("return_to"), chance::now());
     let sealed = record.seal(&fresh.state).ok_or(Fault::Internal("a login could not be sealed"))?;
-    shared.put(KIND, record.state.as_bytes(), &sealed, LOGIN_SECONDS as u64).await?;
+    // A flood of logins pushes out those of its own client address.
+    shared.put(KIND, record.state.as_bytes(), Entry { value: &sealed, seconds: LOGIN_SECONDS as u64, owner: Some(client) }).await?;
     let mut response = redirect(Redirection::Found, &address);
     response.headers_mut().insert(SET_COOKIE, cookie(satellite, &sender, &fresh.binding)?);
     tracing::debug!("login.begun");

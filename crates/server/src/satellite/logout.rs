@@ -14,11 +14,12 @@ use super::refresh::{ACCEPTED, MISSING};
 use super::{Satellite, exchange, incoming, traded};
 
 pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
-    let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let (sender, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
     if !exchange::is_plausible(&token) {
         return Ok(gone(satellite));
     }
+    let turn = satellite.0.token_limit.turn(&sender.address).await?;
     // A hub that does not introspect can still take the token back.
     let known = match exchange::bearer_of(satellite, &token).await {
         Err(Fault::HubOdd) => None,
@@ -29,6 +30,9 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         known => known,
     };
     exchange::revoke(satellite, &token).await?;
+    if known.is_none() {
+        turn.refused().await?;
+    }
     if let Some((account, family)) = known {
         // All of the account: with the session other families may have ended.
         if let Some(family) = family {

@@ -12,9 +12,19 @@ pub(super) const ACCEPTED: &str = "the body has a member that is not known: refr
 pub(super) const MISSING: &str = "refresh_token is missing: the text that the callback gave";
 
 pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
-    let (_, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let (sender, mut texts) = incoming::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
-    let tokens = exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await?;
+    let turn = satellite.0.token_limit.turn(&sender.address).await?;
+    let tokens = match exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await {
+        Ok(tokens) => tokens,
+        Err(fault) => {
+            if matches!(fault, Fault::Rule(_)) {
+                turn.refused().await?;
+            }
+            return Err(fault);
+        }
+    };
+    drop(turn);
     traded::remember(satellite, &token, &tokens).await;
     Ok(json_no_store(serde_json::Value::Object(tokens).to_string()))
 }

@@ -84,7 +84,7 @@ impl Hearing {
         let mut stream = self.open().await?;
         let mut blocks = Blocks::default();
         loop {
-            let bytes = received(&mut stream).await.inspect_err(|_| self.satellite.0.upstream.falter())?;
+            let bytes = received(&mut stream).await?;
             for block in blocks.read(&bytes)? {
                 self.hear(block).await?;
             }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use store::shared::Entry;
 use uuid::Uuid;
 
 use crate::chance;
@@ -26,7 +27,7 @@ pub(super) async fn remember(satellite: &Satellite, token: &str, tokens: &Map<St
     let claims = verified.claims();
     let seconds = u64::try_from(claims.expires_at.since(chance::now())).unwrap_or_default().max(1);
     let (digest, value) = (identity::bearer::digest(token), written((claims.account, claims.family)));
-    let kept = tokio::time::timeout(PATIENCE, satellite.0.shared.put(KIND, &digest, &value, seconds)).await;
+    let kept = tokio::time::timeout(PATIENCE, satellite.0.shared.put(KIND, &digest, Entry { value: &value, seconds, owner: None })).await;
     if !matches!(kept, Ok(Ok(()))) {
         tracing::debug!("a logout with the token before this one will be heard of from the hub alone");
     }

@@ -99,8 +99,8 @@ struct Inner {
     keys: Semaphore,
     reads: Semaphore,
     grants: Semaphore,
-    /// How often it did not answer.
-    troubles: AtomicU64,
+    /// How many requests for accounts and tokens it did not answer.
+    failed_requests: AtomicU64,
 }
 
 impl std::fmt::Debug for Upstream {
@@ -125,7 +125,7 @@ impl Upstream {
             keys: Semaphore::new(1),
             reads: Semaphore::new(READS_AT_ONCE),
             grants: Semaphore::new(GRANTS_AT_ONCE),
-            troubles: AtomicU64::new(0),
+            failed_requests: AtomicU64::new(0),
         })))
     }
 
@@ -151,20 +151,16 @@ impl Upstream {
             Ok(Answer { status, body: body.to_bytes() })
         };
         let answer = tokio::time::timeout(PATIENCE, answered).await.map_err(|_| Trouble::Slow).flatten();
-        if answer.as_ref().map_or(true, |answer| answer.status >= 500) {
-            self.falter();
+        if lane != Lane::Keys && answer.as_ref().map_or(true, |answer| answer.status >= 500) {
+            self.0.failed_requests.fetch_add(1, Ordering::AcqRel);
         }
         answer
     }
 
-    /// How often the hub did not answer, or a stream of it broke, so that whoever heard of it before can tell whether it may be away now.
-    pub(super) fn troubles(&self) -> u64 {
-        self.0.troubles.load(Ordering::Acquire)
-    }
-
-    /// Notes that the hub did not answer.
-    pub(super) fn falter(&self) {
-        self.0.troubles.fetch_add(1, Ordering::AcqRel);
+    /// How many requests for accounts and tokens the hub did not answer: where there are more than before, it may be away. Streams do not
+    /// count, since proxies cut and buffer them while everything else works.
+    pub(super) fn failed_requests(&self) -> u64 {
+        self.0.failed_requests.load(Ordering::Acquire)
     }
 
     /// Opens a stream of changes after a number. It has no turn to wait for and no end; whoever reads it knows how long to wait.
@@ -176,8 +172,7 @@ impl Upstream {
         }
         let request = request.body(Full::default()).map_err(|_| Trouble::Request)?;
         let answered = tokio::time::timeout(PATIENCE, self.0.fresh.request(request)).await.map_err(|_| Trouble::Slow);
-        let answered = answered.and_then(|answered| answered.map_err(|error| Trouble::Unreachable(reason(&error))));
-        answered.inspect_err(|_| self.falter())
+        answered.and_then(|answered| answered.map_err(|error| Trouble::Unreachable(reason(&error))))
     }
 
     fn request(&self, ask: Ask<'_>) -> Option<Request<Full<Bytes>>> {

@@ -2,6 +2,7 @@
 
 use identity::account::ADMINISTRATOR;
 use serde_json::{Value, json};
+use store::records::Bind;
 use uuid::Uuid;
 
 use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
@@ -17,6 +18,7 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) async fn start(place: Place) -> Self {
         let stage = Stage::start(place).await;
+        administers(&stage, true).await;
         let root = administrator(&stage, "root").await;
         let token = token_of(&stage, "root").await;
         Desk { stage, root, token }
@@ -81,6 +83,12 @@ impl Desk {
         let body = json!({"query": {"order": [{"field": "sequence"}]}});
         self.rest("iam/events/list", body).await.good().as_array().unwrap().clone()
     }
+}
+
+/// Marks the client of all tokens here to change the hub's records, or not.
+pub(crate) async fn administers(stage: &Stage, flag: bool) {
+    let marked = "UPDATE peristyle.client SET administers = $1 WHERE id = 'shop' RETURNING id";
+    assert_eq!(stage.records.run(marked, &[Bind::Flag(flag)]).await.unwrap().len(), 1);
 }
 
 async fn administrator(stage: &Stage, name: &str) -> Uuid {

@@ -3,7 +3,7 @@
 use peristyle::chance;
 use serde_json::json;
 
-use crate::desk::{Desk, text};
+use crate::desk::{Desk, administers, text};
 use crate::support::{Database, PLACES, Place, Request, Setup, get, post};
 
 /// Every operation: its address, its mutation, its permission.
@@ -81,6 +81,50 @@ async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
         {
             assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_a_client_that_is_not_marked_changes_nothing() {
+    // contract I25.5, attack 64
+    for place in PLACES {
+        let desk = Desk::start(place).await;
+        administers(&desk.stage, false).await;
+        let (_, lacking) = desk.somebody("lacking", &["iam.account.get"]).await;
+        for (path, mutation, _) in OPERATIONS {
+            for body in ["", "{", "{\"nonsense\": 1}"] {
+                let answer = desk.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &desk.token)).await;
+                let problem = answer.problem(403);
+                assert_eq!(problem["code"], "CLIENT_MAY_NOT_ADMINISTER", "{path}");
+                assert!(text(&problem["detail"]).contains("client update --id shop --administers true"), "{problem}");
+                let both = desk.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &lacking)).await;
+                assert_eq!(both.problem(403)["code"], "FORBIDDEN", "who may not at all hears nothing of clients");
+            }
+            let answer = desk.graphql(Some(&desk.token), &format!("mutation {{ {mutation} }}"), json!({})).await;
+            assert_eq!(answer["errors"][0]["extensions"]["code"], "CLIENT_MAY_NOT_ADMINISTER", "{mutation}: {answer}");
+        }
+        // What reads is as it was.
+        desk.rest("iam/accounts/list", json!({})).await.good();
+        let clients = desk.rest("o-auth/clients/list", json!({})).await.good();
+        assert_eq!(clients[0]["administers"], false, "{clients}");
+        assert_eq!(desk.data("{ iamMeAccount { username } }", json!({})).await["iamMeAccount"]["username"], "root");
+        // The same token counts as soon as its client is marked, and no longer than that.
+        administers(&desk.stage, true).await;
+        let made = desk.made("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": "https://web.test/back"})).await;
+        assert_eq!(made["administers"], false, "{made}");
+        let marked = desk.rest("o-auth/clients/update/web", json!({"administers": true})).await.good();
+        assert_eq!(marked["administers"], true);
+        assert_eq!(
+            desk.rest("o-auth/clients/update/web", json!({"name": "Web 2"})).await.good()["administers"],
+            true,
+            "what is left out stays"
+        );
+        let own = desk.rest("o-auth/clients/update/shop", json!({"administers": false})).await;
+        assert_eq!(own.good()["administers"], false);
+        assert_eq!(
+            desk.rest("o-auth/clients/update/shop", json!({"administers": true})).await.problem(403)["code"],
+            "CLIENT_MAY_NOT_ADMINISTER"
+        );
     }
 }
 

@@ -61,7 +61,7 @@ async fn a_change_is_told_at_once_as_a_token_that_only_its_client_believes() {
         let told = ear.next().await.unwrap();
         assert_eq!((told.id, told.event.as_str()), (first.id + 1, "secevent"));
         let keys = stage.server.get("/.well-known/jwks.json").await;
-        let keys = KeySet::read(&keys.body).unwrap();
+        let (keys, _) = KeySet::read(&keys.body).unwrap();
         let token = Unverified::read(&told.data).unwrap();
         let key = keys.find(token.key_id()).expect("a published key");
         let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: End::Issuers };

@@ -57,7 +57,7 @@ async fn a_fault_is_told_and_never_sent_on() {
         (("code_challenge_method", "S512"), 400, "invalid_request"),
         (("code_challenge", &challenge.as_str()[1..]), 400, "invalid_request"),
         (("state", ""), 400, "invalid_request"),
-        (("response_type", "token"), 400, "invalid_request"),
+        (("response_type", "token"), 400, "unsupported_response_type"),
         // attack 11
         (("redirect_uri", "https://shop.test/callback/"), 400, "invalid_request"),
         (("redirect_uri", "https://shop.test/callback?x=1"), 400, "invalid_request"),
@@ -168,6 +168,12 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
             assert_eq!(stage.send(&get("/authorize?client_id=")).await.status(), 400);
         }
         assert_eq!((rows("grant.refused", None).await, rows("client.refused", None).await), (100, 5), "{place:?}");
+        // A client that proves itself may present what somebody else made up.
+        let made_up = "A".repeat(43);
+        for _ in 0..110 {
+            assert_eq!(stage.token(&[("grant_type", "refresh_token"), ("refresh_token", &made_up)]).await.status(), 400);
+        }
+        assert_eq!(rows("grant.refused", None).await, 200, "{place:?}");
         let refused = async |reason| rows("sign-in.refused", Some(reason)).await;
         assert_eq!((refused("token").await, refused("throttled").await, refused("credentials").await), (5, 5, 5), "{place:?}");
     }

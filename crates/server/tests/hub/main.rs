@@ -4,9 +4,12 @@
 mod attacks;
 mod authorize;
 mod browser;
+mod cookies;
 mod endings;
 mod grants;
+mod lifetimes;
 mod metadata;
+mod openid;
 mod pages;
 mod patience;
 mod races;
@@ -16,3 +19,4 @@ mod resources;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;
+mod throttling;

@@ -200,7 +200,7 @@ async fn endpoints_take_their_own_methods_and_media_types() {
         ("/revoke", "POST"),
         ("/introspect", "POST"),
         ("/session", "POST"),
-        ("/authorize", "GET"),
+        ("/authorize", "GET, POST"),
         ("/sign-in", "GET, POST"),
         ("/logout", "GET, POST"),
         ("/password", "GET, POST"),
@@ -210,7 +210,7 @@ async fn endpoints_take_their_own_methods_and_media_types() {
             assert_eq!((answer.status(), answer.header("allow")), (405, Some(allowed)), "{method} {path}");
         }
     }
-    for path in ["/token", "/revoke", "/introspect", "/session", "/sign-in", "/logout"] {
+    for path in ["/token", "/revoke", "/introspect", "/session", "/sign-in", "/logout", "/authorize"] {
         let strange = Request::new("POST", path).header("content-type", "multipart/form-data; boundary=x").body("--x--");
         assert_eq!(stage.send(&strange).await.status(), 415, "{path}");
         let twice = posted(path, &[("token", "a"), ("token", "b")]);

@@ -141,6 +141,7 @@ impl Stage {
             grants: grants.iter().copied().collect(),
             lifetimes: Lifetimes::default(),
             is_active: true,
+            administers: false,
             app,
         };
         store::clients::insert(&self.records, &client, now()).await.unwrap();

@@ -87,7 +87,7 @@ impl House {
         let added = desk.given(add, PASSWORD);
         assert!(added.status.success(), "{added:?}");
         let made = desk.finished(&format!(
-            "client add --id shop --name Shop --redirect {REDIRECT} --grant authorization_code --grant refresh_token --grant password --json"
+            "client add --id shop --name Shop --redirect {REDIRECT} --grant authorization_code --grant refresh_token --grant password --administers --json"
         ));
         let secret = object(&made.good())["secret"].as_str().expect("a secret").to_owned();
         let said = String::from_utf8(added.stderr).expect("UTF-8") + &made.err();

@@ -96,6 +96,32 @@ async fn administration_over_http_shows_no_secret_in_the_fullest_log() {
     }
 }
 
+// contract I25.5, I25.6, attack 64
+#[tokio::test]
+async fn a_client_administers_once_it_is_marked_and_a_hub_says_how() {
+    const HINT: &str = "peristyle client update --id CLIENT --administers true";
+    for place in PLACES {
+        let house = House::open(place).await;
+        let shown = |json: &str| object(json)["administers"].clone();
+        assert_eq!(shown(&house.desk.run("client update --id shop --administers false --json")), false);
+        let serving = house.serve();
+        let token = house.password().send(serving.address).await.good()["access_token"].as_str().expect("a token").to_owned();
+        let make = |name: &str| {
+            let body = serde_json::json!({ "name": name }).to_string();
+            post("/api/iam/tenants/create", body).header("authorization", &format!("Bearer {token}"))
+        };
+        let refused = make("North").send(serving.address).await;
+        assert_eq!(refused.problem(403)["code"], "CLIENT_MAY_NOT_ADMINISTER");
+        assert_eq!(shown(&house.desk.run("client update --id shop --administers true --json")), true);
+        assert_eq!(make("North").send(serving.address).await.status(), 201, "what the command line changes counts at once");
+        let log = serving.stop();
+        assert!(log.contains(HINT) && log.contains("client shop is not marked to administer"), "{log}");
+        let log = house.serve().stop();
+        assert!(!log.contains(HINT), "one is marked: {log}");
+        assert!(house.desk.run("client list").contains("active, administers"));
+    }
+}
+
 // contract I16.1, I13.1
 #[tokio::test]
 async fn events_are_followed_as_they_happen() {

@@ -4,6 +4,7 @@
 mod administration;
 mod boot;
 mod check;
+mod cluster;
 mod demo;
 mod explain;
 mod house;
@@ -12,6 +13,7 @@ mod introspect;
 mod keys;
 mod logs;
 mod memory;
+mod outage;
 mod pipes;
 mod program;
 mod redis;

@@ -115,10 +115,10 @@ async fn a_poisoned_key_set_changes_nothing() {
         ("an error", Lie::text(500, "{}")),
         ("a redirect", redirect),
         ("too large", Lie::text(200, &format!("{{\"keys\":[{own},{theirs}],\"x\":\"{}\"}}", "x".repeat(70_000)))),
-        ("a private key", set(&[&own, &private])),
-        ("a symmetric key", set(&[&own, &theirs, &json!({ "kty": "oct", "kid": "k", "k": "AAAA" })])),
+        ("a private key alone", set(&[&private])),
+        ("a symmetric key alone", set(&[&json!({ "kty": "oct", "kid": "k", "k": "AAAA" })])),
         ("one name twice", set(&[&own, &theirs, &twin])),
-        ("a trivial exponent", set(&[&own, &weak])),
+        ("a trivial exponent alone", set(&[&weak])),
         ("nothing", set(&[])),
     ] {
         liar.says(KEYS, Lie::json(&liar.key_set().to_json()));
@@ -130,6 +130,16 @@ async fn a_poisoned_key_set_changes_nothing() {
         assert_eq!(status(&satellite, &liar.token()).await, 200, "{what}: the last good set serves on");
     }
     assert_eq!(elsewhere.asked(KEYS), 0);
+    // One key that does not fit says nothing of the others, and is good for nothing.
+    for unfit in [private, weak, json!({ "kty": "oct", "kid": "k", "k": "AAAA" }), json!(1)] {
+        let next = other_key();
+        liar.says(KEYS, Lie::json(&liar.key_set().to_json()));
+        let (satellite, _database) = beside(&liar).await;
+        liar.says(KEYS, set(&[&unfit, &own, &next.public().to_jwk()]));
+        assert_eq!(status(&satellite, &sign(&liar.claims(), &next).unwrap().into()).await, 200, "a new key is learned beside {unfit}");
+        assert_eq!(status(&satellite, &liar.token()).await, 200, "{unfit}");
+        assert_eq!(status(&satellite, &sign(&liar.claims(), &stranger).unwrap().into()).await, 401, "{unfit}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

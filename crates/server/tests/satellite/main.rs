@@ -5,6 +5,8 @@
 #[allow(dead_code, unreachable_pub)]
 mod embed;
 mod embedded;
+mod floods;
+mod health;
 mod hub_answers;
 mod liar;
 mod login;

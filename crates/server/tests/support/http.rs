@@ -87,6 +87,14 @@ impl Request {
         wire.response(&self.method).await
     }
 
+    /// Sends it and reads the answer, if there is a server and it does not break off.
+    pub async fn attempt(&self, address: SocketAddr) -> Option<Response> {
+        let mut wire = Wire(BufReader::new(TcpStream::connect(address).await.ok()?));
+        wire.send(&self.bytes()).await;
+        let head = wire.head().await?;
+        Some(wire.rest(head, &self.method).await).filter(|response| response.whole)
+    }
+
     /// Sends it and leaves the reading to the caller.
     pub async fn start(&self, address: SocketAddr) -> Wire {
         let mut wire = Wire::open(address).await;

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use identity::grant::RefreshRules;
 use identity::strategy::Strategy;
 use peristyle::auth::Gate;
 use peristyle::boot_error::BootError;
@@ -34,6 +35,7 @@ pub struct Setup {
     pub satellite: Option<SatelliteSettings>,
     pub redis_url: Option<String>,
     pub app_url: Option<String>,
+    pub refresh: RefreshRules,
     pub trusted_proxies: Vec<ipnet::IpNet>,
     /// The folder of an app.
     pub app: Option<std::path::PathBuf>,
@@ -54,6 +56,7 @@ impl Setup {
             satellite: None,
             redis_url: None,
             app_url: None,
+            refresh: RefreshRules::default(),
             trusted_proxies: Vec::new(),
             app: None,
             budget: BudgetSettings { memory: 1 << 30, max_connections: None, max_connections_per_address: None },
@@ -84,6 +87,7 @@ impl Setup {
             key_mode: KeyMode::Warn,
             satellite: self.satellite.clone().ok_or_else(|| ConfigError::missing("OAUTH_HUB_URL")),
             redis_url: self.redis_url.clone(),
+            refresh: self.refresh,
             database_url: url.to_owned(),
             database_read_url: self.read_url.clone(),
             database: self.database,

@@ -53,12 +53,14 @@ macro_rules! used {
     };
 }
 
-/// The rows of a family, `$1`, with its first refresh token and its event.
+/// The rows of a family, `$1`, that begins with this grant, with its first refresh token and its event.
 macro_rules! begun {
-    ($of:literal) => {
+    ($of:literal, $grant:literal) => {
         concat!(
-            "family AS (INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at) \
-             SELECT $1, $2, b.id, $4::uuid, $5::text, $6, $7 FROM ",
+            "family AS (INSERT INTO peristyle.family (id, client_id, account_id, session_id, scope, authenticated_at, created_at, begun_by) \
+             SELECT $1, $2, b.id, $4::uuid, $5::text, $6, $7, '",
+            $grant,
+            "' FROM ",
             $of,
             " b RETURNING account_id), token AS (INSERT INTO peristyle.refresh_token (hash, family_id, created_at, expires_at) \
              SELECT $8, $1, $7, $9 FROM family), \
@@ -67,9 +69,9 @@ macro_rules! begun {
         )
     };
     // And its use of the app, if the last one that was noted is a minute ago: who signs in over and over makes no new version of the row.
-    ($of:literal, $app:literal) => {
+    ($of:literal, $grant:literal, $app:literal) => {
         concat!(
-            begun!($of),
+            begun!($of, $grant),
             ", entered AS (INSERT INTO peristyle.app_account (id, app_id, account_id, first_used_at, last_used_at, created_at) SELECT $1, ",
             $app,
             ", account_id, $7, $7, $7 FROM family WHERE NOT EXISTS (SELECT 1 FROM peristyle.app_account m WHERE m.app_id = ",
@@ -91,8 +93,10 @@ pub(super) async fn begin(records: &Records, entry: &Entry, client: &Client, occ
     let [compared, renewed] = accounts::proven(&entry.proof);
     // A text of its own where there is no app, so that neither holds what the other one needs.
     let (sql, more) = match client.app {
-        None => (concat!(admitted!(proven), begun!("admitted"), told!()), vec![compared, renewed]),
-        Some(app) => (concat!(admitted!(proven, "$15"), begun!("admitted", "$15"), told!()), vec![compared, renewed, Bind::Id(app)]),
+        None => (concat!(admitted!(proven), begun!("admitted", "password"), told!()), vec![compared, renewed]),
+        Some(app) => {
+            (concat!(admitted!(proven, "$15"), begun!("admitted", "password", "$15"), told!()), vec![compared, renewed, Bind::Id(app)])
+        }
     };
     start(records, (sql, more), &entry.begin, GrantType::Password, occasion).await
 }
@@ -101,8 +105,10 @@ pub(super) async fn begin(records: &Records, entry: &Entry, client: &Client, occ
 pub(crate) async fn redeem(records: &Records, redemption: &Redemption, client: &Client, occasion: Occasion<'_>) -> Result<bool, Error> {
     let code = Bind::digest(&redemption.code);
     let (sql, more) = match client.app {
-        None => (concat!(admitted!(open), used!(), begun!("used"), told!()), vec![code]),
-        Some(app) => (concat!(admitted!(open, "$14"), used!(), begun!("used", "$14"), told!()), vec![code, Bind::Id(app)]),
+        None => (concat!(admitted!(open), used!(), begun!("used", "authorization_code"), told!()), vec![code]),
+        Some(app) => {
+            (concat!(admitted!(open, "$14"), used!(), begun!("used", "authorization_code", "$14"), told!()), vec![code, Bind::Id(app)])
+        }
     };
     start(records, (sql, more), &redemption.begin, GrantType::AuthorizationCode, occasion).await
 }
@@ -124,7 +130,7 @@ async fn start(
         Bind::maybe(family.session, Bind::Id),
         Bind::maybe(family.scope.as_ref(), |scope| Bind::Text(scope.as_str())),
         Bind::moment(family.authenticated_at),
-        Bind::moment(occasion.now),
+        Bind::moment(family.begun_at),
         Bind::digest(&token.digest),
         Bind::moment(token.expires_at),
         Bind::Text(event.name()),

@@ -1,10 +1,12 @@
 //! Brings the tables to the shape this version needs: numbered steps, each taken once, all in one transaction.
 
+use std::collections::BTreeSet;
+
 use query::sql::Dialect;
 
 use crate::Error;
 
-use super::{Bind, Records, Run, rights};
+use super::{Bind, Records, Row, Run, rights};
 
 /// A step, in the words of each database.
 struct Step {
@@ -15,7 +17,7 @@ struct Step {
 }
 
 /// What was taken once stays as it is: a change is a new step.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 7] = [
     Step {
         version: 1,
         name: "0001-identity",
@@ -34,6 +36,30 @@ const STEPS: [Step; 3] = [
         postgres: include_str!("migrations/postgres/0003-administrator-permissions.sql"),
         sqlite: include_str!("migrations/sqlite/0003-administrator-permissions.sql"),
     },
+    Step {
+        version: 4,
+        name: "0004-undecided-attempts",
+        postgres: include_str!("migrations/postgres/0004-undecided-attempts.sql"),
+        sqlite: include_str!("migrations/sqlite/0004-undecided-attempts.sql"),
+    },
+    Step {
+        version: 5,
+        name: "0005-family-origin",
+        postgres: include_str!("migrations/postgres/0005-family-origin.sql"),
+        sqlite: include_str!("migrations/sqlite/0005-family-origin.sql"),
+    },
+    Step {
+        version: 6,
+        name: "0006-client-administers",
+        postgres: include_str!("migrations/postgres/0006-client-administers.sql"),
+        sqlite: include_str!("migrations/sqlite/0006-client-administers.sql"),
+    },
+    Step {
+        version: 7,
+        name: "0007-outages",
+        postgres: include_str!("migrations/postgres/0007-outages.sql"),
+        sqlite: include_str!("migrations/sqlite/0007-outages.sql"),
+    },
 ];
 
 /// Asked first: PostgreSQL demands the right to make a schema also where it is there.
@@ -42,7 +68,7 @@ const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version
 /// Replicas that start together take their steps one after the other.
 const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
 
-const TAKEN: &str = "SELECT coalesce(max(version), 0) FROM peristyle.migration";
+const TAKEN: &str = "SELECT version FROM peristyle.migration";
 
 fn newest() -> i64 {
     STEPS.iter().map(|step| step.version).max().unwrap_or(0)
@@ -50,7 +76,8 @@ fn newest() -> i64 {
 
 /// Whether there are steps to be taken; nothing is changed.
 pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
-    Ok(taken(records).await? < newest())
+    let taken = taken(records).await?;
+    Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))
 }
 
 pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
@@ -69,23 +96,30 @@ pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Erro
     Ok(names)
 }
 
-/// The version of the tables; nothing is refused where there are none.
-async fn taken(records: &Records) -> Result<i64, Error> {
+/// The steps that were taken; nothing is refused where there are no tables yet.
+async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
     let table = match records.dialect() {
         Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
         Dialect::Sqlite => "SELECT count(*) FROM sqlite_schema WHERE name = 'peristyle_migration'",
     };
     let asked = async {
         if !records.row(table, &[]).await?.map_or(Ok(false), |row| row.flag(0))? {
-            return Ok(0);
+            return Ok(BTreeSet::new());
         }
-        records.row(TAKEN, &[]).await?.map_or(Ok(0), |row| row.number(0))
+        versions(&records.run(TAKEN, &[]).await?)
     };
     match asked.await {
         Err(Error::Refused(refusal)) if refusal.code() == rights::DENIED => Err(rights::lacking(records, &refusal).await),
-        Ok(taken) if taken > newest() => Err(newer(taken)),
+        Ok(taken) => match taken.last() {
+            Some(last) if *last > newest() => Err(newer(*last)),
+            _ => Ok(taken),
+        },
         other => other,
     }
+}
+
+fn versions(rows: &[Row]) -> Result<BTreeSet<i64>, Error> {
+    rows.iter().map(|row| row.number(0)).collect()
 }
 
 fn newer(taken: i64) -> Error {
@@ -104,10 +138,9 @@ async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
     }
     transaction.run(BEGINNING, &[]).await?;
     // Another may have taken them in the meantime.
-    let row = transaction.row(TAKEN, &[]).await?;
-    let taken = row.map_or(Ok(0), |row| row.number(0))?;
+    let taken = versions(&transaction.run(TAKEN, &[]).await?)?;
     let mut names = Vec::new();
-    for step in STEPS.iter().filter(|step| step.version > taken) {
+    for step in STEPS.iter().filter(|step| !taken.contains(&step.version)) {
         let text = match dialect {
             Dialect::Postgres => step.postgres,
             Dialect::Sqlite => step.sqlite,

@@ -9,7 +9,7 @@ use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, Pip
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::{Error, Key};
+use super::{Entry, Error, Key};
 
 /// How long a connection may take, and how long an answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -60,10 +60,10 @@ impl Redis {
         Ok(Redis { client: Arc::new(client), line: Arc::default() })
     }
 
-    pub(super) async fn put(&self, kind: &'static str, key: &Key, value: &[u8], seconds: u64) -> Result<(), Error> {
+    pub(super) async fn put(&self, kind: &'static str, key: &Key, entry: &Entry<'_>) -> Result<(), Error> {
         let mut commands = ::redis::pipe();
         // Redis refuses to keep something for no time at all.
-        commands.cmd("SET").arg(name(kind, key)).arg(value).arg("EX").arg(seconds.max(1)).ignore();
+        commands.cmd("SET").arg(name(kind, key)).arg(entry.value).arg("EX").arg(entry.seconds.max(1)).ignore();
         self.ask(&commands).await
     }
 
@@ -82,6 +82,13 @@ impl Redis {
         commands.atomic().cmd("SET").arg(&name).arg(0).arg("EX").arg(seconds.max(1)).arg("NX").ignore().cmd("INCR").arg(&name);
         let (count,) = self.ask(&commands).await?;
         Ok(count)
+    }
+
+    pub(super) async fn counted(&self, kind: &'static str, key: &Key) -> Result<u64, Error> {
+        let mut commands = ::redis::pipe();
+        commands.cmd("GET").arg(name(kind, key));
+        let (count,): (Option<u64>,) = self.ask(&commands).await?;
+        Ok(count.unwrap_or_default())
     }
 
     pub(super) async fn ping(&self) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use identity::link::{LinkPurpose, LinkRecord};
 use identity::opaque::LinkToken;
-use identity::throttle::{Failures, Familiarity, Verdict};
+use identity::throttle::{Familiarity, Verdict};
 use store::failures::{self, Watch};
 use store::records::Run;
 use store::{accounts, events, families, links, purge, signing_keys};
@@ -31,32 +31,27 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     let refused = refused.expect_err("five count already");
     assert!(refused.seconds > 0 && refused.counter == watch.counters()[0], "{refused:?}");
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
-    assert_eq!((evidence.pair.count, evidence.address.count, evidence.account.count), (5, 5, 5));
+    assert_eq!((evidence.pair.undecided, evidence.address.undecided, evidence.account.undecided), (5, 5, 5));
     assert_eq!(evidence.address_is, Familiarity::Strange);
 
     let later = NOW.plus(10);
-    let attempt = failures::attempt(&world.records, &watch, later).await.expect("an answer").expect("the delay is over");
-    failures::forgive(&world.records, &watch, attempt, later).await.expect("forgiven");
+    failures::attempt(&world.records, &watch, later).await.expect("an answer").expect("the delay is over");
+    failures::succeeded(&world.records, &watch, later).await.expect("forgiven");
     let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
-    assert_eq!(evidence.pair, Failures::default());
-    assert_eq!((evidence.address, evidence.account), (Failures { count: 5, last: Some(NOW) }, Failures { count: 5, last: Some(NOW) }));
+    assert_eq!((evidence.pair.count, evidence.pair.undecided), (0, 5), "those have no outcome yet");
+    assert_eq!((evidence.address.undecided, evidence.account.undecided), (5, 5));
 
-    // What others fail in the meantime is not forgiven with it.
     let ana = known(&world, "203.0.113.7").await;
     assert_eq!(ana.last_here, Some(later), "the address is familiar");
     let here = Watch::sign_in("Ana", "203.0.113.7", Some(&ana));
     assert_eq!(failures::evidence(&world.records, &here).await.expect("a read").address_is, Familiarity::Familiar);
-    let mine = failures::attempt(&world.records, &here, later.plus(1)).await.expect("an answer").expect("no delay");
-    let elsewhere = Watch::sign_in("ana", "203.0.113.8", Some(&known(&world, "203.0.113.8").await));
-    failures::attempt(&world.records, &elsewhere, later.plus(2)).await.expect("an answer").expect("no delay");
-    failures::forgive(&world.records, &here, mine, later.plus(3)).await.expect("forgiven");
-    let evidence = failures::evidence(&world.records, &here).await.expect("a read");
-    assert_eq!(evidence.account, Failures { count: 6, last: Some(later.plus(2)) });
-    assert_eq!(evidence.address, Failures { count: 5, last: Some(NOW) });
+    let soon = later.plus(100);
+    failures::attempt(&world.records, &here, soon).await.expect("an answer").expect("no delay");
+    failures::succeeded(&world.records, &here, soon).await.expect("forgiven");
     assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(later), "an hour is exact enough");
     let hour = later.plus(3_600);
-    let again = failures::attempt(&world.records, &here, hour).await.expect("an answer").expect("no delay");
-    failures::forgive(&world.records, &here, again, hour).await.expect("forgiven");
+    failures::attempt(&world.records, &here, hour).await.expect("an answer").expect("no delay");
+    failures::succeeded(&world.records, &here, hour).await.expect("forgiven");
     assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(hour));
 
     let client = Watch::client("web", "203.0.113.7");
@@ -64,6 +59,71 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     assert_eq!(failures::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
     let kept = world.records.run("SELECT key FROM peristyle.failure", &[]).await.expect("a read");
     assert!(kept.iter().all(|row| row.bytes(0).unwrap().len() == 32), "no name is kept");
+}
+
+pub(crate) async fn a_success_leaves_the_failures_of_others_as_they_are(url: &str) {
+    // contract I11.4, attack 60
+    let world = World::at(url).await;
+    let mine = Watch::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
+    let theirs = Watch::sign_in("bo", "203.0.113.7", None);
+    let seen = async || failures::evidence(&world.records, &theirs).await.expect("a read");
+    let attempt = async |watch: &Watch, now| failures::attempt(&world.records, watch, now).await.expect("an answer").expect("no delay");
+    let succeeded = async |now| failures::succeeded(&world.records, &mine, now).await.expect("noted");
+
+    // All in one second: my attempt, theirs, their outcome, mine.
+    attempt(&mine, NOW).await;
+    let wrong = attempt(&theirs, NOW).await;
+    failures::failed(&world.records, &theirs, wrong).await.expect("noted");
+    succeeded(NOW).await;
+    let evidence = seen().await;
+    assert_eq!((evidence.pair.count, evidence.pair.last), (1, Some(NOW)));
+    assert_eq!((evidence.address.count, evidence.address.last, evidence.address.undecided), (1, Some(NOW), 0));
+
+    // Much later: two of mine at once, whatever the order of their outcomes, make no failure younger.
+    let later = NOW.plus(1_000);
+    attempt(&mine, later).await;
+    attempt(&mine, later.plus(1)).await;
+    succeeded(later.plus(2)).await;
+    succeeded(later.plus(3)).await;
+    let evidence = seen().await;
+    assert_eq!((evidence.address.count, evidence.address.last, evidence.address.undecided), (1, Some(NOW), 0));
+
+    // An attempt of theirs that is undecided when mine succeeds still counts, and so does its failure.
+    let wrong = attempt(&theirs, later.plus(4)).await;
+    attempt(&mine, later.plus(4)).await;
+    succeeded(later.plus(4)).await;
+    assert_eq!((seen().await.address.count, seen().await.address.undecided), (1, 1));
+    failures::failed(&world.records, &theirs, wrong).await.expect("noted");
+    assert_eq!((seen().await.address.count, seen().await.address.last), (2, Some(later.plus(4))));
+}
+
+pub(crate) async fn an_attack_from_ever_new_addresses_keeps_nobody_out(url: &str) {
+    // contract I11.3, attack 61
+    let world = World::at(url).await;
+    let mut attackers = 0;
+    // One of them at least fails in every second that lets them.
+    let mut attack = async |now| {
+        attackers += 1;
+        let watch = Watch::sign_in("ana", &format!("198.51.{}.{}", attackers / 256, attackers % 256), None);
+        if let Ok(wrong) = failures::attempt(&world.records, &watch, now).await.expect("an answer") {
+            failures::failed(&world.records, &watch, wrong).await.expect("noted");
+        }
+    };
+    for number in 0..120 {
+        attack(NOW.plus(number / 2)).await;
+    }
+    let owner = Watch::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
+    let mut waited = 0;
+    loop {
+        let now = NOW.plus(100 + waited);
+        attack(now).await;
+        match failures::attempt(&world.records, &owner, now).await.expect("an answer") {
+            Ok(_) => break,
+            Err(refused) => waited += refused.seconds.min(1),
+        }
+        assert!(waited <= 15, "kept out for {waited} seconds");
+    }
+    assert!(waited > 0, "the attack delays");
 }
 
 async fn known(world: &World, address: &str) -> accounts::Known {

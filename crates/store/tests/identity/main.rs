@@ -6,6 +6,7 @@ mod accounts;
 mod changes;
 mod grants;
 mod housekeeping;
+mod outages;
 mod races;
 #[path = "../support/mod.rs"]
 mod support;
@@ -55,6 +56,10 @@ on_both!(
     changes::many_changes_at_once_are_told_as_one,
     changes::what_was_told_is_purged_from_its_beginning,
     housekeeping::failures_count_in_parallel_and_are_forgiven,
+    housekeeping::a_success_leaves_the_failures_of_others_as_they_are,
+    housekeeping::an_attack_from_ever_new_addresses_keeps_nobody_out,
+    outages::a_silence_of_all_processes_is_an_outage,
+    outages::whoever_asks_ends_the_silence_and_one_of_many_notes_it,
     housekeeping::a_link_is_taken_once,
     housekeeping::the_key_ring_comes_back,
     housekeeping::what_is_over_is_purged_and_the_rest_stays,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use identity::account::{Account, AccountKind, Rights};
 use identity::authorize::CodeRecord;
 use identity::client::{Authenticated, Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord, authenticate};
-use identity::grant::{Fresh, authorization_code, password, refresh_token};
+use identity::grant::{Fresh, RefreshRules, Terms, authorization_code, password, refresh_token};
 use identity::moment::Moment;
 use identity::opaque::{ClientSecret, Code, RefreshToken};
 use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
@@ -26,6 +26,10 @@ pub(crate) const REDIRECT: &str = "https://app.example/callback";
 
 pub(crate) fn at(seconds: i64) -> Occasion<'static> {
     Occasion { now: NOW.plus(seconds), address: Some("203.0.113.7") }
+}
+
+pub(crate) fn terms(now: Moment) -> Terms {
+    Terms { now, rules: RefreshRules::default() }
 }
 
 /// A number that no other call gets.
@@ -72,6 +76,7 @@ pub(crate) fn client(id: &str, secret: &ClientSecret) -> Client {
         grants: GrantType::ALL.into_iter().collect(),
         lifetimes: Lifetimes::new(600, 3_600).unwrap(),
         is_active: true,
+        administers: true,
         app: None,
     }
 }
@@ -169,7 +174,7 @@ impl World {
         let presented = authorization_code::Presented { client: self.authenticated(&found.client), redirect_uri: REDIRECT, verifier };
         let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
         let (record, account) = found.code.unzip();
-        authorization_code::decide(presented, record.as_ref(), account.as_ref(), fresh, NOW)
+        authorization_code::decide(presented, record.as_ref(), account.as_ref(), fresh, terms(NOW))
     }
 
     /// Redeems a code and gives the family and its refresh token.
@@ -185,7 +190,7 @@ impl World {
     pub(crate) fn entry(&self, proof: Proof) -> password::Entry {
         let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
         let proven = Some((&self.account, proof));
-        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), proven, None, fresh, NOW) else {
+        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), proven, None, fresh, terms(NOW)) else {
             panic!("not granted")
         };
         *entry
@@ -197,6 +202,6 @@ impl World {
         let presented = refresh_token::Presented { client: self.authenticated(&found.client), token, scope: None };
         let rows = found.found.as_ref().map(families::Found::as_rows);
         let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random()), nonce: [3; 12] };
-        refresh_token::decide(presented, rows, fresh, now)
+        refresh_token::decide(presented, rows, fresh, terms(now))
     }
 }

@@ -54,8 +54,9 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
         return mutations;
     }
     mutations.types = ["Deleted", "Ended", "IamAccountLink", "OAuthClientSecret", "Mutation"].map(str::to_owned).to_vec();
-    let mut roots =
-        String::from("\n\"Changes to the hub's own records: each needs its permission and is one transaction.\"\ntype Mutation {\n");
+    let mut roots = String::from(
+        "\n\"Changes to the hub's own records: each needs its permission and a token of a client that is marked `administers`, and is one transaction.\"\ntype Mutation {\n",
+    );
     let mut inputs = String::new();
     for operation in offered(catalog) {
         // Every field of the root may be refused, so none is non-null.

@@ -1,0 +1,80 @@
+//! A PostgreSQL of one test's own, which it may kill.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A cluster that commits what it says it has. Dropped, it is stopped and removed.
+pub(crate) struct Cluster {
+    folder: tempfile::TempDir,
+    binaries: PathBuf,
+    port: u16,
+}
+
+/// A command as the user that PostgreSQL wants to run as.
+fn as_postgres(program: PathBuf) -> Command {
+    let user = Command::new("id").arg("-u").output().expect("id runs");
+    let mut command = if user.stdout == b"0\n" {
+        let mut command = Command::new("runuser");
+        command.args(["-u", "postgres", "--"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+impl Cluster {
+    pub(crate) fn start() -> Self {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
+        let newest = versions.filter_map(|entry| entry.ok()?.file_name().into_string().ok()?.parse::<u32>().ok()).max();
+        let binaries = PathBuf::from(format!("/usr/lib/postgresql/{}/bin", newest.expect("a version")));
+        let folder = tempfile::tempdir().expect("a folder");
+        _ = Command::new("chown").arg("postgres").arg(folder.path()).stderr(Stdio::null()).status();
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let cluster = Cluster { folder, binaries, port };
+        let made = as_postgres(cluster.binaries.join("initdb"))
+            .arg("-D")
+            .arg(cluster.data())
+            .args(["-A", "trust", "-U", "postgres", "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"])
+            .status();
+        assert!(made.expect("initdb runs").success());
+        cluster.revive();
+        cluster
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts it, after a crash too.
+    pub(crate) fn revive(&self) {
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c fsync=off",
+            self.port,
+            self.folder.path().display()
+        );
+        let log = self.folder.path().join("data/log.txt");
+        let mut command = as_postgres(self.binaries.join("pg_ctl"));
+        let started = command.arg("-D").arg(self.data()).arg("-l").arg(&log).args(["-w", "-o", &options, "start"]).status();
+        assert!(started.expect("pg_ctl runs").success(), "{}", std::fs::read_to_string(&log).unwrap_or_default());
+    }
+
+    /// Ends it as a crash would: it has to recover when it starts again.
+    pub(crate) fn kill(&self) {
+        let mut command = as_postgres(self.binaries.join("pg_ctl"));
+        let stopped = command.arg("-D").arg(self.data()).args(["-m", "immediate", "stop"]).status();
+        assert!(stopped.expect("pg_ctl runs").success());
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        _ = as_postgres(self.binaries.join("pg_ctl")).arg("-D").arg(self.data()).args(["-m", "immediate", "stop"]).status();
+    }
+}
