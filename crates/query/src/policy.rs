@@ -84,6 +84,30 @@ impl Viewer {
     }
 }
 
+/// The fields of an account that `$account.…` looks into.
+pub const ACCOUNT_FIELDS: [&str; 11] =
+    ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
+
+/// What a constraint can name of every account; below `$account.meta` each account has what it was given.
+pub const ACCOUNT_VARIABLES: [&str; 10] = [
+    "$account.id",
+    "$account.type",
+    "$account.code",
+    "$account.email",
+    "$account.username",
+    "$account.isActive",
+    "$account.tags",
+    "$account.scopes",
+    "$account.dTenants",
+    "$account.dPermissions.all",
+];
+
+/// Whether there can be an account that has this variable.
+pub fn is_account_variable(name: &str) -> bool {
+    let is_of_role = |name: &str| name.strip_prefix("$account.dPermissions.").is_some_and(|role| !role.contains('.'));
+    ACCOUNT_VARIABLES.contains(&name) || name.starts_with("$account.meta.") || is_of_role(name)
+}
+
 /// The proof that this caller may ask a resource: made before its statement is looked at, and what is planned then is planned for nobody
 /// else.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 mod affinity;
 mod collation;
+mod constraint;
 mod field;
 mod native;
 mod relation;
@@ -187,6 +188,7 @@ impl<'c> Checker<'c> {
         for relation in &resource.relations {
             self.relation(resource, relation);
         }
+        self.constraint(resource);
     }
 
     /// The table of this name; its absence is an error.

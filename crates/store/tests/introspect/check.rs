@@ -243,3 +243,70 @@ async fn check_on_postgres_warns_of_a_view_that_was_never_filled() {
     })
     .await;
 }
+
+// contract P4.1, contract P2.8
+#[test]
+fn check_warns_of_a_constraint_that_negates_a_constrained_relation() {
+    let schema =
+        sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY); CREATE TABLE c (id INTEGER PRIMARY KEY)");
+    let manifest = |constraint: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.a.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\nc = {{ one = \"app.c\", on = {{ id = \"id\" }} }}\n\
+             [resource.app.b]\ntable = \"b\"\nconstraint = {{ where = {{ id = {{ eq = \"$account.meta.b\" }} }} }}\n[resource.app.b.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.c]\ntable = \"c\"\n[resource.app.c.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.c.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\n"
+        )
+    };
+    let told = |relation: &str| {
+        format!(
+            "3 warning: constraint of `app.a`: `not` stands over `{relation}`, a relation to `app.b`, which has a constraint of its own: rows of `app.b` that the caller cannot see count as not there, and a caller who lacks a variable of that constraint sees nothing of `app.a`"
+        )
+    };
+    let cases: [(&str, Vec<String>); 7] = [
+        ("{ where = { not = { b = {} } } }", vec![told("b")]),
+        ("{ where = { or = [{ id = { eq = 1 } }, { not = { and = [{ b = { id = { gt = 2 } } }] } }] } }", vec![told("b")]),
+        ("{ where = { not = { c = { b = {} } } } }", vec![told("c.b")]),
+        ("{ where = { c = { not = { b = {} } } } }", vec![told("c.b")]),
+        ("{ relations = { c = { where = { not = { b = {} } } } } }", vec![told("c.b")]),
+        ("{ where = { not = { c = {} } } }", vec![]),
+        ("{ where = { b = { not = { id = { eq = 3 } } } } }", vec![]),
+    ];
+    for (constraint, expected) in cases {
+        assert_eq!(findings(&manifest(constraint), &schema, Dialect::Sqlite), expected, "{constraint}");
+    }
+}
+
+// contract P4.1, contract P2.7
+#[test]
+fn check_names_a_variable_that_no_account_has() {
+    let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, owner TEXT, tags TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY)");
+    let manifest = |constraint: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             owner = \"text\"\ntags = \"text[]\"\n[resource.app.a.relations]\nsame = {{ one = \"app.a\", on = {{ id = \"id\" }} }}\n"
+        )
+    };
+    let told = |variable: &str, hint: &str| {
+        format!(
+            "3 warning: constraint of `app.a`: no account has `{variable}`{hint}, so that it shows nothing to anybody; there are `$account.id`, `$account.type`, `$account.code`, `$account.email`, `$account.username`, `$account.isActive`, `$account.tags`, `$account.scopes`, `$account.dTenants`, `$account.dPermissions.all` and `$account.meta.…`"
+        )
+    };
+    let cases = [
+        ("{ where = { owner = { eq = \"$account.nope\" } } }", vec![told("$account.nope", " (did you mean `$account.code`?)")]),
+        ("{ where = { not = { owner = { in = [\"x\", \"$account.user\"] } } } }", vec![told("$account.user", "")]),
+        ("{ where = { owner = { in = \"$account.dtenants\" } } }", vec![told("$account.dtenants", " (did you mean `$account.dTenants`?)")]),
+        ("{ where = { owner = { eq = \"$account.meta\" } } }", vec![told("$account.meta", "")]),
+        ("{ where = { owner = { eq = \"$account.id.x\" } } }", vec![told("$account.id.x", "")]),
+        ("{ where = { owner = { eq = \"$account.dPermissions\" } } }", vec![told("$account.dPermissions", "")]),
+        (
+            "{ relations = { same = { where = { owner = { eq = \"$account.nope\" } } } } }",
+            vec![told("$account.nope", " (did you mean `$account.code`?)")],
+        ),
+        ("{ where = { owner = { eq = \"$account.meta.a.b\" }, tags = { overlap = \"$account.dPermissions.all\" } } }", vec![]),
+        ("{ where = { or = [{ owner = { eq = \"$account.id\" } }, { owner = { in = \"$account.tags\" } }] } }", vec![]),
+    ];
+    for (constraint, expected) in cases {
+        assert_eq!(findings(&manifest(constraint), &schema, Dialect::Sqlite), expected, "{constraint}");
+    }
+}
