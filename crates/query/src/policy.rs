@@ -68,8 +68,8 @@ impl Viewer {
         }
     }
 
-    /// Whether the account can ask for one row by its key: there is one, and it is neither hidden nor masked.
-    pub fn can_find_by_id(&self, resource: &Resource) -> bool {
+    /// Whether the resource has a key that is neither hidden nor masked: it can be asked for by id, and may break ties.
+    pub fn sees_key(&self, resource: &Resource) -> bool {
         !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_plainly(field))
     }
 
@@ -135,6 +135,6 @@ impl<'c> Entrance<'c, '_> {
 
     /// Whether the caller can ask for one of its rows by the key.
     pub fn can_find_by_id(&self) -> bool {
-        self.viewer.can_find_by_id(self.resource())
+        self.viewer.sees_key(self.resource())
     }
 }

@@ -175,6 +175,7 @@ impl<'c> Checker<'c> {
             self.field(resource, table, field);
         }
         self.key(resource, table);
+        self.unseen_key(resource);
         if let Some(field) = resource.soft_delete()
             && let Some(column) = table.column(field.column.plain(), self.dialect)
             && !column.nullable
@@ -248,6 +249,23 @@ impl<'c> Checker<'c> {
             self.error(line, message);
         }
         fits
+    }
+
+    /// A key that not everybody sees plainly does not order rows.
+    fn unseen_key(&mut self, resource: &Resource) {
+        for field in resource.key_fields() {
+            let how = match &field.mask {
+                _ if field.hidden => "hidden from everybody".to_owned(),
+                Some((_, None)) => "masked for everybody".to_owned(),
+                Some((_, Some(permission))) => format!("masked for everybody without the permission `{permission}`"),
+                None => continue,
+            };
+            let message = format!(
+                "resource `{}`: `{}` of the key is {how}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key",
+                resource.full_name, field.name
+            );
+            self.warning(field.line, message);
+        }
     }
 
     fn key(&mut self, resource: &Resource, table: &Table) {

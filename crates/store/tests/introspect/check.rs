@@ -310,3 +310,35 @@ fn check_names_a_variable_that_no_account_has() {
         assert_eq!(findings(&manifest(constraint), &schema, Dialect::Sqlite), expected, "{constraint}");
     }
 }
+
+// contract P4.1, contract Q8.6
+#[test]
+fn check_says_that_a_key_which_is_not_seen_breaks_no_ties() {
+    let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, day TEXT, UNIQUE (day, id))");
+    let manifest = |id: &str, day: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = {{ type = \"bigint\"{id} }}\nday = {{ type = \"text\"{day} }}\n"
+        )
+    };
+    let told = |line: usize, what: &str| {
+        format!(
+            "{line} warning: resource `app.a`: {what}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key"
+        )
+    };
+    let cases = [
+        (", key = true, hidden = true", "", vec![told(4, "`id` of the key is hidden from everybody")]),
+        (", key = true, mask = \"redact\"", "", vec![told(4, "`id` of the key is masked for everybody")]),
+        (
+            ", key = true, mask = \"redact\", unmask = \"app.a.id\"",
+            "",
+            vec![told(4, "`id` of the key is masked for everybody without the permission `app.a.id`")],
+        ),
+        (", key = true", ", key = true, hidden = true", vec![told(5, "`day` of the key is hidden from everybody")]),
+        (", key = true", ", hidden = true", vec![]),
+    ];
+    for (id, day, expected) in cases {
+        let found: Vec<String> =
+            findings(&manifest(id, day), &schema, Dialect::Sqlite).into_iter().filter(|line| line.contains("ties")).collect();
+        assert_eq!(found, expected, "{id} {day}");
+    }
+}
