@@ -15,7 +15,7 @@ use tracing::Instrument;
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
 use crate::postgres::{self, Postgres};
-use crate::run::{Chunks, Format, Frame, Opening, channel};
+use crate::run::{Chunks, Format, Frame, Opening, PlanDetail, channel};
 use crate::schema::{self, Schema};
 use crate::settings::DatabaseSettings;
 use crate::sqlite::{self, Sqlite};
@@ -157,9 +157,10 @@ impl Database {
 
     /// The database's own plan of each level's statement, with the relations that lead to it. The statement is run for real,
     /// for its first rows, since a level below needs the keys of the one above.
-    pub async fn analyze(&self, query: &Query) -> Result<Vec<(String, Vec<String>)>, Error> {
+    pub async fn analyze(&self, query: &Query, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
         match self {
-            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root).await,
+            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root, detail).await,
+            // It has no figures.
             Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.clone()).await,
         }
     }
