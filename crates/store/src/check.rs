@@ -152,8 +152,9 @@ impl<'c> Checker<'c> {
         let mut fields = declared.flat_map(|resource| &resource.fields);
         let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_))));
         let Some(Field { line, .. }) = text else { return };
+        // A pooler may keep the encoding from a connection, which would have been refused for it.
         if locale.encoding != "UTF8" {
-            self.warning(*line, format!("the database's encoding is {}, which cannot hold every text; UTF8 can", locale.encoding));
+            self.error(*line, format!("the encoding of the database is {}; accepted is UTF8", locale.encoding));
         }
         if !locale.folds_beyond_ascii() {
             let message = format!(

@@ -73,6 +73,14 @@ impl Database {
         }
     }
 
+    /// Refuses a PostgreSQL database that keeps texts in another encoding than UTF8. One that is out of reach is asked when it is reached.
+    pub async fn refuse_other_encodings(&self) -> Result<(), Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.refuse_other_encodings().await,
+            Database::Sqlite(_) => Ok(()),
+        }
+    }
+
     /// The file that an address names, where it is one of SQLite.
     pub fn file(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())

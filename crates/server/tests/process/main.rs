@@ -5,6 +5,7 @@ mod administration;
 mod boot;
 mod check;
 mod demo;
+mod encodings;
 mod explain;
 mod house;
 mod hub;

@@ -342,3 +342,16 @@ fn check_says_that_a_key_which_is_not_seen_breaks_no_ties() {
         assert_eq!(found, expected, "{id} {day}");
     }
 }
+
+// contract P4.2
+#[tokio::test]
+async fn check_on_postgres_refuses_another_encoding() {
+    let options = "TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'";
+    with_postgres(options, "CREATE TABLE a (id int PRIMARY KEY, name text)", |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = { type = \"int\", key = true }\nname = \"text\"\n";
+        let found = findings(text, &schema, Dialect::Postgres);
+        assert_eq!(found[0], "5 error: the encoding of the database is LATIN1; accepted is UTF8");
+    })
+    .await;
+}
