@@ -138,6 +138,7 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Identity,
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
+        Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Timeout),
     ];
     every.iter().map(Problem::told).collect()
@@ -277,6 +278,12 @@ impl Problem {
                 "Database out of reach",
                 "the database cannot be reached; try again shortly",
             ),
+            Problem::Store(store::Error::NotReady(_)) => face(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "RESOURCE_NOT_READY",
+                "Resource not ready",
+                "what this is read from is not ready, such as a materialized view that was never filled; it can be read once that is mended in the database",
+            ),
             Problem::Store(store::Error::Timeout) => face(
                 StatusCode::GATEWAY_TIMEOUT,
                 "TIMEOUT",
@@ -359,6 +366,8 @@ impl Problem {
             Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            // Time alone does not help.
+            Problem::Store(store::Error::NotReady(_)) => None,
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }

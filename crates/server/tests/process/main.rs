@@ -22,3 +22,4 @@ mod signals;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
+mod unfilled;
