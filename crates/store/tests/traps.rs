@@ -11,6 +11,8 @@ mod drift;
 mod grants;
 #[path = "traps/links.rs"]
 mod links;
+#[path = "traps/nulls.rs"]
+mod nulls;
 #[path = "traps/pairs.rs"]
 mod pairs;
 #[path = "traps/paths.rs"]
