@@ -193,6 +193,8 @@ pub enum Native {
     Standard,
     /// An integer of another width; compares with any other.
     OtherInteger,
+    /// `int8` under a field of type int, whose values beyond 32 bits do not fit the field.
+    WideInteger,
     /// `float4`
     Real,
     /// `varchar`: behaves as text.

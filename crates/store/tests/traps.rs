@@ -26,6 +26,8 @@ mod singles;
 mod support;
 #[path = "traps/texts.rs"]
 mod texts;
+#[path = "traps/wide.rs"]
+mod wide;
 
 use query::catalog::Catalog;
 use query::policy::{self, Viewer};

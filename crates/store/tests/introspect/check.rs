@@ -150,7 +150,7 @@ id = {{ type = "int", key = true }}
             "5 error: field `total` of `app.customer`: column `total` is numeric, which cannot be read as float; declare it \"decimal\"".to_owned(),
             "6 error: field `tags` of `app.customer`: column `tags` is text[], which cannot be read as text; declare it \"text[]\"".to_owned(),
             "7 warning: field `at` of `app.customer`: `stored` has a meaning on SQLite only; PostgreSQL ignores it".to_owned(),
-            "8 warning: field `big` of `app.customer`: column `big` is int8 and may hold numbers beyond int; declare it \"bigint\"".to_owned(),
+            "8 warning: field `big` of `app.customer`: column `big` is int8 and may hold numbers beyond int, which read as null; declare it \"bigint\"".to_owned(),
             format!("9 error: field `{long}` of `app.customer`: the name `{long}` is longer than 63 bytes; PostgreSQL keeps only `{}`", &long[..63]),
             "11 error: relation `others` of `app.customer`: column `customer_id` of the through table is uuid, which cannot equal a field of type bigint".to_owned(),
             "11 error: relation `others` of `app.customer`: column `status` of the through table is a native enum, by which rows cannot be connected; use text".to_owned(),
