@@ -202,12 +202,16 @@ impl<'c> Checker<'c> {
         if !fits {
             return None;
         }
-        let table = self.schema.table(name, self.dialect);
-        if table.is_none() {
+        let Some(table) = self.schema.table(name, self.dialect) else {
             let hint = self.table_hint(name);
             self.error(line, format!("{what}: table `{name}` does not exist{hint}"));
+            return None;
+        };
+        if let Some(reason) = &table.unreadable {
+            self.error(line, format!("{what}: `{name}` cannot be read: {reason}"));
+            return None;
         }
-        table
+        Some(table)
     }
 
     /// Where the table is instead, or what it may be called.
