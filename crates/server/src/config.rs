@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use identity::strategy::Strategy;
 use ipnet::IpNet;
-use store::{DatabaseSettings, Prepare};
+use store::{DatabaseSettings, Mapping, Prepare};
 
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};
 pub use log::LogFormat;
@@ -183,6 +183,10 @@ impl Config {
                     "off" => Prepare::Off,
                     _ => Prepare::On,
                 },
+                mapping: match read("DATABASE_MMAP").word("off", &["on", "off"])? {
+                    "on" => Mapping::On,
+                    _ => Mapping::Off,
+                },
                 ..DatabaseSettings::default()
             },
             manifest,
@@ -218,7 +222,7 @@ impl Config {
     }
 }
 
-const VARIABLES: [&str; 28] = [
+const VARIABLES: [&str; 29] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -237,6 +241,7 @@ const VARIABLES: [&str; 28] = [
     "DATABASE_POOL",
     "DATABASE_TIMEOUT",
     "DATABASE_PREPARE",
+    "DATABASE_MMAP",
     "PERISTYLE_MANIFEST",
     "LISTEN",
     "APP_URL",

@@ -11,6 +11,7 @@ mod place;
 mod pour;
 mod prepared;
 mod read;
+mod session;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,9 +30,9 @@ pub(crate) use glance::{encoding_of, glance, know_collations};
 use place::{Identity, Place};
 pub(crate) use pour::stream;
 pub(crate) use read::{analyze, page};
+use session::Session;
 
 const STATEMENTS: usize = 256;
-const WAIT: Duration = Duration::from_secs(5);
 /// How long the first rows of one table may take to look at, so that a view that never ends costs the others nothing.
 const LOOK: Duration = Duration::from_secs(5);
 /// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
@@ -56,8 +57,7 @@ struct Shared {
     permits: Arc<Semaphore>,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
-    /// How long a lock of somebody else is waited for.
-    wait: Duration,
+    session: Session,
 }
 
 impl Shared {
@@ -65,7 +65,7 @@ impl Shared {
     fn take(&self) -> Result<Connection, Error> {
         self.place.still(self.identity)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| connect(&self.place, self.wait), Ok)
+        idle.map_or_else(|| connect(&self.place, &self.session), Ok)
     }
 
     fn give_back(&self, connection: Connection) {
@@ -85,8 +85,8 @@ impl Sqlite {
             }
             path => Place::File(path.to_owned()),
         };
-        let wait = WAIT.min(settings.timeout);
-        let keeper = connect(&place, wait)?;
+        let session = Session::new(settings);
+        let keeper = connect(&place, &session)?;
         if let Err(error) = keeper.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
             && error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
         {
@@ -94,7 +94,7 @@ impl Sqlite {
         }
         let permits = Arc::new(Semaphore::new(settings.pool));
         let identity = place.identity()?;
-        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
+        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), session };
         Ok(Sqlite { shared: Arc::new(shared), timeout: settings.timeout, patience: settings.patience, memory: settings.memory })
     }
 
@@ -105,11 +105,11 @@ impl Sqlite {
 
     /// One more connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
-        connect(&self.shared.place, self.shared.wait)
+        connect(&self.shared.place, &self.shared.session)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        match tokio::time::timeout(self.shared.wait, self.shared.permits.clone().acquire_owned()).await {
+        match tokio::time::timeout(self.shared.session.wait, self.shared.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Error::Overloaded),
         }
@@ -160,7 +160,7 @@ impl Sqlite {
     }
 }
 
-fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
+fn connect(place: &Place, session: &Session) -> Result<Connection, Error> {
     let connection = match place {
         Place::Memory(name) => Connection::open_with_flags(
             name,
@@ -174,12 +174,8 @@ fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
     };
-    connection.busy_timeout(wait)?;
+    session.begin(&connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Mapped into memory, which reads that touch many pages are half as fast again by. A file that is written over in place would end the
-    // process by a signal, and is broken for every reader in any case: files are replaced while the server is stopped.
-    connection
-        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

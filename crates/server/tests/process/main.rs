@@ -4,6 +4,7 @@
 mod administration;
 mod boot;
 mod check;
+mod cut_short;
 mod demo;
 mod encodings;
 mod explain;
