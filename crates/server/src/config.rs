@@ -1,6 +1,7 @@
 //! The environment, read once. No other file looks at it.
 
 mod address;
+mod database;
 mod log;
 pub mod satellite;
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use identity::strategy::Strategy;
 use ipnet::IpNet;
-use store::{DatabaseSettings, Mapping, Prepare};
+use store::DatabaseSettings;
 
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};
 pub use log::LogFormat;
@@ -176,19 +177,13 @@ impl Config {
             },
             database_read_url: read_url(&read("DATABASE_READ_URL"), &database_url)?,
             database_url,
-            database: DatabaseSettings {
-                pool: read("DATABASE_POOL").number(16, 1..=1000)?,
-                timeout: read("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
-                prepare: match read("DATABASE_PREPARE").word("on", &["on", "off"])? {
-                    "off" => Prepare::Off,
-                    _ => Prepare::On,
-                },
-                mapping: match read("DATABASE_MMAP").word("off", &["on", "off"])? {
-                    "on" => Mapping::On,
-                    _ => Mapping::Off,
-                },
-                ..DatabaseSettings::default()
-            },
+            database: database::Read {
+                pool: read("DATABASE_POOL"),
+                timeout: read("DATABASE_TIMEOUT"),
+                prepare: read("DATABASE_PREPARE"),
+                mmap: read("DATABASE_MMAP"),
+            }
+            .settings()?,
             manifest,
             listen,
             app_url: match read("APP_URL").value {

@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use oracle::{Answer, Operation, Question, Random, Schema, World};
 use query::catalog::Catalog;
@@ -84,12 +85,12 @@ fn toml(value: &Value) -> String {
 fn manifest(constraints: &[Option<Value>]) -> String {
     let mut text = String::new();
     for (number, name) in RESOURCES.iter().enumerate() {
-        text += &format!("[resource.{name}]\ntable = \"{}\"\n", &name[2..]);
+        _ = write!(text, "[resource.{name}]\ntable = \"{}\"\n", &name[2..]);
         if let Some(clause) = &constraints[number] {
-            text += &format!("constraint = {}\n", toml(&json!({ "where": clause })));
+            _ = writeln!(text, "constraint = {}", toml(&json!({ "where": clause })));
         }
-        text += &format!("[resource.{name}.fields]\nid = {{ type = \"int\", key = true }}\nnext = \"int\"\nback = \"int\"\n");
-        text += &format!("region = \"text\"\nrank = \"int\"\n[resource.{name}.relations]\n{}", declared(number));
+        _ = write!(text, "[resource.{name}.fields]\nid = {{ type = \"int\", key = true }}\nnext = \"int\"\nback = \"int\"\n");
+        _ = write!(text, "region = \"text\"\nrank = \"int\"\n[resource.{name}.relations]\n{}", declared(number));
     }
     text
 }
@@ -111,15 +112,15 @@ fn pairs() -> Vec<Value> {
 fn script() -> String {
     let mut text = "CREATE TABLE pairs (a_id int, d_id int);".to_owned();
     for pair in pairs() {
-        text += &format!("INSERT INTO pairs VALUES ({}, {});", pair["a_id"], pair["d_id"]);
+        _ = write!(text, "INSERT INTO pairs VALUES ({}, {});", pair["a_id"], pair["d_id"]);
     }
     for (number, name) in RESOURCES.iter().enumerate() {
         let table = &name[2..];
-        text += &format!("CREATE TABLE {table} (id int PRIMARY KEY NOT NULL, next int, back int, region text, rank int);");
+        _ = write!(text, "CREATE TABLE {table} (id int PRIMARY KEY NOT NULL, next int, back int, region text, rank int);");
         for id in 0..ROWS {
             let row = row(number, id);
             let region = row["region"].as_str().map_or("NULL".to_owned(), |region| format!("'{region}'"));
-            text += &format!("INSERT INTO {table} VALUES ({id}, {}, {}, {region}, {});", row["next"], row["back"], row["rank"]);
+            _ = write!(text, "INSERT INTO {table} VALUES ({id}, {}, {}, {region}, {});", row["next"], row["back"], row["rank"]);
         }
     }
     text
@@ -171,7 +172,7 @@ async fn listed(catalog: &Catalog, database: &Database, resource: &str, viewer: 
     serde_json::from_slice(&bytes).expect("JSON")
 }
 
-// contract P2.7, contract P2.8, attack 70
+// contract P2.11, contract P2.7, contract P2.8, attack 70
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_variable_closes_every_constraint_that_follows_it() {
     let server = support::Postgres::with(&script()).await;

@@ -193,7 +193,7 @@ async fn sorts_that_do_not_fit_are_written_to_disk_by_sqlite() {
             let Answer::Chunks(mut chunks) = database.run(query, Format::Lines).await.expect("an answer") else { panic!("it is streamed") };
             let mut lines = 0;
             while let Some(chunk) = chunks.next().await {
-                lines += chunk.expect("a chunk").iter().filter(|byte| **byte == b'\n').count();
+                lines += chunk.expect("a chunk").split(|byte| *byte == b'\n').count() - 1;
             }
             lines
         }

@@ -1,5 +1,7 @@
 //! `POST …/explain`: for those who may, and without the values of constraints.
 
+use std::fmt::Write;
+
 use query::policy::Viewer;
 use serde_json::{Value, json};
 
@@ -162,9 +164,9 @@ customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
             for (tenant, count) in [(1, 20), (2, others)] {
                 let ids = format!("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {count})");
                 let id = format!("x + {}", tenant * 100_000);
-                script += &format!("INSERT INTO customers {ids} SELECT {id}, {tenant}, 'n' || (x % 3) FROM n;");
+                _ = write!(script, "INSERT INTO customers {ids} SELECT {id}, {tenant}, 'n' || (x % 3) FROM n;");
                 for deleted in if tenant == 1 { &["NULL"][..] } else { &["NULL", "'x'"] } {
-                    script += &format!("INSERT INTO orders {ids} SELECT x, {id}, {deleted} FROM n;");
+                    _ = write!(script, "INSERT INTO orders {ids} SELECT x, {id}, {deleted} FROM n;");
                 }
             }
             let database = Database::with(place, &script).await;

@@ -1,5 +1,7 @@
 //! Rows that an order leaves equal: a key that the caller cannot see plainly decides nothing about them.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 
 use crate::support::{Database, PLACES, Place, Setup};
@@ -40,21 +42,22 @@ async fn boxes(place: Place, key: fn(usize) -> usize) -> Database {
         CREATE TABLE boxes_tags (box_id integer NOT NULL, tag_id integer NOT NULL, PRIMARY KEY (box_id, tag_id));
         CREATE INDEX by_box ON items (box_id); CREATE INDEX by_name ON boxes (name);"
         .to_owned();
-    let null_or = |number: usize, every: usize| if number % every == 0 { "NULL".to_owned() } else { (number * 7 % every).to_string() };
+    let null_or =
+        |number: usize, every: usize| if number.is_multiple_of(every) { "NULL".to_owned() } else { (number * 7 % every).to_string() };
     for number in 0..18 {
         let (id, name, size) = (key(number), ["b", "a"][number % 2], null_or(number, 3));
-        script += &format!("INSERT INTO boxes VALUES ({id}, '{name}', {size}, 'note {}', '[{number}]');", number * 5 % 18);
+        _ = write!(script, "INSERT INTO boxes VALUES ({id}, '{name}', {size}, 'note {}', '[{number}]');", number * 5 % 18);
         for item in 0..6 {
             let id = key(number) * 10 + key(item) % 7;
             let (kind, weight) = (["x", "y"][item % 2], null_or(item + number, 5));
-            script += &format!("INSERT INTO items VALUES ({id}, {}, '{kind}', {weight});", key(number));
+            _ = write!(script, "INSERT INTO items VALUES ({id}, {}, '{kind}', {weight});", key(number));
         }
     }
     for number in 0..6 {
         let (id, label, rank) = (key(number), ["m", "n"][number % 2], null_or(number + 1, 4));
-        script += &format!("INSERT INTO tags VALUES ({}, {id}, '{label}', {rank});", number % 3);
+        _ = write!(script, "INSERT INTO tags VALUES ({}, {id}, '{label}', {rank});", number % 3);
         for of in 0..18 {
-            script += &format!("INSERT INTO boxes_tags VALUES ({}, {id});", key(of));
+            _ = write!(script, "INSERT INTO boxes_tags VALUES ({}, {id});", key(of));
         }
     }
     let (extra, rank) = if place == Place::Postgres { ("jsonb", "numeric") } else { ("TEXT", "TEXT") };

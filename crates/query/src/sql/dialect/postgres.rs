@@ -47,15 +47,12 @@ fn is_wide(field: &Field) -> bool {
 
 /// That the column's value fits its field, where it may not.
 fn fits(writer: &mut Writer, column: Column<'_>) {
-    match enum_values(column.field) {
-        Some(values) => {
-            standard(writer, column);
-            among_texts(writer, values);
-        }
-        None => {
-            writer.column(column);
-            writer.raw(" BETWEEN -2147483648 AND 2147483647");
-        }
+    if let Some(values) = enum_values(column.field) {
+        standard(writer, column);
+        among_texts(writer, values);
+    } else {
+        writer.column(column);
+        writer.raw(" BETWEEN -2147483648 AND 2147483647");
     }
 }
 
