@@ -87,11 +87,6 @@ impl Sqlite {
         };
         let session = Session::new(settings);
         let keeper = connect(&place, &session)?;
-        if let Err(error) = keeper.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-            && error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
-        {
-            return Err(Error::Setting(format!("the file {path:?} is no SQLite database")));
-        }
         let permits = Arc::new(Semaphore::new(settings.pool));
         let identity = place.identity()?;
         let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), session };
@@ -174,7 +169,10 @@ fn connect(place: &Place, session: &Session) -> Result<Connection, Error> {
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
     };
-    session.begin(&connection)?;
+    session.begin(&connection).map_err(|error| match (error.sqlite_error_code(), place) {
+        (Some(ErrorCode::NotADatabase), Place::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
+        _ => error.into(),
+    })?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
