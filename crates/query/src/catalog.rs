@@ -112,9 +112,17 @@ pub struct Resource {
     /// it, and it stays false.
     pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
-    pub(crate) constraint: Option<Statement>,
+    pub(crate) constraint: Option<Constraint>,
     field_index: HashMap<String, FieldId>,
     relation_index: HashMap<String, usize>,
+}
+
+/// What the manifest adds to every statement on a resource.
+#[derive(Debug)]
+pub(crate) struct Constraint {
+    pub(crate) statement: Statement,
+    /// Where it was declared.
+    pub(crate) line: usize,
 }
 
 /// A declared field.
@@ -185,6 +193,8 @@ pub enum Native {
     Standard,
     /// An integer of another width; compares with any other.
     OtherInteger,
+    /// `int8` under a field of type int, whose values beyond 32 bits do not fit the field.
+    WideInteger,
     /// `float4`
     Real,
     /// `varchar`: behaves as text.

@@ -1,14 +1,19 @@
 //! [`Manifest`] → [`Catalog`], its constraints included. A constraint is a statement: it is parsed and planned once when the process begins,
 //! so that no caller meets a fault of it.
 
+mod mentions;
+
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, ResourceId};
+use crate::catalog::{Catalog, Constraint, ResourceId};
 use crate::json::Json;
 use crate::manifest::{Manifest, ManifestError, ManifestFault};
 use crate::parse;
-use crate::plan::{check_constraint, constraint_targets};
+use crate::plan::check_constraint;
 use crate::pointer::Layer;
+
+use mentions::constraint_targets;
+pub use mentions::{Mention, Sign};
 
 impl Catalog {
     /// Resolves a manifest; all its faults are reported.
@@ -23,7 +28,7 @@ impl Catalog {
         // A resource's number is the place of its declaration.
         for (id, declaration) in own.resources.iter().chain(&manifest.resources).enumerate() {
             if let Some((json, line)) = &declaration.constraint {
-                let found = constrain(&mut catalog, id, json);
+                let found = constrain(&mut catalog, id, json, *line);
                 faults.extend(found.into_iter().map(|message| ManifestFault { line: *line, message }));
             }
         }
@@ -35,12 +40,12 @@ impl Catalog {
 }
 
 /// Gives a resource its constraint, or says what is wrong with that.
-fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json) -> Vec<String> {
+fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json, line: usize) -> Vec<String> {
     let mut messages = Vec::new();
     forbidden_keys(json, &mut messages);
     let statement = parse::statement(json.clone(), Layer::Policy);
     match check_constraint(catalog, id, &statement) {
-        Ok(()) => catalog.resources[id].constraint = Some(statement),
+        Ok(()) => catalog.resources[id].constraint = Some(Constraint { statement, line }),
         Err(error) => {
             let name = &catalog.resources[id].full_name;
             messages

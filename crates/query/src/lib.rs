@@ -19,7 +19,7 @@
 //! file, or knows of HTTP.
 
 pub mod catalog;
-mod constraints;
+pub mod constraints;
 pub mod describe;
 pub mod error;
 pub mod explain;

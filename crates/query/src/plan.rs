@@ -23,7 +23,7 @@ use crate::wording::near;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
-pub(crate) use constraint::{check_constraint, constraint_targets};
+pub(crate) use constraint::check_constraint;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
@@ -133,7 +133,7 @@ impl Rights {
 pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
     let resource = entrance.resource();
     let statement = match &resource.constraint {
-        Some(constraint) => merge::with_policy(statement, constraint),
+        Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
     };
     let mut planner = Planner::new(entrance.catalog, entrance.viewer, &statement);

@@ -68,8 +68,8 @@ impl Viewer {
         }
     }
 
-    /// Whether the account can ask for one row by its key: there is one, and it is neither hidden nor masked.
-    pub fn can_find_by_id(&self, resource: &Resource) -> bool {
+    /// Whether the resource has a key that is neither hidden nor masked: it can be asked for by id, and may break ties.
+    pub fn sees_key(&self, resource: &Resource) -> bool {
         !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_plainly(field))
     }
 
@@ -82,6 +82,30 @@ impl Viewer {
         }
         Some(Json::from(value))
     }
+}
+
+/// The fields of an account that `$account.…` looks into.
+pub const ACCOUNT_FIELDS: [&str; 11] =
+    ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
+
+/// What a constraint can name of every account; below `$account.meta` each account has what it was given.
+pub const ACCOUNT_VARIABLES: [&str; 10] = [
+    "$account.id",
+    "$account.type",
+    "$account.code",
+    "$account.email",
+    "$account.username",
+    "$account.isActive",
+    "$account.tags",
+    "$account.scopes",
+    "$account.dTenants",
+    "$account.dPermissions.all",
+];
+
+/// Whether there can be an account that has this variable.
+pub fn is_account_variable(name: &str) -> bool {
+    let is_of_role = |name: &str| name.strip_prefix("$account.dPermissions.").is_some_and(|role| !role.contains('.'));
+    ACCOUNT_VARIABLES.contains(&name) || name.starts_with("$account.meta.") || is_of_role(name)
 }
 
 /// The proof that this caller may ask a resource: made before its statement is looked at, and what is planned then is planned for nobody
@@ -111,6 +135,6 @@ impl<'c> Entrance<'c, '_> {
 
     /// Whether the caller can ask for one of its rows by the key.
     pub fn can_find_by_id(&self) -> bool {
-        self.viewer.can_find_by_id(self.resource())
+        self.viewer.sees_key(self.resource())
     }
 }

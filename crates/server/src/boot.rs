@@ -204,6 +204,7 @@ pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalo
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let database = Database::open(url, settings).map_err(refused)?;
+    database.refuse_other_encodings().await.map_err(refused)?;
     database.refuse_shared_sessions().await.map_err(refused)?;
     Ok(database)
 }

@@ -1,6 +1,7 @@
 //! The environment, read once. No other file looks at it.
 
 mod address;
+mod database;
 mod hosts;
 mod log;
 mod machine;
@@ -11,14 +12,13 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use identity::grant::{FAMILY_SECONDS, GRACE_SECONDS, MAX_GRACE_SECONDS, RefreshRules};
 use identity::strategy::Strategy;
 use ipnet::IpNet;
-use store::{DatabaseSettings, Prepare};
+use store::DatabaseSettings;
 
-use crate::budget::{BudgetSettings, Budgets};
+use crate::budget::BudgetSettings;
 
 use address::{cors_origin, database_url, network, origin, read_url, redis_url};
 pub use hosts::AllowedHosts;
@@ -172,7 +172,6 @@ impl Config {
             None => format!("http://{listen}"),
             Some(url) => origin("APP_URL", url)?,
         };
-        let pool = read("DATABASE_POOL").number(16, 1..=1000)?;
         let connections = |variable| match read(variable).value {
             None => Ok(None),
             Some(_) => read(variable).number(0, 1..=1_000_000).map(Some),
@@ -208,22 +207,15 @@ impl Config {
             },
             database_read_url: read_url(&read("DATABASE_READ_URL"), &database_url)?,
             database_url,
-            database: DatabaseSettings {
-                pool,
-                timeout: read("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
-                prepare: match read("DATABASE_PREPARE").word("on", &["on", "off"])? {
-                    "off" => Prepare::Off,
-                    _ => Prepare::On,
-                },
-                stream_timeout: read("STREAM_TIMEOUT").duration(DatabaseSettings::default().stream_timeout)?,
-                max_cost: match read("QUERY_MAX_COST").value {
-                    None => None,
-                    Some(_) => Some(read("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000)? as f64),
-                },
-                memory: budget.bytes_per_statement(pool),
-                reserved: Budgets::reserved_connections(pool),
-                ..DatabaseSettings::default()
-            },
+            database: database::Read {
+                pool: read("DATABASE_POOL"),
+                timeout: read("DATABASE_TIMEOUT"),
+                prepare: read("DATABASE_PREPARE"),
+                mmap: read("DATABASE_MMAP"),
+                stream_timeout: read("STREAM_TIMEOUT"),
+                max_cost: read("QUERY_MAX_COST"),
+            }
+            .settings(&budget)?,
             budget,
             allowed_hosts: AllowedHosts::read(read("ALLOWED_HOSTS").list(), listen, &app_url)?,
             manifest,
@@ -259,7 +251,7 @@ impl Config {
 /// What a family of refresh tokens may last, in seconds.
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
-const VARIABLES: [&str; 36] = [
+const VARIABLES: [&str; 37] = [
     "OAUTH_STRATEGY",
     "OAUTH_PRIVATE_KEY_PATH",
     "OAUTH_KEY_MODE",
@@ -280,6 +272,7 @@ const VARIABLES: [&str; 36] = [
     "DATABASE_POOL",
     "DATABASE_TIMEOUT",
     "DATABASE_PREPARE",
+    "DATABASE_MMAP",
     "PERISTYLE_MANIFEST",
     "LISTEN",
     "APP_URL",
@@ -307,6 +300,8 @@ fn strategy(word: &str) -> Result<Strategy, ConfigError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn config(pairs: &[(&'static str, &str)]) -> Result<Config, ConfigError> {

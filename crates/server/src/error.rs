@@ -138,6 +138,7 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Store(unavailable),
         Problem::Store(store::Error::Overloaded),
         Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
+        Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Timeout),
     ];
     every.iter().map(Problem::told).collect()
@@ -305,6 +306,12 @@ impl Problem {
                 "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that \
                  have an index, ask for fewer rows with `limit`, or use `list` where no total is needed",
             ),
+            Problem::Store(store::Error::NotReady(_)) => face(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "RESOURCE_NOT_READY",
+                "Resource not ready",
+                "what this is read from is not ready, such as a materialized view that was never filled; it can be read once that is mended in the database",
+            ),
             Problem::Store(store::Error::Timeout) => face(
                 StatusCode::GATEWAY_TIMEOUT,
                 "TIMEOUT",
@@ -375,6 +382,8 @@ impl Problem {
             Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            // Time alone does not help.
+            Problem::Store(store::Error::NotReady(_)) => None,
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         }

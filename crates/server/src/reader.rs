@@ -122,6 +122,8 @@ impl Replica {
                 }
                 None
             }
+            // Perhaps it was made ready at the primary, and the replica has not heard of it yet.
+            Err(Error::NotReady(_)) => None,
             other => Some(other),
         }
     }

@@ -2,6 +2,7 @@
 
 mod affinity;
 mod collation;
+mod constraint;
 mod field;
 mod native;
 mod relation;
@@ -151,8 +152,9 @@ impl<'c> Checker<'c> {
         let mut fields = declared.flat_map(|resource| &resource.fields);
         let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_))));
         let Some(Field { line, .. }) = text else { return };
+        // A pooler may keep the encoding from a connection, which would have been refused for it.
         if locale.encoding != "UTF8" {
-            self.warning(*line, format!("the database's encoding is {}, which cannot hold every text; UTF8 can", locale.encoding));
+            self.error(*line, format!("the encoding of the database is {}; accepted is UTF8", locale.encoding));
         }
         if !locale.folds_beyond_ascii() {
             let message = format!(
@@ -174,6 +176,7 @@ impl<'c> Checker<'c> {
             self.field(resource, table, field);
         }
         self.key(resource, table);
+        self.unseen_key(resource);
         if let Some(field) = resource.soft_delete()
             && let Some(column) = table.column(field.column.plain(), self.dialect)
             && !column.nullable
@@ -187,6 +190,7 @@ impl<'c> Checker<'c> {
         for relation in &resource.relations {
             self.relation(resource, relation);
         }
+        self.constraint(resource);
     }
 
     /// The table of this name; its absence is an error.
@@ -198,12 +202,16 @@ impl<'c> Checker<'c> {
         if !fits {
             return None;
         }
-        let table = self.schema.table(name, self.dialect);
-        if table.is_none() {
+        let Some(table) = self.schema.table(name, self.dialect) else {
             let hint = self.table_hint(name);
             self.error(line, format!("{what}: table `{name}` does not exist{hint}"));
+            return None;
+        };
+        if let Some(reason) = &table.unreadable {
+            self.error(line, format!("{what}: `{name}` cannot be read: {reason}"));
+            return None;
         }
-        table
+        Some(table)
     }
 
     /// Where the table is instead, or what it may be called.
@@ -246,6 +254,23 @@ impl<'c> Checker<'c> {
             self.error(line, message);
         }
         fits
+    }
+
+    /// A key that not everybody sees plainly does not order rows.
+    fn unseen_key(&mut self, resource: &Resource) {
+        for field in resource.key_fields() {
+            let how = match &field.mask {
+                _ if field.hidden => "hidden from everybody".to_owned(),
+                Some((_, None)) => "masked for everybody".to_owned(),
+                Some((_, Some(permission))) => format!("masked for everybody without the permission `{permission}`"),
+                None => continue,
+            };
+            let message = format!(
+                "resource `{}`: `{}` of the key is {how}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key",
+                resource.full_name, field.name
+            );
+            self.warning(field.line, message);
+        }
     }
 
     fn key(&mut self, resource: &Resource, table: &Table) {

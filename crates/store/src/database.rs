@@ -13,7 +13,7 @@ use tracing::Instrument;
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
 use crate::postgres::{self, Postgres};
-use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, StreamLimits, channel};
+use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
 use crate::settings::DatabaseSettings;
 use crate::sqlite::{self, Sqlite};
@@ -75,6 +75,14 @@ impl Database {
     pub async fn refuse_shared_sessions(&self) -> Result<(), Error> {
         match self {
             Database::Postgres(handle) => handle.0.refuse_shared_sessions().await,
+            Database::Sqlite(_) => Ok(()),
+        }
+    }
+
+    /// Refuses a PostgreSQL database that keeps texts in another encoding than UTF8. One that is out of reach is asked when it is reached.
+    pub async fn refuse_other_encodings(&self) -> Result<(), Error> {
+        match self {
+            Database::Postgres(handle) => handle.0.refuse_other_encodings().await,
             Database::Sqlite(_) => Ok(()),
         }
     }
@@ -172,9 +180,10 @@ impl Database {
 
     /// The database's own plan of each level's statement, with the relations that lead to it. The statement is run for real,
     /// for its first rows, since a level below needs the keys of the one above.
-    pub async fn analyze(&self, query: &Query) -> Result<Vec<(String, Vec<String>)>, Error> {
+    pub async fn analyze(&self, query: &Query, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
         match self {
-            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root).await,
+            Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root, detail).await,
+            // It has no figures.
             Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.clone()).await,
         }
     }

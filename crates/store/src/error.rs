@@ -6,6 +6,9 @@ pub enum Error {
     /// The database is out of reach.
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
+    /// What is read is there and not ready: a materialized view that was never filled. A repeat does not help.
+    #[error("what is read is not ready: {0}")]
+    NotReady(String),
     /// Every connection was busy for too long.
     #[error("no database connection became free in time")]
     Overloaded,
@@ -79,8 +82,9 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Error::Timeout,
             "23505" => Error::Exists,
             "23503" => Error::Missing,
-            // Ended by somebody, or not to be had just now: a lock that is waited for too long, a materialized view that is not filled.
-            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "55000" | "25P03" => Error::Unavailable(chain(&error)),
+            "55000" => Error::NotReady(chain(&error)),
+            // Ended by somebody, or not to be had just now: a lock that is waited for too long.
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
             // Perhaps another server does now.
             "25006" => Error::Unavailable(read_only(&error)),
             // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.

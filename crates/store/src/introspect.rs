@@ -33,8 +33,24 @@ const HEADER: &str = "\
 # protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
 ";
 
+/// A manifest of a database, and what is to be said of it.
+#[derive(Clone, Debug)]
+pub struct Introspected {
+    /// The manifest.
+    pub text: String,
+    /// How many tables and views it declares, those that only join others included.
+    pub tables: usize,
+    /// The tables and views that it leaves out, and why.
+    pub notes: Vec<String>,
+}
+
 /// A manifest of all tables and views. It passes `check` unedited.
 pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
+    introspect(schema, dialect).text
+}
+
+/// The same, with what is to be said of it.
+pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     let mut model = draft::draft(schema, dialect, None);
     relation::connect(&mut model);
     let mut text = String::from(HEADER);
@@ -45,5 +61,5 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
         write::resource(&mut text, resource);
     }
     listing::listing(&model).write(&mut text);
-    text
+    Introspected { text, tables: model.resources.len(), notes: model.notes }
 }

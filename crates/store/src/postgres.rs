@@ -6,6 +6,7 @@ mod cost;
 mod cursor;
 mod driver;
 mod encode;
+mod encoding;
 mod lease;
 mod load;
 mod numeric;
@@ -150,7 +151,8 @@ impl managed::Manager for Manager {
         let Manager { prepare, grace, ref way, ref owners, .. } = *self;
         let sessions = if prepare == Prepare::On { Some(Box::pin(owners.sessions(way)).await?) } else { None };
         sessions.map_or(Ok(()), Sessions::refuse_shared)?;
-        let Line { client, mut driver, place } = Box::pin(way.connect()).await?;
+        let Line { client, mut driver, place, encoding } = Box::pin(way.connect()).await?;
+        encoding.refuse_others()?;
         // A pooler's connection is not ours to set up.
         if sessions == Some(Sessions::Own) {
             Box::pin(driver.drive(client.batch_execute(&self.session))).await?;

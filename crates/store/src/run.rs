@@ -29,6 +29,15 @@ pub struct PageNumbers {
     pub count: i64,
 }
 
+/// How much of a database's own plan is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanDetail {
+    /// The nodes, how many rows came out of them all, and how long the whole took: no count that includes rows out of the caller's reach.
+    Result,
+    /// Also the estimates and figures of every node, for people who may read the database itself.
+    Figures,
+}
+
 /// A longer text is not kept as a prepared statement: a connection keeps many, and a client chooses their shapes.
 const KEPT_TEXT: usize = 16 * 1024;
 

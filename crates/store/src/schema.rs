@@ -63,6 +63,8 @@ pub struct Table {
     pub is_unfilled: bool,
     /// SQLite: why its rows could not be looked at for what the columns hold.
     pub unseen: Option<String>,
+    /// SQLite: why it cannot be read at all, so that its columns are not known: a view of a table that is gone, a module that is not loaded.
+    pub unreadable: Option<String>,
     /// The columns, in order.
     pub columns: Vec<Column>,
     /// The columns of the primary key; empty without one.
@@ -71,6 +73,8 @@ pub struct Table {
     pub unique_keys: Vec<Vec<String>>,
     /// What its columns refer to.
     pub foreign_keys: Vec<ForeignKey>,
+    /// SQLite: foreign keys that lead nowhere, and why.
+    pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,
 }

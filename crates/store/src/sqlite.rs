@@ -11,6 +11,7 @@ mod place;
 mod pour;
 mod prepared;
 mod read;
+mod session;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,9 +30,9 @@ pub(crate) use glance::{encoding_of, glance, know_collations};
 use place::{Identity, Place};
 pub(crate) use pour::stream;
 pub(crate) use read::{analyze, page};
+use session::Session;
 
 const STATEMENTS: usize = 256;
-const WAIT: Duration = Duration::from_secs(5);
 /// How long the first rows of one table may take to look at, so that a view that never ends costs the others nothing.
 const LOOK: Duration = Duration::from_secs(5);
 /// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
@@ -57,8 +58,7 @@ struct Shared {
     permits: Arc<Semaphore>,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
-    /// How long a lock of somebody else is waited for.
-    wait: Duration,
+    session: Session,
 }
 
 impl Shared {
@@ -66,7 +66,7 @@ impl Shared {
     fn take(&self) -> Result<Connection, Error> {
         self.place.still(self.identity)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| connect(&self.place, self.wait), Ok)
+        idle.map_or_else(|| connect(&self.place, &self.session), Ok)
     }
 
     fn give_back(&self, connection: Connection) {
@@ -86,16 +86,11 @@ impl Sqlite {
             }
             path => Place::File(path.to_owned()),
         };
-        let wait = WAIT.min(settings.timeout);
-        let keeper = connect(&place, wait)?;
-        if let Err(error) = keeper.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-            && error.sqlite_error_code() == Some(ErrorCode::NotADatabase)
-        {
-            return Err(Error::Setting(format!("the file {path:?} is no SQLite database")));
-        }
+        let session = Session::new(settings);
+        let keeper = connect(&place, &session)?;
         let permits = Arc::new(Semaphore::new(settings.pool + settings.reserved));
         let identity = place.identity()?;
-        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), wait };
+        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), session };
         let DatabaseSettings { timeout, patience, stream_timeout, memory, .. } = *settings;
         Ok(Sqlite { shared: Arc::new(shared), timeout, patience, stream_timeout, memory })
     }
@@ -107,11 +102,11 @@ impl Sqlite {
 
     /// One more connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
-        connect(&self.shared.place, self.shared.wait)
+        connect(&self.shared.place, &self.shared.session)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        match tokio::time::timeout(self.shared.wait, self.shared.permits.clone().acquire_owned()).await {
+        match tokio::time::timeout(self.shared.session.wait, self.shared.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Error::Overloaded),
         }
@@ -162,7 +157,7 @@ impl Sqlite {
     }
 }
 
-fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
+fn connect(place: &Place, session: &Session) -> Result<Connection, Error> {
     let connection = match place {
         Place::Memory(name) => Connection::open_with_flags(
             name,
@@ -176,12 +171,11 @@ fn connect(place: &Place, wait: Duration) -> Result<Connection, Error> {
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
     };
-    connection.busy_timeout(wait)?;
+    session.begin(&connection).map_err(|error| match (error.sqlite_error_code(), place) {
+        (Some(ErrorCode::NotADatabase), Place::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
+        _ => error.into(),
+    })?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Mapped into memory, which reads that touch many pages are half as fast again by. A file that is written over in place would end the
-    // process by a signal, and is broken for every reader in any case: files are replaced while the server is stopped.
-    connection
-        .execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 268435456; PRAGMA trusted_schema = OFF;")?;
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use query::policy::{self, Viewer};
 use query::{parse, plan, sql};
 use store::run::Format;
-use store::{Answer, Database};
+use store::{Answer, Database, DatabaseSettings, Mapping};
 use support::{Postgres, Sqlite, catalog, open, open_narrow};
 
 const MANIFEST: &str = r#"
@@ -148,4 +148,74 @@ async fn much_is_sent_in_portions_by_sqlite() {
     let database = Sqlite::with(&script("hex(zeroblob(500))", "hex(zeroblob(200000))"));
     few_large_rows_are_held(&database.url).await;
     little_is_held(&database.url).await;
+}
+
+/// How much more four sorts of a table of 60 MB may hold at once than none: their answers are read in portions, too.
+const SORTED: usize = 96 * 1024 * 1024;
+
+// contract E4.6, attack 74
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sorts_that_do_not_fit_are_written_to_disk_by_sqlite() {
+    let rows = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 60000)";
+    let script = format!(
+        "CREATE TABLE owners (id integer PRIMARY KEY NOT NULL); CREATE TABLE parts (id integer PRIMARY KEY NOT NULL, item_id integer);
+         CREATE TABLE documents (id integer PRIMARY KEY NOT NULL, owner_id integer, label text);
+         CREATE TABLE items (id integer PRIMARY KEY NOT NULL, owner_id integer, label text);
+         INSERT INTO items {rows} SELECT n, n * 7919 % 60000, hex(zeroblob(500)) || n FROM numbers"
+    );
+    let file = Sqlite::with(&script);
+    let database = open(&file.url);
+    let catalog = catalog(MANIFEST, &database).await;
+    let sorted = |descending: bool| {
+        let dir = if descending { "desc" } else { "asc" };
+        let viewer = Viewer::new([], serde_json::Value::Null);
+        let entrance = policy::enter(&catalog, catalog.by_name("app.item").expect("a resource"), &viewer).expect("entered");
+        let body = format!(r#"{{"query":{{"order":[{{"field":"ownerId","dir":"{dir}"}}]}}}}"#);
+        let statement = parse::body(body.as_bytes()).expect("a statement").query;
+        let plan = plan::plan(entrance, statement, plan::Operation::List, None).expect("a plan");
+        sql::render(&plan, database.dialect())
+    };
+    let before = held();
+    let watch = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let watched = watch.clone();
+    let watcher = std::thread::spawn(move || {
+        let mut most = 0;
+        while watched.load(std::sync::atomic::Ordering::Relaxed) {
+            most = most.max(held().saturating_sub(before));
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        most
+    });
+    let reads = (0..4).map(|number| {
+        let query = sorted(number % 2 == 0);
+        let database = &database;
+        async move {
+            let Answer::Chunks(mut chunks) = database.run(query, Format::Lines).await.expect("an answer") else { panic!("it is streamed") };
+            let mut lines = 0;
+            while let Some(chunk) = chunks.next().await {
+                lines += chunk.expect("a chunk").split(|byte| *byte == b'\n').count() - 1;
+            }
+            lines
+        }
+    });
+    let lines = futures_util::future::join_all(reads).await;
+    watch.store(false, std::sync::atomic::Ordering::Relaxed);
+    let most = watcher.join().expect("a measure");
+    assert_eq!(lines, [60_000; 4]);
+    assert!(most < SORTED, "four sorts held {most} bytes");
+}
+
+// contract B1.10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_mapped_into_memory_only_where_that_is_asked_for() {
+    let file = Sqlite::with(&script("hex(zeroblob(500))", "'large'"));
+    let path = file.url.trim_start_matches("sqlite://");
+    for (mapping, expected) in [(Mapping::Off, false), (Mapping::On, true)] {
+        let settings = DatabaseSettings { mapping, ..DatabaseSettings::default() };
+        let database = Database::open(&file.url, &settings).expect("the database opens");
+        let (_, items, _) = pass(&database, ("app.owner", plan::Operation::List), FLAT, Format::Json).await;
+        assert_eq!(items, ITEMS);
+        let mapped = std::fs::read_to_string("/proc/self/maps").expect("Linux").lines().any(|line| line.ends_with(path));
+        assert_eq!(mapped, expected, "{mapping:?}");
+    }
 }

@@ -5,12 +5,16 @@
 mod collations;
 #[path = "traps/crowds.rs"]
 mod crowds;
+#[path = "traps/doubles.rs"]
+mod doubles;
 #[path = "traps/drift.rs"]
 mod drift;
 #[path = "traps/grants.rs"]
 mod grants;
 #[path = "traps/links.rs"]
 mod links;
+#[path = "traps/nulls.rs"]
+mod nulls;
 #[path = "traps/pairs.rs"]
 mod pairs;
 #[path = "traps/paths.rs"]
@@ -24,6 +28,8 @@ mod singles;
 mod support;
 #[path = "traps/texts.rs"]
 mod texts;
+#[path = "traps/wide.rs"]
+mod wide;
 
 use query::catalog::Catalog;
 use query::policy::{self, Viewer};

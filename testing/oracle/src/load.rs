@@ -2,9 +2,10 @@
 
 use crate::cell::Cell;
 use crate::render;
-use crate::schema::Resource;
+use crate::schema::{Field, Resource};
 use crate::session::Session;
 use crate::statement::{Order, Statement};
+use crate::viewer::Viewer;
 use crate::world::Row;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -18,11 +19,22 @@ pub(crate) fn filtered<'a>(session: &Session<'a>, resource: &'a Resource, rows: 
 /// The sorted rows as runs of equals: inside a run the statement leaves the order open (C9).
 pub(crate) fn sorted<'a>(session: &Session<'a>, resource: &'a Resource, rows: Vec<&'a Row>, statement: &Statement) -> Vec<Vec<&'a Row>> {
     let mut order = statement.order.clone();
-    if !order.is_empty() && statement.is_cut() {
-        order.extend(resource.keys().iter().map(|key| Order { field: key.name.clone(), descending: false }));
+    if !order.is_empty() {
+        let names = tie_break(session.viewer, resource, statement).into_iter();
+        order.extend(names.map(|field| Order { field, descending: false }));
     }
     let keyed = rows.into_iter().map(|row| (sort_key(session, resource, row, &order), row)).collect();
     runs(keyed, &order)
+}
+
+/// The fields that break ties: the key where rows are cut, and for a caller who cannot see the key plainly all they see that can be
+/// sorted by. Nothing does without a key.
+pub(crate) fn tie_break(viewer: &Viewer, resource: &Resource, statement: &Statement) -> Vec<String> {
+    let names = |fields: Vec<&Field>| fields.into_iter().map(|field| field.name.clone()).collect();
+    if !viewer.sees_key(resource) && !resource.keys().is_empty() {
+        return names(resource.fields.iter().filter(|field| viewer.may_use(field) && field.sortable()).collect());
+    }
+    if statement.is_cut() { names(resource.keys()) } else { Vec::new() }
 }
 
 /// Sorts by key and puts rows of equal keys together.

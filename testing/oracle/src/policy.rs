@@ -47,7 +47,14 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
             }
             "not" => resolve_clause(world, viewer, resource, value)?,
             name => match resource.relation(name) {
-                Some(relation) => resolve_clause(world, viewer, world.schema.resource(&relation.target), value)?,
+                Some(relation) => {
+                    let target = world.schema.resource(&relation.target);
+                    // A constraint that looks at rows whose own constraint is closed is closed with it.
+                    if let Scope::Nothing = scope(world, viewer, target) {
+                        return None;
+                    }
+                    resolve_clause(world, viewer, target, value)?
+                }
                 None => resolve_leaf(viewer, resource.field(name).expect("the constraint names a field"), value)?,
             },
         };
@@ -62,6 +69,9 @@ fn resolve_leaf(viewer: &Viewer, field: &Field, leaf: &Value) -> Option<Value> {
 }
 
 fn resolve_value(viewer: &Viewer, field: &Field, operator: &str, value: &Value) -> Option<Value> {
+    if let Value::Array(items) = value {
+        return items.iter().map(|item| resolve_value(viewer, field, "eq", item)).collect();
+    }
     let Some(path) = value.as_str().and_then(|text| text.strip_prefix("$account.")) else {
         return Some(value.clone());
     };

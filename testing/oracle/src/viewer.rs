@@ -25,6 +25,12 @@ impl Viewer {
         field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.holds(permission))
     }
 
+    /// Whether there is a key and the caller sees all of it plainly.
+    pub fn sees_key(&self, resource: &Resource) -> bool {
+        let keys = resource.keys();
+        !keys.is_empty() && keys.into_iter().all(|key| self.may_use(key))
+    }
+
     /// Whether the field may stand in where, order, groupBy and aggregation.
     pub fn may_use(&self, field: &Field) -> bool {
         !field.hidden && !self.sees_masked(field)

@@ -2,9 +2,8 @@
 
 use crate::catalog::{Catalog, Resource, ResourceId};
 use crate::error::Error;
-use crate::pointer::Layer;
 use crate::policy::Viewer;
-use crate::statement::{Clause, Entry, Inside, Statement};
+use crate::statement::{Clause, Statement};
 
 use super::filter::Subject;
 use super::predicate::{Alias, Predicate};
@@ -17,7 +16,7 @@ impl<'c> Planner<'c, '_> {
     }
 
     /// Wheres of a constraint. A variable that is absent or does not fit closes them: together they match nothing, whatever stands around
-    /// the variable.
+    /// the variable. So does a relation to a resource whose own constraint is closed: under a `not` its missing rows would open this one.
     pub(super) fn closing(&mut self, subject: Subject<'c>, clauses: &[Clause]) -> Predicate<'c> {
         let outer = std::mem::replace(&mut self.closed, false);
         let all = clauses.iter().map(|clause| self.clause(subject, clause, 0)).collect();
@@ -43,37 +42,4 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
         }
     }
     planner.faults.finish()
-}
-
-/// The resources whose rows a resource's constraint looks at.
-pub(crate) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
-    let resource = catalog.resource(id);
-    let mut targets = Vec::new();
-    if let Some(constraint) = &resource.constraint {
-        for clause in &constraint.filters {
-            clause_targets(catalog, resource, clause, &mut targets);
-        }
-    }
-    targets
-}
-
-fn clause_targets(catalog: &Catalog, resource: &Resource, clause: &Clause, targets: &mut Vec<ResourceId>) {
-    for entry in &clause.entries {
-        match entry {
-            Entry::And(_, clauses) | Entry::Or(_, clauses) => {
-                for clause in clauses {
-                    clause_targets(catalog, resource, clause, targets);
-                }
-            }
-            Entry::Not(_, clause) => clause_targets(catalog, resource, clause, targets),
-            Entry::Refused | Entry::Malformed { .. } => {}
-            Entry::Named { name, inside, .. } => {
-                if let (Some(relation), Inside::Object(clause)) = (resource.relation(name), inside) {
-                    targets.push(relation.target);
-                    clause_targets(catalog, catalog.resource(relation.target), clause, targets);
-                }
-            }
-        }
-    }
-    debug_assert_eq!(clause.at.layer, Layer::Policy, "only policies are followed here");
 }

@@ -181,6 +181,9 @@ impl<'c> Planner<'c, '_> {
         let Some(table) = Table::reach(self, relation.target, subject.rights) else {
             return Predicate::Never;
         };
+        if subject.rights == Rights::Manifest && table.is_closed() {
+            self.closed = true;
+        }
         let pivot = self.alias();
         let inner = Subject { resource: table.resource, alias: table.alias, rights: subject.rights };
         let filter = self.clause(inner, clause, depth + 1);

@@ -5,7 +5,7 @@ use crate::error::{Code, about};
 use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
-use crate::types::Scalar;
+use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 use crate::wording::{near, words};
 
@@ -228,8 +228,9 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
-        // Among the elements of a json, null is a value like any other.
-        if matches!((field.kind.scalar(), json), (Scalar::Json, Json::Null)) {
+        // Among the elements of a json, null is a value like any other. In an array it is NULL, also where the elements are json: an answer
+        // shows both alike, and SQLite keeps them alike.
+        if field.kind == Type::One(Scalar::Json) && *json == Json::Null {
             return Some(Value::Json("null".to_owned()));
         }
         self.value(field, json, place, index)

@@ -13,7 +13,7 @@ impl<'c> Planner<'c, '_> {
     pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
         let (mut order, joins) = self.ordered(&table, &statement.order, Standing::Root);
-        Self::tie_break(&table, &mut order, bounds);
+        self.tie_break(&table, &mut order, bounds);
         let children = statement.relations.iter().filter_map(|relation| self.child(&table, relation)).collect();
         let shown = self.shown(table.resource);
         Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
@@ -37,7 +37,7 @@ impl<'c> Planner<'c, '_> {
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };
         let (mut order, joins) = self.ordered(&table, &relation.order, Standing::Relation);
-        Self::tie_break(&table, &mut order, bounds);
+        self.tie_break(&table, &mut order, bounds);
         let children = relation.relations.iter().filter_map(|nested| self.child(&table, nested)).collect();
         let shown = self.shown(table.resource);
         let select = Select { scope: Scope { table, filters, joins, order, bounds }, shown, children };

@@ -4,6 +4,7 @@ use crate::error::Code;
 use crate::statement::{Direction, Order};
 
 use super::path::{Following, Path};
+use super::predicate::Column;
 use super::{Bounds, Join, Planner, Rights, Sort, Table};
 
 /// Where an order stands.
@@ -38,17 +39,32 @@ impl<'c> Planner<'c, '_> {
         (sorts, joins)
     }
 
-    /// Appends the key, so that pages never overlap.
-    pub(super) fn tie_break(table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
-        if order.is_empty() || !bounds.given() {
+    /// Appends what breaks ties. The key does where there is a limit, so that pages never overlap. A key that the viewer cannot see plainly
+    /// must not show in the order: everything that they see plainly breaks ties then, with or without a limit, since databases tend to
+    /// leave equal rows in the order of their key. A resource without a key has nothing that breaks them.
+    pub(super) fn tie_break(&self, table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
+        let resource = table.resource;
+        if order.is_empty() || resource.key.is_empty() {
             return;
         }
-        for id in &table.resource.key {
-            let column = table.column(*id);
-            let named = order.iter().any(|sort| sort.column.alias == column.alias && std::ptr::eq(sort.column.field, column.field));
-            if !named {
-                order.push(Sort { column, direction: Direction::Ascending });
+        if self.viewer.sees_key(resource) {
+            if bounds.given() {
+                resource.key.iter().for_each(|id| append(order, table.column(*id)));
+            }
+            return;
+        }
+        for (id, field) in resource.fields.iter().enumerate() {
+            if !field.hidden && self.viewer.sees_plainly(field) && field.kind.is_sortable() {
+                append(order, table.column(id));
             }
         }
+    }
+}
+
+/// Sorts by one more column, unless it is sorted by already.
+fn append<'c>(order: &mut Vec<Sort<'c>>, column: Column<'c>) {
+    let named = order.iter().any(|sort| sort.column.alias == column.alias && std::ptr::eq(sort.column.field, column.field));
+    if !named {
+        order.push(Sort { column, direction: Direction::Ascending });
     }
 }

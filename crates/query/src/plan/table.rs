@@ -1,6 +1,6 @@
 //! The only place where a table enters a plan: with its constraint, its soft delete and the viewer's rights, or not at all.
 
-use crate::catalog::{Resource, ResourceId};
+use crate::catalog::{Constraint, Resource, ResourceId};
 
 use super::predicate::{Alias, Column, Predicate};
 use super::{Planner, Rights};
@@ -33,6 +33,11 @@ impl<'c> Table<'c> {
         &self.policy
     }
 
+    /// Whether a variable that its constraint needs is missing, so that the policy lets no row through.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.policy, Predicate::Never)
+    }
+
     pub(crate) fn column(&self, field: usize) -> Column<'c> {
         Column { alias: self.alias, field: &self.resource.fields[field] }
     }
@@ -44,12 +49,12 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias) -> Pr
     if let Some(field) = resource.soft_delete {
         all.push(Predicate::Unset(Column { alias, field: &resource.fields[field] }));
     }
-    if let Some(constraint) = &resource.constraint
-        && !constraint.filters.is_empty()
+    if let Some(Constraint { statement, .. }) = &resource.constraint
+        && !statement.filters.is_empty()
         // At boot a constraint is checked by itself; the ones it follows are checked in their own turn.
         && !planner.is_at_boot()
     {
-        all.push(planner.constraint(resource, alias, constraint));
+        all.push(planner.constraint(resource, alias, statement));
     }
     Predicate::all(all)
 }

@@ -115,7 +115,7 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 /// Whether the column read for an answer serves as key too.
 pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
     dialect == Dialect::Postgres
-        && !matches!(field.native, Native::OtherInteger | Native::Real | Native::TimestampWithoutZone)
+        && !matches!(field.native, Native::OtherInteger | Native::WideInteger | Native::Real | Native::TimestampWithoutZone)
         && enum_values(field).is_none()
 }
 

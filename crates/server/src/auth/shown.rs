@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use identity::account::Rights;
 use identity::token::TokenFault;
-use query::policy::Viewer;
+use query::policy::{ACCOUNT_FIELDS, Viewer};
 use serde_json::{Map, Value};
 
 use crate::error::Problem;
@@ -28,13 +28,10 @@ pub(crate) fn refused(fault: TokenFault) -> Problem {
     })
 }
 
-/// What `$account.…` looks into, here and at a hub.
-const TOLD: [&str; 11] = ["id", "type", "code", "email", "username", "isActive", "tags", "scopes", "dPermissions", "dTenants", "meta"];
-
 /// An account as the query engine sees it, from what `/auth/me` tells of it. It holds nothing that `dPermissions` does not say.
 pub(crate) fn viewer_of_row(account: &Map<String, Value>) -> Option<Viewer> {
     let rights = account.get("dPermissions").and_then(Rights::from_json)?;
-    let told = TOLD.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
+    let told = ACCOUNT_FIELDS.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
     Some(viewer(&rights, Value::Object(told)))
 }
 

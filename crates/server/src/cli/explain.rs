@@ -7,6 +7,7 @@ use query::error::{Code, Error};
 use query::parse;
 use query::policy::{self, Viewer};
 use serde_json::Value;
+use store::run::PlanDetail;
 
 use crate::auth::shown::viewer_of_row;
 use crate::boot;
@@ -51,7 +52,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let statement = parse::document(&bytes).map_err(|error| Failure(format!("{name}: {error}")))?;
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
     let entrance = policy::enter(&catalog, resource, &viewer)?;
-    let analyze = if arguments.analyze { Analyze::Yes } else { Analyze::No };
+    let analyze = if arguments.analyze { Analyze::Yes(PlanDetail::Figures) } else { Analyze::No };
     let explained = explain(&database, entrance, statement, analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => Failure(format!("{name}: {}", in_file(error))),
         Problem::Store(error) => Failure(error.to_string()),

@@ -9,7 +9,7 @@ use query::sql::Dialect;
 use serde_json::json;
 use store::Database;
 use store::check::check;
-use store::introspect::{Update, UpdateError};
+use store::introspect::{Introspected, Update, UpdateError};
 use store::schema::Schema;
 
 use crate::boot;
@@ -53,11 +53,11 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         if !printed && !arguments.force && path.exists() {
             return Err(Failure(format!("{name} exists already: use --update to add what is new, --force to replace it, or --out FILE")));
         }
-        Written::of(store::introspect::manifest(&schema, database.dialect()))
+        Written::of(store::introspect::introspect(&schema, database.dialect()))
     };
-    let Written { text, added, notes, errors } = &written;
+    let Written { text, tables, added, notes, errors } = &written;
     if printed && arguments.json {
-        print(&json!({ "manifest": text, "tables": schema.tables.len(), "added": added, "notes": notes, "errors": errors }).to_string())?;
+        print(&json!({ "manifest": text, "tables": tables, "added": added, "notes": notes, "errors": errors }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     if printed {
@@ -66,11 +66,13 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     }
     replace(&path, text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
-        report(&json!({ "file": name, "tables": schema.tables.len(), "added": added, "notes": notes, "errors": errors }).to_string())?;
+        report(&json!({ "file": name, "tables": tables, "added": added, "notes": notes, "errors": errors }).to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines: Vec<String> = added.iter().map(|item| format!("added {item}")).collect();
-    lines.extend(notes.iter().map(|note| format!("note: {note}")));
+    if arguments.update {
+        lines.extend(notes.iter().map(|note| format!("note: {note}")));
+    }
     lines.push(if arguments.update {
         let left = if *errors == 0 {
             String::new()
@@ -79,9 +81,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
         };
         format!("{name}: {} addition(s){left}", added.len())
     } else {
+        let left_out = if notes.is_empty() { String::new() } else { format!("; {} left out, as its comments say", notes.len()) };
         format!(
-            "wrote {name} from {} table(s) and view(s); trim it to what may be asked, then run `peristyle check` and `peristyle serve`",
-            schema.tables.len()
+            "wrote {name} from {tables} table(s) and view(s){left_out}; trim it to what may be asked, then run `peristyle check` and `peristyle serve`"
         )
     });
     report(&lines.join("\n"))?;
@@ -91,6 +93,8 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
 /// A manifest to be written, and what is told of it.
 struct Written {
     text: String,
+    /// How many tables and views it declares.
+    tables: usize,
     added: Vec<String>,
     notes: Vec<String>,
     /// How many errors `check` finds in it: what is gone from the database stays declared.
@@ -98,21 +102,21 @@ struct Written {
 }
 
 impl Written {
-    fn of(text: String) -> Self {
-        Written { text, added: Vec::new(), notes: Vec::new(), errors: 0 }
+    fn of(Introspected { text, tables, notes }: Introspected) -> Self {
+        Written { text, tables, added: Vec::new(), notes, errors: 0 }
     }
 
     fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, Failure> {
         let name = source.display().to_string();
         let existing = std::fs::read_to_string(source)
             .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
-        let Update { text, added, notes } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
+        let Update { text, added, notes, tables } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
             UpdateError::Manifest(error) => Failure(error.in_file(&name)),
             error => Failure(format!("{name}: {error}")),
         })?;
         let catalog = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
         let catalog = catalog.map_err(|error| Failure(error.in_file(&name)))?;
         let errors = check(&catalog, schema, dialect).errors().count();
-        Ok(Written { text, added, notes, errors })
+        Ok(Written { text, tables, added, notes, errors })
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> Visible<'c> 
 }
 
 fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -> Described<'c> {
-    let found = viewer.can_find_by_id(resource);
+    let found = viewer.sees_key(resource);
     let fields = resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
     Described {
         name: &resource.full_name,
@@ -89,7 +89,7 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
     let base = resource.address();
     let answers = |verb: &Verb| match verb {
-        Verb::FindById => viewer.can_find_by_id(resource),
+        Verb::FindById => viewer.sees_key(resource),
         Verb::Explain => viewer.holds(explain::PERMISSION),
         _ => true,
     };

@@ -139,3 +139,27 @@ async fn a_key_that_stands_twice_is_refused() {
         assert!(text.contains("errors") && !text.contains("\"id\":1"), "{place:?} {text}");
     }
 }
+
+// contract G2.1, contract P3.3
+#[tokio::test]
+async fn an_int_that_its_column_holds_no_longer_is_null_over_both_protocols() {
+    let manifest =
+        "[resource.shop.thing.fields]\nid = { type = \"int\", key = true }\nsize = { type = \"int\" }\nsizes = { type = \"int[]\" }\n";
+    for place in PLACES {
+        let (array, list) = if place == Place::Postgres { ("bigint[]", "'{1,3000000000}'") } else { ("TEXT", "'[1,3000000000]'") };
+        let script = format!(
+            "CREATE TABLE things (id integer PRIMARY KEY, size bigint, sizes {array});
+             INSERT INTO things VALUES (1, 3000000000, {list}), (2, 7, NULL)"
+        );
+        let database = Database::with(place, &script).await;
+        let server = Setup::new(manifest).serve(&database).await;
+        let expected = json!([{ "id": 1, "size": null, "sizes": [1, null] }, { "id": 2, "size": 7, "sizes": null }]);
+        let listed = server.post("/api/shop/things/list", r#"{"query":{"order":[{"field":"id"}]}}"#).await.good();
+        assert_eq!(listed, expected, "{place:?}");
+        let asked = "{ shopGetThings(query: { order: [{ field: \"id\" }] }) { id size sizes } shopPaginateThings(query: { order: [{ field: \"id\" }] }) { rows } }";
+        let answer = data(&server, asked, Value::Null).await;
+        assert_eq!(answer, json!({ "shopGetThings": expected, "shopPaginateThings": { "rows": expected } }), "{place:?}");
+        let largest = server.post("/api/shop/things/list", r#"{"query":{"where":{"size":{"gt":7}}}}"#).await.good();
+        assert_eq!(largest, json!([]), "{place:?}");
+    }
+}

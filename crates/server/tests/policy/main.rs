@@ -8,6 +8,7 @@ mod sight;
 #[path = "../support/mod.rs"]
 mod support;
 mod tenants;
+mod ties;
 
 use oracle::{Case, Operation};
 use query::policy::Viewer;

@@ -23,6 +23,7 @@ fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
         ("DATABASE_TIMEOUT", "soon", "30s"),
         ("DATABASE_TIMEOUT", "-1", "30s"),
         ("DATABASE_PREPARE", "maybe", "on or off"),
+        ("DATABASE_MMAP", "maybe", "on or off"),
         ("APP_URL", "https://a.example/path", "without a path"),
         ("APP_CORS_ORIGIN", "*", "origin"),
         ("APP_CORS_ORIGIN", "https://a.example,,https://b.example", "origin"),

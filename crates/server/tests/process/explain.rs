@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::program::{Folder, MANIFEST};
+use crate::support::{Database, Place};
 
 const STATEMENT: &str = r#"{"where":{"name":{"iLike":"a%"}},"relations":{"orders":{"limit":2}},"limit":5}"#;
 
@@ -84,5 +85,20 @@ fn explain_takes_the_eyes_of_an_account() {
         let finished = explain(&["--account", file]);
         finished.refused();
         assert!(finished.err().contains(words), "{}", finished.err());
+    }
+}
+
+// contract E5.7
+#[tokio::test]
+async fn analyze_at_the_command_line_shows_every_figure() {
+    let folder = Folder::shop();
+    let script = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL); INSERT INTO customers VALUES (1, 'Ana');
+        CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, total numeric)";
+    let database = Database::with(Place::Postgres, script).await;
+    folder.write("statement.json", "{}");
+    let arguments = ["explain", "shop.customer", "statement.json", "--analyze"];
+    let told = folder.run(&arguments, &[("DATABASE_URL", &database.url)]).good();
+    for word in ["Seq Scan on customers", "(cost=", "(actual time=", "loops=1", "Shared Hit Blocks"] {
+        assert!(told.contains(word), "{word} in {told}");
     }
 }

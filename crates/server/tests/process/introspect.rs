@@ -197,3 +197,18 @@ fn a_view_that_never_ends_costs_the_others_nothing() {
     assert!(told.contains("made.toml:1: `a.half`: its first rows could not be looked at, since that takes too long"), "{told}");
     assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{told}");
 }
+
+// contract P4.5
+#[test]
+fn introspect_counts_what_it_declares_and_what_it_leaves_out() {
+    let folder = Folder::shop();
+    let script = "CREATE TABLE passing (id INTEGER); CREATE VIEW lost AS SELECT id FROM passing; DROP TABLE passing;
+        CREATE TABLE pictures (face BLOB); CREATE VIEW names AS SELECT name FROM customers";
+    rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("tables");
+    let said = folder.run(&["introspect", "--force"], &[]).good();
+    assert!(said.contains("from 3 table(s) and view(s); 2 left out, as its comments say"), "{said}");
+    let object: Value = serde_json::from_str(&folder.run(&["introspect", "--out", "-", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!((&object["tables"], &object["notes"].as_array().map(Vec::len)), (&3.into(), &Some(2)), "{object}");
+    let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");
+    assert_eq!((&object["tables"], &object["notes"]), (&3.into(), &serde_json::json!([])), "{object}");
+}

@@ -5,7 +5,9 @@ mod administration;
 mod boot;
 mod check;
 mod cluster;
+mod cut_short;
 mod demo;
+mod encodings;
 mod explain;
 mod house;
 mod hub;
@@ -25,3 +27,4 @@ mod signals;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
+mod unfilled;

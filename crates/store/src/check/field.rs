@@ -60,8 +60,10 @@ impl<'c> Checker<'c> {
             );
         } else if *field.kind.scalar() == Scalar::Int && column.native == "int8" {
             let brackets = if column.array { "[]" } else { "" };
-            let message =
-                format!("{what}: column `{}` is int8 and may hold numbers beyond int; declare it \"bigint{brackets}\"", column.name);
+            let message = format!(
+                "{what}: column `{}` is int8 and may hold numbers beyond int, which read as null; declare it \"bigint{brackets}\"",
+                column.name
+            );
             self.warning(field.line, message);
         }
         if column.nested {

@@ -47,7 +47,8 @@ fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
         | (Scalar::Time, "time")
         | (Scalar::Timestamp, "timestamptz")
         | (Scalar::Json, "jsonb") => Some(Native::Standard),
-        (Scalar::Int | Scalar::BigInt, "int2" | "int4" | "int8") => Some(Native::OtherInteger),
+        (Scalar::Int, "int8") => Some(Native::WideInteger),
+        (Scalar::Int | Scalar::BigInt, "int2" | "int4") => Some(Native::OtherInteger),
         (Scalar::Float, "float4") => Some(Native::Real),
         (Scalar::Text | Scalar::Enum(_), "varchar") => Some(Native::Varchar),
         (Scalar::Text | Scalar::Enum(_), "bpchar") => Some(Native::Padded),

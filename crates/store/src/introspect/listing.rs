@@ -27,7 +27,8 @@ pub(super) fn listing(model: &Model) -> Known {
 
 fn links(known: &mut Known, table: &Table, model: &Model) {
     let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
-    for foreign_key in foreign_keys(table) {
+    let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
+    for foreign_key in foreign_keys(table).into_iter().chain(broken) {
         if only_joins || model.is_linked(table, foreign_key) || model.has_seen_link(table, foreign_key) {
             known.add_link(table, foreign_key, Offered::Yes, model.dialect);
         } else if model.is_unlinked(table, foreign_key) {

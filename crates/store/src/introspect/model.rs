@@ -92,9 +92,12 @@ impl<'s> Model<'s> {
         if was_told && draft.notes.is_empty() {
             return;
         }
-        let reason = table.unseen.as_ref().map(|reason| format!("; its rows could not be looked at ({reason})"));
-        let note = format!("table {:?}.{:?} is left out: it has no column that can be read", table.schema, table.name);
-        self.notes.push(note + &reason.unwrap_or_default());
+        let reason = match (&table.unreadable, &table.unseen) {
+            (Some(reason), _) => format!("it cannot be read ({reason})"),
+            (None, Some(reason)) => format!("it has no column that can be read; its rows could not be looked at ({reason})"),
+            (None, None) => "it has no column that can be read".to_owned(),
+        };
+        self.notes.push(format!("table {:?}.{:?} is left out: {reason}", table.schema, table.name));
     }
 
     /// Remembers a foreign key that cannot be a relation, and notes why, once.
@@ -105,8 +108,13 @@ impl<'s> Model<'s> {
             return;
         }
         let target = self.place(foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
-        let (columns, target_columns) = (foreign_key.columns.join(", "), foreign_key.target_columns.join(", "));
-        let note = format!("foreign key ({columns}) -> {target} ({target_columns}) is left out: {reason}");
+        let columns = foreign_key.columns.join(", ");
+        // A primary key that is meant and not there has no columns to name.
+        let target_columns = match foreign_key.target_columns.as_slice() {
+            [] => String::new(),
+            columns => format!(" ({})", columns.join(", ")),
+        };
+        let note = format!("foreign key ({columns}) -> {target}{target_columns} is left out: {reason}");
         self.resources[from].notes.push(note);
     }
 }

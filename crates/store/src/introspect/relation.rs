@@ -1,6 +1,6 @@
 //! Foreign keys become relations in both directions, under names that no field and no other relation has.
 
-use crate::schema::ForeignKey;
+use crate::schema::{ForeignKey, Table};
 
 use super::model::{DraftField, DraftRelation, Model};
 use super::naming::{camel, capital, free, without_id};
@@ -49,8 +49,14 @@ fn edges(model: &mut Model) -> Vec<Edge> {
                     model.linked.push((table, foreign_key));
                 }
                 Some(Err(reason)) if !model.is_linked(table, foreign_key) => model.leave_out(from, foreign_key, &reason),
+                None if leads_to_none(model, from, foreign_key) => {
+                    model.leave_out(from, foreign_key, &format!("{} is left out, or is no table that can be seen", foreign_key.table));
+                }
                 _ => {}
             }
+        }
+        for (foreign_key, reason) in &table.broken_keys {
+            model.leave_out(from, foreign_key, reason);
         }
     }
     let ends: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
@@ -58,6 +64,13 @@ fn edges(model: &mut Model) -> Vec<Edge> {
         edge.has_twin = ends.iter().filter(|ends| **ends == (edge.from, edge.to)).count() > 1;
     }
     edges
+}
+
+/// Whether what a foreign key leads to is no table that a manifest can declare.
+fn leads_to_none(model: &Model, from: usize, foreign_key: &ForeignKey) -> bool {
+    let target = model.schema.find(Some(&foreign_key.schema), &foreign_key.table, model.dialect);
+    let is_left_out = |table: &Table| model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    !model.resources[from].left_out && target.is_none_or(is_left_out)
 }
 
 /// The edge, or why there can be none; nothing where one of its ends is not there.

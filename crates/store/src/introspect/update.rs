@@ -20,6 +20,8 @@ pub struct Update {
     pub added: Vec<String>,
     /// What is new and was left out, and why: the comments that were added.
     pub notes: Vec<String>,
+    /// How many tables and views of the database it declares, those that only join others included.
+    pub tables: usize,
 }
 
 /// Why a manifest was left alone.
@@ -58,7 +60,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     notes.extend(model.notes.iter().filter(|note| !existing.contains(*note)).cloned());
     let known = listing::listing(&model);
     if added.is_empty() && notes.is_empty() && model.seen.as_ref().is_some_and(|seen| known.says_the_same(seen)) {
-        return Ok(Update { text: existing.to_owned(), added, notes });
+        return Ok(Update { text: existing.to_owned(), added, notes, tables: model.resources.len() });
     }
     let mut text = if added.is_empty() { bare } else { document.to_string() };
     if !text.is_empty() && !text.ends_with('\n') {
@@ -75,7 +77,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     let text = spelled_as(existing, &text);
     let valid = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
     valid.map_err(|error| UpdateError::Layout(error.to_string()))?;
-    Ok(Update { text, added, notes })
+    Ok(Update { text, added, notes, tables: model.resources.len() })
 }
 
 /// Line ends and the byte order mark as they were: the editor knows only one kind.

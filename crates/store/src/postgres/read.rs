@@ -8,7 +8,7 @@ use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Keys, Portion};
-use crate::run::{BatchSize, Need, Sink, below, need_total};
+use crate::run::{BatchSize, Need, PlanDetail, Sink, below, need_total};
 
 use super::cursor::{Cursor, SNAPSHOT};
 use super::load::load;
@@ -20,9 +20,10 @@ use super::{Connection, FAILED, Lease, Postgres, STALE, State, bind, told_plan};
 const EXPLAINED_ROWS: usize = 256;
 
 /// The database's own plan of each level, run for real.
-pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(String, Vec<String>)>, Error> {
+pub(crate) async fn analyze(postgres: &Postgres, root: &Level, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut lease = postgres.lease().await?;
-    let mut plans = vec![(String::new(), explained(&mut lease, postgres, &root.sql, None).await?)];
+    let document = explained(&mut lease, postgres, &root.sql, None).await?;
+    let mut plans = vec![(String::new(), told_plan::lines(&document, detail))];
     let mut levels = Vec::new();
     if !root.children.is_empty() {
         let batch = lease.step(postgres.timeout, async |connection| few(connection, root, None, postgres.memory).await).await?;
@@ -31,7 +32,8 @@ pub(crate) async fn analyze(postgres: &Postgres, root: &Level) -> Result<Vec<(St
     while let Some((path, level, pending)) = levels.pop() {
         for (keys, child) in pending.into_iter().zip(&level.children) {
             let path = below(&path, &child.key);
-            plans.push((path.clone(), explained(&mut lease, postgres, &child.level.sql, Some(&keys)).await?));
+            let document = explained(&mut lease, postgres, &child.level.sql, Some(&keys)).await?;
+            plans.push((path.clone(), told_plan::lines(&document, detail)));
             let batch =
                 lease.step(postgres.timeout, async |connection| few(connection, &child.level, Some(&keys), postgres.memory).await).await?;
             levels.push((path, &child.level, batch.pending));
@@ -46,14 +48,15 @@ async fn few(connection: &mut Connection, level: &Level, keys: Option<&Keys>, by
     Ok(collected(level, open(connection, &first, keys).await?, &BatchSize::whole(bytes)).await?.batch)
 }
 
-async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<Vec<String>, Error> {
+/// The plan of a statement as PostgreSQL tells it, in JSON.
+async fn explained(lease: &mut Lease, postgres: &Postgres, sql: &Sql, keys: Option<&Keys>) -> Result<serde_json::Value, Error> {
     let text = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {}", sql.text());
     lease
         .step(postgres.timeout, async |connection| {
             let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
             let rows: Vec<Row> = connection.client.query_typed_raw(&text, params).await?.try_collect().await?;
             let document = rows.first().and_then(|row| row.try_get::<_, serde_json::Value>(0).ok());
-            Ok(document.as_ref().map(told_plan::lines).unwrap_or_default())
+            Ok(document.unwrap_or_default())
         })
         .await
 }

@@ -18,6 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::PORT;
 use super::driver::Driver;
+use super::encoding::ServerEncoding;
 
 /// Where a server is, and how one is sure of it.
 pub(super) struct Way {
@@ -30,6 +31,7 @@ pub(super) struct Line {
     pub(super) client: Client,
     pub(super) driver: Driver,
     pub(super) place: Place,
+    pub(super) encoding: ServerEncoding,
 }
 
 /// Where a connection leads, as far as we know.
@@ -78,12 +80,13 @@ impl Way {
 
     async fn connect_by(&self, config: &Config, place: Place) -> Result<Line, Error> {
         let (client, connection) = config.connect(self.tls.clone()).await?;
+        let encoding = ServerEncoding::new(connection.parameter("server_encoding"));
         let driver = Driver::new(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a PostgreSQL connection ended");
             }
         });
-        Ok(Line { client, driver, place })
+        Ok(Line { client, driver, place, encoding })
     }
 
     /// Asks for what runs on the connection of this token to be given up.

@@ -16,6 +16,8 @@ use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 pub(super) enum Wire {
     Bool,
     Integer,
+    /// 64 bits, of which those that fit 32 are values.
+    WideInteger,
     Single,
     Double,
     Decimal,
@@ -36,6 +38,7 @@ impl Wire {
     pub(super) fn of(form: Form, kind: &Type, show: Show) -> Option<Self> {
         let wire = match form {
             Form::Bool if *kind == Type::BOOL => Wire::Bool,
+            Form::Int if *kind == Type::INT8 => Wire::WideInteger,
             Form::Int | Form::BigInt if matches!(*kind, Type::INT8 | Type::INT4 | Type::INT2) => Wire::Integer,
             Form::Float if *kind == Type::FLOAT4 => Wire::Single,
             Form::Float if *kind == Type::FLOAT8 => Wire::Double,
@@ -62,6 +65,7 @@ impl Wire {
         match self {
             Wire::Bool => encode::boolean(out, *raw.first()? != 0),
             Wire::Integer => encode::integer(out, whole(raw)?),
+            Wire::WideInteger => encode::integer(out, i32::try_from(whole(raw)?).ok()?.into()),
             Wire::Single => encode::single(out, f32::from_be_bytes(raw.try_into().ok()?)),
             Wire::Double => encode::float(out, f64::from_be_bytes(raw.try_into().ok()?)),
             Wire::Decimal => {

@@ -28,9 +28,7 @@ pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
         }
         // What is not in the list is the shadow of a virtual table.
         let Some(kind) = kinds.get(&name) else { continue };
-        if let Some(table) = table(connection, kind)? {
-            schema.tables.push(table);
-        }
+        schema.tables.push(table(connection, kind)?);
     }
     complete_foreign_keys(&mut schema);
     Ok(schema)
@@ -51,28 +49,17 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
     Ok(kinds)
 }
 
-/// The table, or nothing when SQLite itself cannot read it: a view of a table that is gone, a module that is not loaded.
-fn table(connection: &Connection, kind: &Kind) -> Result<Option<Table>> {
+/// The table; where SQLite itself cannot read it, with the reason in place of columns.
+fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view: kind.is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
-    let Ok(mut statement) =
-        connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")
-    else {
-        return Ok(None);
+    let columns = match columns(connection, kind) {
+        Ok(columns) => columns,
+        Err(error) => {
+            table.unreadable = Some(error.to_string());
+            return Ok(table);
+        }
     };
-    let columns = statement.query_map([&kind.name], |row| {
-        let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
-        let column = Column {
-            name: row.get(0)?,
-            untold: kind.is_view && native.is_empty(),
-            native,
-            nullable: !row.get::<_, bool>(2)?,
-            default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
-            ..Column::default()
-        };
-        Ok((column, row.get::<_, i64>(3)?, row.get::<_, i64>(4)?))
-    });
-    let Ok(columns) = columns.and_then(Iterator::collect::<Result<Vec<_>>>) else { return Ok(None) };
     for (column, place, hidden) in columns {
         if place > 0 {
             key.push((place, column.name.clone()));
@@ -87,7 +74,26 @@ fn table(connection: &Connection, kind: &Kind) -> Result<Option<Table>> {
     let key_has_index = indexes(connection, &mut table)?;
     not_null_keys(&mut table, kind, key_has_index);
     foreign_keys(connection, &mut table)?;
-    Ok(Some(table))
+    Ok(table)
+}
+
+/// The columns, each with its place in the primary key and how hidden it is.
+fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64)>> {
+    let mut statement =
+        connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
+    let columns = statement.query_map([&kind.name], |row| {
+        let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
+        let column = Column {
+            name: row.get(0)?,
+            untold: kind.is_view && native.is_empty(),
+            native,
+            nullable: !row.get::<_, bool>(2)?,
+            default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+            ..Column::default()
+        };
+        Ok((column, row.get(3)?, row.get(4)?))
+    })?;
+    columns.collect()
 }
 
 /// Reads the indexes and tells whether the primary key has one of its own.
@@ -150,30 +156,43 @@ fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Brings the names of foreign keys to the spelling of what they name, and fills in primary keys left unsaid.
+/// Brings the names of foreign keys to the spelling of what they name, and fills in primary keys left unsaid. Those that lead nowhere, which
+/// SQLite keeps all the same, are set apart.
 fn complete_foreign_keys(schema: &mut Schema) {
     let known = schema.clone();
     for table in &mut schema.tables {
-        let own = known.find(None, &table.name, Dialect::Sqlite);
-        table.foreign_keys.retain_mut(|foreign_key| {
-            let (Some(own), Some(target)) = (own, known.find(None, &foreign_key.table, Dialect::Sqlite)) else { return false };
-            foreign_key.table.clone_from(&target.name);
-            if foreign_key.target_columns.is_empty() {
-                foreign_key.target_columns.clone_from(&target.primary_key);
+        let Some(own) = known.find(None, &table.name, Dialect::Sqlite) else { continue };
+        for mut foreign_key in std::mem::take(&mut table.foreign_keys) {
+            match complete(&mut foreign_key, own, &known) {
+                Ok(()) => table.foreign_keys.push(foreign_key),
+                Err(reason) => table.broken_keys.push((foreign_key, reason)),
             }
-            foreign_key.columns.len() == foreign_key.target_columns.len()
-                && spell(own, &mut foreign_key.columns)
-                && spell(target, &mut foreign_key.target_columns)
-        });
+        }
     }
 }
 
-fn spell(table: &Table, names: &mut [String]) -> bool {
-    names.iter_mut().all(|name| {
-        let column = table.column(name, Dialect::Sqlite);
-        if let Some(column) = column {
-            name.clone_from(&column.name);
-        }
-        column.is_some()
-    })
+/// Why a foreign key leads nowhere, if it does.
+fn complete(foreign_key: &mut ForeignKey, own: &Table, known: &Schema) -> std::result::Result<(), String> {
+    let Some(target) = known.find(None, &foreign_key.table, Dialect::Sqlite) else {
+        return Err(format!("there is no table {}", foreign_key.table));
+    };
+    foreign_key.table.clone_from(&target.name);
+    if foreign_key.target_columns.is_empty() {
+        foreign_key.target_columns.clone_from(&target.primary_key);
+    }
+    match (foreign_key.columns.len(), foreign_key.target_columns.len()) {
+        (_, 0) => return Err(format!("{} has no primary key", target.name)),
+        (columns, others) if columns != others => return Err(format!("it connects {columns} column(s) with {others}")),
+        _ => {}
+    }
+    spell(own, &mut foreign_key.columns)?;
+    spell(target, &mut foreign_key.target_columns)
+}
+
+fn spell(table: &Table, names: &mut [String]) -> std::result::Result<(), String> {
+    for name in names {
+        let Some(column) = table.column(name, Dialect::Sqlite) else { return Err(format!("{} has no column {name}", table.name)) };
+        name.clone_from(&column.name);
+    }
+    Ok(())
 }

@@ -150,7 +150,7 @@ id = {{ type = "int", key = true }}
             "5 error: field `total` of `app.customer`: column `total` is numeric, which cannot be read as float; declare it \"decimal\"".to_owned(),
             "6 error: field `tags` of `app.customer`: column `tags` is text[], which cannot be read as text; declare it \"text[]\"".to_owned(),
             "7 warning: field `at` of `app.customer`: `stored` has a meaning on SQLite only; PostgreSQL ignores it".to_owned(),
-            "8 warning: field `big` of `app.customer`: column `big` is int8 and may hold numbers beyond int; declare it \"bigint\"".to_owned(),
+            "8 warning: field `big` of `app.customer`: column `big` is int8 and may hold numbers beyond int, which read as null; declare it \"bigint\"".to_owned(),
             format!("9 error: field `{long}` of `app.customer`: the name `{long}` is longer than 63 bytes; PostgreSQL keeps only `{}`", &long[..63]),
             "11 error: relation `others` of `app.customer`: column `customer_id` of the through table is uuid, which cannot equal a field of type bigint".to_owned(),
             "11 error: relation `others` of `app.customer`: column `status` of the through table is a native enum, by which rows cannot be connected; use text".to_owned(),
@@ -240,6 +240,118 @@ async fn check_on_postgres_warns_of_a_view_that_was_never_filled() {
         assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [expected]);
         client.batch_execute("REFRESH MATERIALIZED VIEW report").await.unwrap();
         assert_eq!(findings(text, &read_postgres(&client).await.unwrap(), Dialect::Postgres), [] as [&str; 0]);
+    })
+    .await;
+}
+
+// contract P4.1, contract P2.8
+#[test]
+fn check_warns_of_a_constraint_that_negates_a_constrained_relation() {
+    let schema =
+        sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY); CREATE TABLE c (id INTEGER PRIMARY KEY)");
+    let manifest = |constraint: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.a.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\nc = {{ one = \"app.c\", on = {{ id = \"id\" }} }}\n\
+             [resource.app.b]\ntable = \"b\"\nconstraint = {{ where = {{ id = {{ eq = \"$account.meta.b\" }} }} }}\n[resource.app.b.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.c]\ntable = \"c\"\n[resource.app.c.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             [resource.app.c.relations]\nb = {{ one = \"app.b\", on = {{ id = \"id\" }} }}\n"
+        )
+    };
+    let told = |relation: &str| {
+        format!(
+            "3 warning: constraint of `app.a`: `not` stands over `{relation}`, a relation to `app.b`, which has a constraint of its own: rows of `app.b` that the caller cannot see count as not there, and a caller who lacks a variable of that constraint sees nothing of `app.a`"
+        )
+    };
+    let cases: [(&str, Vec<String>); 7] = [
+        ("{ where = { not = { b = {} } } }", vec![told("b")]),
+        ("{ where = { or = [{ id = { eq = 1 } }, { not = { and = [{ b = { id = { gt = 2 } } }] } }] } }", vec![told("b")]),
+        ("{ where = { not = { c = { b = {} } } } }", vec![told("c.b")]),
+        ("{ where = { c = { not = { b = {} } } } }", vec![told("c.b")]),
+        ("{ relations = { c = { where = { not = { b = {} } } } } }", vec![told("c.b")]),
+        ("{ where = { not = { c = {} } } }", vec![]),
+        ("{ where = { b = { not = { id = { eq = 3 } } } } }", vec![]),
+    ];
+    for (constraint, expected) in cases {
+        assert_eq!(findings(&manifest(constraint), &schema, Dialect::Sqlite), expected, "{constraint}");
+    }
+}
+
+// contract P4.1, contract P2.7
+#[test]
+fn check_names_a_variable_that_no_account_has() {
+    let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, owner TEXT, tags TEXT); CREATE TABLE b (id INTEGER PRIMARY KEY)");
+    let manifest = |constraint: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\nconstraint = {constraint}\n[resource.app.a.fields]\nid = {{ type = \"bigint\", key = true }}\n\
+             owner = \"text\"\ntags = \"text[]\"\n[resource.app.a.relations]\nsame = {{ one = \"app.a\", on = {{ id = \"id\" }} }}\n"
+        )
+    };
+    let told = |variable: &str, hint: &str| {
+        format!(
+            "3 warning: constraint of `app.a`: no account has `{variable}`{hint}, so that it shows nothing to anybody; there are `$account.id`, `$account.type`, `$account.code`, `$account.email`, `$account.username`, `$account.isActive`, `$account.tags`, `$account.scopes`, `$account.dTenants`, `$account.dPermissions.all` and `$account.meta.…`"
+        )
+    };
+    let cases = [
+        ("{ where = { owner = { eq = \"$account.nope\" } } }", vec![told("$account.nope", " (did you mean `$account.code`?)")]),
+        ("{ where = { not = { owner = { in = [\"x\", \"$account.user\"] } } } }", vec![told("$account.user", "")]),
+        ("{ where = { owner = { in = \"$account.dtenants\" } } }", vec![told("$account.dtenants", " (did you mean `$account.dTenants`?)")]),
+        ("{ where = { owner = { eq = \"$account.meta\" } } }", vec![told("$account.meta", "")]),
+        ("{ where = { owner = { eq = \"$account.id.x\" } } }", vec![told("$account.id.x", "")]),
+        ("{ where = { owner = { eq = \"$account.dPermissions\" } } }", vec![told("$account.dPermissions", "")]),
+        (
+            "{ relations = { same = { where = { owner = { eq = \"$account.nope\" } } } } }",
+            vec![told("$account.nope", " (did you mean `$account.code`?)")],
+        ),
+        ("{ where = { owner = { eq = \"$account.meta.a.b\" }, tags = { overlap = \"$account.dPermissions.all\" } } }", vec![]),
+        ("{ where = { or = [{ owner = { eq = \"$account.id\" } }, { owner = { in = \"$account.tags\" } }] } }", vec![]),
+    ];
+    for (constraint, expected) in cases {
+        assert_eq!(findings(&manifest(constraint), &schema, Dialect::Sqlite), expected, "{constraint}");
+    }
+}
+
+// contract P4.1, contract Q8.6
+#[test]
+fn check_says_that_a_key_which_is_not_seen_breaks_no_ties() {
+    let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, day TEXT, UNIQUE (day, id))");
+    let manifest = |id: &str, day: &str| {
+        format!(
+            "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = {{ type = \"bigint\"{id} }}\nday = {{ type = \"text\"{day} }}\n"
+        )
+    };
+    let told = |line: usize, what: &str| {
+        format!(
+            "{line} warning: resource `app.a`: {what}, and breaks no ties then: rows that an `order` leaves equal are sorted by the fields that are seen, so that pages may overlap where rows are equal in all of them; without `order` rows come as the database keeps them, which may be by the key"
+        )
+    };
+    let cases = [
+        (", key = true, hidden = true", "", vec![told(4, "`id` of the key is hidden from everybody")]),
+        (", key = true, mask = \"redact\"", "", vec![told(4, "`id` of the key is masked for everybody")]),
+        (
+            ", key = true, mask = \"redact\", unmask = \"app.a.id\"",
+            "",
+            vec![told(4, "`id` of the key is masked for everybody without the permission `app.a.id`")],
+        ),
+        (", key = true", ", key = true, hidden = true", vec![told(5, "`day` of the key is hidden from everybody")]),
+        (", key = true", ", hidden = true", vec![]),
+    ];
+    for (id, day, expected) in cases {
+        let found: Vec<String> =
+            findings(&manifest(id, day), &schema, Dialect::Sqlite).into_iter().filter(|line| line.contains("ties")).collect();
+        assert_eq!(found, expected, "{id} {day}");
+    }
+}
+
+// contract P4.2
+#[tokio::test]
+async fn check_on_postgres_refuses_another_encoding() {
+    let options = "TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'";
+    with_postgres(options, "CREATE TABLE a (id int PRIMARY KEY, name text)", |client| async move {
+        let schema = read_postgres(&client).await.unwrap();
+        let text = "[resource.app.a]\ntable = \"a\"\n[resource.app.a.fields]\nid = { type = \"int\", key = true }\nname = \"text\"\n";
+        let found = findings(text, &schema, Dialect::Postgres);
+        assert_eq!(found[0], "5 error: the encoding of the database is LATIN1; accepted is UTF8");
     })
     .await;
 }

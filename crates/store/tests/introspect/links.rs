@@ -1,8 +1,8 @@
 //! Foreign keys that cannot be relations: said once, and offered when they can.
 
-use super::{has, has_not, passes, sqlite, with_postgres};
+use super::{findings, has, has_not, passes, sqlite, with_postgres};
 use query::sql::Dialect;
-use store::introspect::{manifest, update};
+use store::introspect::{Update, manifest, update};
 use store::schema::read_postgres;
 
 const ODD: &str = "
@@ -89,4 +89,57 @@ fn a_table_that_holds_nothing_but_pairs_joins_though_it_has_no_key() {
     has_not(&text, "groupsPerson");
     // What has a time of its own tells more than that two belong together, unless each pair can only be there once.
     has_not(&text, r#"through = "visits""#);
+}
+
+const BROKEN: &str = "
+    CREATE TABLE parts (id INTEGER PRIMARY KEY, gone_id INTEGER REFERENCES gone, other_id INTEGER REFERENCES gone (id),
+        listed_id INTEGER REFERENCES lists, word TEXT REFERENCES words (missing));
+    CREATE TABLE lists (word TEXT);
+    CREATE TABLE words (word TEXT PRIMARY KEY);
+    CREATE TABLE passing (id INTEGER);
+    CREATE VIEW kept AS SELECT id FROM parts;
+    CREATE VIEW lost AS SELECT id FROM passing;
+    CREATE VIEW strange AS SELECT no_such_function(id) AS x FROM parts;
+    DROP TABLE passing;
+";
+
+// contract P4.5
+#[test]
+fn what_sqlite_cannot_read_and_keys_that_lead_nowhere_are_named_in_comments() {
+    let schema = sqlite(BROKEN);
+    let text = manifest(&schema, Dialect::Sqlite);
+    for line in [
+        "# table \"main\".\"lost\" is left out: it cannot be read (no such table: main.passing)",
+        "# table \"main\".\"strange\" is left out: it cannot be read (no such function: no_such_function)",
+        "# foreign key (gone_id) -> gone is left out: there is no table gone",
+        "# foreign key (other_id) -> gone (id) is left out: there is no table gone",
+        "# foreign key (listed_id) -> lists is left out: lists has no primary key",
+        "# foreign key (word) -> words (missing) is left out: words has no column missing",
+        "# introspected lost, left out:",
+        "# introspected parts (gone_id) -> gone (), left out",
+        "# introspected parts (word) -> words (missing), left out",
+    ] {
+        has(&text, line);
+    }
+    has(&text, "[resource.app.kept]");
+    has_not(&text, "[resource.app.lost]");
+    assert_eq!(passes(&text, &schema, Dialect::Sqlite), Vec::<String>::new());
+    // They are told once, and added once they can be.
+    let again = update(&text, &schema, Dialect::Sqlite).expect("an update");
+    assert_eq!((again.text.as_str(), again.notes.as_slice(), again.added.as_slice()), (text.as_str(), &[][..], &[][..]));
+    let mended = sqlite(&format!("{BROKEN} CREATE TABLE passing (id INTEGER); CREATE TABLE gone (id INTEGER PRIMARY KEY);"));
+    let Update { added, notes, .. } = update(&text, &mended, Dialect::Sqlite).expect("an update");
+    assert_eq!(notes, Vec::<String>::new());
+    for item in ["resource app.lost", "resource app.gone", "relation app.part.gone", "relation app.part.other"] {
+        assert!(added.iter().any(|added| added == item), "{item} in {added:?}");
+    }
+}
+
+// contract P4.2
+#[test]
+fn check_says_why_a_view_cannot_be_read() {
+    let schema = sqlite(BROKEN);
+    let text = "[resource.app.lost]\ntable = \"lost\"\n[resource.app.lost.fields]\nid = \"bigint\"\n";
+    let expected = ["1 error: resource `app.lost`: `lost` cannot be read: no such table: main.passing"];
+    assert_eq!(findings(text, &schema, Dialect::Sqlite), expected);
 }

@@ -170,7 +170,7 @@ async fn sqlite_searches_relations_by_their_indexes() {
     let mut scans = Vec::new();
     for (resource, asked) in statements() {
         let query = planned(&catalog, &database, resource, &asked);
-        for (path, lines) in database.analyze(&query).await.expect("a plan") {
+        for (path, lines) in database.analyze(&query, store::run::PlanDetail::Figures).await.expect("a plan") {
             let scanned = |line: &&String| line.starts_with("SCAN t") || line.contains("AUTOMATIC");
             scans.extend(lines.iter().filter(scanned).map(|line| format!("{asked} {path}: {line}")));
         }

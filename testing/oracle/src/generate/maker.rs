@@ -52,7 +52,7 @@ impl Maker {
             0..8 => Operation::Paginate,
             8..14 => Operation::List,
             14..17 => Operation::Find,
-            _ if resource.keys().is_empty() => Operation::List,
+            _ if !self.viewer.sees_key(resource) => Operation::List,
             _ => Operation::FindById(self.id(resource)),
         }
     }

@@ -55,8 +55,8 @@ impl Maker {
             entries.push(self.order_entry("seq"));
         }
         if unique == Unique::Always && entries.is_empty() {
-            let path = resource.keys()[0].name.clone();
-            entries.push(self.order_entry(&path));
+            let field = self.usable(resource).into_iter().find(|field| field.sortable()).expect("a field to sort by");
+            entries.push(self.order_entry(&field.name));
         }
         Value::Array(entries)
     }

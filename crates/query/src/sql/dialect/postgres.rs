@@ -36,12 +36,33 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// What `write` says of a column, or NULL where the column holds none of an enum's values.
+/// Whether the column may hold what does not fit its field: texts that are none of an enum's values, integers beyond 32 bits.
+fn may_hold_others(field: &Field) -> bool {
+    enum_values(field).is_some() || is_wide(field)
+}
+
+fn is_wide(field: &Field) -> bool {
+    field.native == Native::WideInteger
+}
+
+/// That the column's value fits its field, where it may not.
+fn fits(writer: &mut Writer, column: Column<'_>) {
+    if let Some(values) = enum_values(column.field) {
+        standard(writer, column);
+        among_texts(writer, values);
+    } else {
+        writer.column(column);
+        writer.raw(" BETWEEN -2147483648 AND 2147483647");
+    }
+}
+
+/// What `write` says of a column, or NULL where its value does not fit its field.
 fn fitting(writer: &mut Writer, column: Column<'_>, write: impl FnOnce(&mut Writer)) {
-    let Some(values) = enum_values(column.field) else { return write(writer) };
+    if !may_hold_others(column.field) {
+        return write(writer);
+    }
     writer.raw("CASE WHEN ");
-    standard(writer, column);
-    among_texts(writer, values);
+    fits(writer, column);
     writer.raw(" THEN ");
     write(writer);
     writer.raw(" END");
@@ -105,16 +126,40 @@ fn equal_and_found(writer: &mut Writer, column: Column<'_>, many: Many, value: V
     writer.raw(if many == Many::List { "))" } else { ")" });
 }
 
-/// Whether it has to be asked if a value fits. What equals one of an enum does, but for collations that take others for equal; what does not
-/// fit is unequal, where it should be unknown.
+/// Whether it has to be asked if a value fits. What equals a value that fits does, but for collations that take others for equal; what does
+/// not fit is unequal, where it should be unknown.
 fn may_be_unfit(field: &Field, logic: Logic) -> bool {
-    enum_values(field).is_some() && (logic == Logic::ThreeValued || field.native == Native::TextByCollation)
+    may_hold_others(field) && (logic == Logic::ThreeValued || field.native == Native::TextByCollation)
+}
+
+/// A column of wide integers compared with one that fits: the other end of the range is said too, so that an index serves.
+fn compare_wide(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
+    writer.raw("(");
+    writer.column(column);
+    writer.raw(sign(comparison));
+    bind(writer, column.field, Many::One, value.clone());
+    writer.raw(" AND ");
+    match comparison {
+        Comparison::Gt | Comparison::Gte => {
+            writer.column(column);
+            writer.raw(" <= 2147483647");
+        }
+        Comparison::Lt | Comparison::Lte => {
+            writer.column(column);
+            writer.raw(" >= -2147483648");
+        }
+        Comparison::Eq | Comparison::Ne => fits(writer, column),
+    }
+    writer.raw(")");
 }
 
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
     let fits = comparison == Comparison::Eq && !may_be_unfit(column.field, logic);
     if fits && is_found(column.field) {
         return equal_and_found(writer, column, Many::One, value.clone());
+    }
+    if !fits && is_wide(column.field) && logic != Logic::ThreeValued {
+        return compare_wide(writer, column, comparison, value);
     }
     if fits {
         operand(writer, column);
@@ -143,8 +188,13 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
     writer.raw(")");
 }
 
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, _: Logic) {
-    fitting(writer, column, |writer| operand(writer, column));
+pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
+    // What is between two integers that fit does.
+    if is_wide(column.field) && logic != Logic::ThreeValued {
+        writer.column(column);
+    } else {
+        fitting(writer, column, |writer| operand(writer, column));
+    }
     writer.raw(" BETWEEN ");
     bind(writer, column.field, Many::One, low.clone());
     writer.raw(" AND ");
@@ -261,16 +311,18 @@ pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
-    if enum_values(column.field).is_none() {
+    if !may_hold_others(column.field) {
         return shown(writer, column);
     }
     // What is grouped by has to stand in what is shown.
     grouped(writer, column);
-    writer.raw("::text");
+    if enum_values(column.field).is_some() {
+        writer.raw("::text");
+    }
 }
 
 pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
-    writer.column(column);
+    fitting(writer, column, |writer| writer.column(column));
     if column.field.native == Native::Real {
         // The double that a single is shown as: 0.1, not 0.10000000149011612.
         writer.raw("::text::float8");

@@ -1,6 +1,8 @@
 //! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL
 //! when what is stored does not fit the type.
 
+mod double;
+
 use crate::catalog::{Field, Stored};
 use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
@@ -98,8 +100,7 @@ fn class(field: &Field) -> Option<&'static str> {
         _ if !comparable(field) => None,
         Scalar::Bool | Scalar::Int | Scalar::BigInt => Some("= 'integer'"),
         Scalar::Text | Scalar::Enum(_) | Scalar::Uuid | Scalar::Date | Scalar::Timestamp => Some("= 'text'"),
-        Scalar::Float => Some("IN ('real', 'integer')"),
-        Scalar::Decimal | Scalar::Time | Scalar::Json => None,
+        Scalar::Float | Scalar::Decimal | Scalar::Time | Scalar::Json => None,
     }
 }
 
@@ -137,6 +138,9 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
         bind(writer, column.field, Many::One, value.clone());
         return;
     }
+    if is_float(column.field) {
+        return double::compare(writer, column, comparison, value);
+    }
     if logic == Logic::FitFollows {
         stored(writer, column);
         writer.raw(sign(comparison));
@@ -168,6 +172,9 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
         list(writer);
         return;
     }
+    if is_float(column.field) {
+        return double::among(writer, column, values, list);
+    }
     writer.raw("(");
     stored(writer, column);
     list(writer);
@@ -177,6 +184,9 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
 
 pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
     let indexed = logic == Logic::UnknownIsFalse && comparable(column.field);
+    if indexed && is_float(column.field) {
+        return double::between(writer, column, low, high);
+    }
     writer.raw("(");
     if indexed {
         stored(writer, column);
@@ -261,9 +271,9 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
 }
 
 /// Whether equal values of this type are stored alike, or compare alike by their collation: rows can be connected by what is stored, and
-/// an index serves.
+/// an index serves. Floats may be integers of more digits.
 fn connects(field: &Field) -> bool {
-    comparable(field) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
+    (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
 
 /// One JSON text for all.

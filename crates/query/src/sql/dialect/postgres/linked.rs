@@ -5,8 +5,8 @@ use crate::plan::predicate::Column;
 use crate::types::{Scalar, Type};
 
 use super::super::super::{Kind, Many, Source, Writer};
-use super::super::alike::{among_texts, enum_values, scalar_kind};
-use super::{OWN_COLLATION, fitting, is_found, own_type};
+use super::super::alike::scalar_kind;
+use super::{OWN_COLLATION, fits, fitting, is_found, may_hold_others, own_type};
 
 /// One array a column.
 pub(in super::super) fn keys(writer: &mut Writer, own: &[&Field]) {
@@ -125,12 +125,11 @@ pub(in super::super) fn pivot_found_by_text(
 /// Its type sees to that.
 pub(in super::super) fn pivot_fits(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer)) {}
 
-/// PostgreSQL's types hold only what fits them, but for texts that are declared to be an enum.
+/// PostgreSQL's types hold only what fits them, but for texts that are declared to be an enum and `int8` that is declared to be int.
 pub(in super::super) fn connected(writer: &mut Writer, column: Column<'_>) {
-    if let Some(values) = enum_values(column.field) {
+    if may_hold_others(column.field) {
         writer.raw(" AND ");
-        standard(writer, column);
-        among_texts(writer, values);
+        fits(writer, column);
     }
 }
 

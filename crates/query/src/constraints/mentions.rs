@@ -1,0 +1,122 @@
+//! What a constraint mentions: the relations that it looks at and the variables of the account. `check` and the search for cycles ask.
+
+use crate::catalog::{Catalog, Relation, Resource, ResourceId};
+use crate::json::Json;
+use crate::statement::{self, Clause, Entry, Inside};
+
+/// Something that a constraint mentions.
+#[derive(Clone, Debug)]
+pub enum Mention<'c> {
+    /// A relation whose rows it looks at.
+    Relation {
+        /// The names that lead there: `customer.country`.
+        path: String,
+        /// The last of them.
+        relation: &'c Relation,
+        /// Whether a `not` stands over it.
+        sign: Sign,
+    },
+    /// `$account.…`
+    Variable(&'c str),
+}
+
+/// Whether a `not` stands over a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// None does.
+    Plain,
+    /// At least one does.
+    Negated,
+}
+
+impl Catalog {
+    /// The line of a resource's constraint, and everything that it mentions.
+    pub fn constraint_mentions<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Mention<'c>>)> {
+        let constraint = resource.constraint.as_ref()?;
+        let mut walk = Walk { catalog: self, mentions: Vec::new() };
+        let start = Position { resource, path: String::new(), sign: Sign::Plain };
+        constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
+        constraint.statement.relations.iter().for_each(|node| walk.node(&start, node));
+        Some((constraint.line, walk.mentions))
+    }
+}
+
+/// The resources whose rows a resource's constraint looks at.
+pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
+    let resource = catalog.resource(id);
+    let mut walk = Walk { catalog, mentions: Vec::new() };
+    if let Some(constraint) = &resource.constraint {
+        let start = Position { resource, path: String::new(), sign: Sign::Plain };
+        constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
+    }
+    let targets = walk.mentions.iter().filter_map(|mention| match mention {
+        Mention::Relation { relation, .. } => Some(relation.target),
+        Mention::Variable(_) => None,
+    });
+    targets.collect()
+}
+
+struct Walk<'c> {
+    catalog: &'c Catalog,
+    mentions: Vec<Mention<'c>>,
+}
+
+/// Where in a constraint a clause stands.
+struct Position<'c> {
+    resource: &'c Resource,
+    path: String,
+    sign: Sign,
+}
+
+impl<'c> Position<'c> {
+    fn below(&self, catalog: &'c Catalog, relation: &'c Relation) -> Self {
+        let path = if self.path.is_empty() { relation.name.clone() } else { format!("{}.{}", self.path, relation.name) };
+        Position { resource: catalog.resource(relation.target), path, sign: self.sign }
+    }
+
+    fn negated(&self) -> Self {
+        Position { resource: self.resource, path: self.path.clone(), sign: Sign::Negated }
+    }
+}
+
+impl<'c> Walk<'c> {
+    fn clause(&mut self, position: &Position<'c>, clause: &'c Clause) {
+        for entry in &clause.entries {
+            match entry {
+                Entry::And(_, clauses) | Entry::Or(_, clauses) => clauses.iter().for_each(|clause| self.clause(position, clause)),
+                Entry::Not(_, clause) => self.clause(&position.negated(), clause),
+                Entry::Named { name, inside, .. } => self.named(position, name, inside),
+                Entry::Refused | Entry::Malformed { .. } => {}
+            }
+        }
+    }
+
+    fn named(&mut self, position: &Position<'c>, name: &str, inside: &'c Inside) {
+        match (position.resource.relation(name), inside) {
+            (Some(relation), Inside::Object(clause)) => {
+                let below = position.below(self.catalog, relation);
+                self.mentions.push(Mention::Relation { path: below.path.clone(), relation, sign: below.sign });
+                self.clause(&below, clause);
+            }
+            // A field's operators have the shape of a clause.
+            (None, Inside::Object(clause)) => self.clause(position, clause),
+            (_, Inside::Plain(json)) => self.value(json),
+        }
+    }
+
+    fn value(&mut self, json: &'c Json) {
+        match json {
+            Json::Text(text) if text.starts_with("$account.") => self.mentions.push(Mention::Variable(text)),
+            Json::Array(items) => items.iter().for_each(|item| self.value(item)),
+            _ => {}
+        }
+    }
+
+    /// A relation that the constraint loads.
+    fn node(&mut self, position: &Position<'c>, node: &'c statement::Relation) {
+        let Some(relation) = position.resource.relation(&node.name) else { return };
+        let below = position.below(self.catalog, relation);
+        node.filters.iter().for_each(|clause| self.clause(&below, clause));
+        node.relations.iter().for_each(|nested| self.node(&below, nested));
+    }
+}

@@ -1,0 +1,47 @@
+//! PostgreSQL databases that do not keep their texts as UTF8.
+
+use crate::program::Folder;
+use crate::support::database::{address, cluster, connect};
+use crate::support::{Database, Place};
+
+const SCRIPT: &str = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL);
+    CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, total numeric)";
+
+// contract B1.9
+#[tokio::test]
+async fn a_database_whose_encoding_is_not_utf8_is_refused_by_every_command() {
+    let folder = Folder::shop();
+    let admin = connect(&cluster()).await;
+    let good = Database::with(Place::Postgres, SCRIPT).await;
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = format!("encoding_{}_{}", encoding.to_ascii_lowercase(), std::process::id());
+        let create = format!("CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+        admin.batch_execute(&create).await.expect("a database");
+        let url = address(&name);
+        connect(&url).await.batch_execute(SCRIPT).await.expect("tables");
+        folder.write("statement.json", "{}");
+        let mut refusals = Vec::new();
+        for command in [
+            &["serve"][..],
+            &["check"],
+            &["check", "--json"],
+            &["introspect", "--out", "-"],
+            &["explain", "shop.customer", "statement.json"],
+            &["migrate"],
+            &["account", "list"],
+        ] {
+            refusals.push(("DATABASE_URL", folder.run(command, &[("DATABASE_URL", &url)]).refused()));
+        }
+        for prepare in ["on", "off"] {
+            let variables = [("DATABASE_URL", good.url.as_str()), ("DATABASE_READ_URL", &url), ("DATABASE_PREPARE", prepare)];
+            refusals.push(("DATABASE_READ_URL", folder.run(&["serve"], &variables).refused()));
+        }
+        admin.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.expect("dropped");
+        for (variable, message) in refusals {
+            let expected = format!(
+                "{variable}: the encoding of the database is {encoding}; accepted is UTF8: make a new one (createdb -E UTF8 -T template0) and load the data into it"
+            );
+            assert_eq!(message, expected);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How each connection to a SQLite database is set up: what it waits for, how it reads the file, and where it sorts.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::settings::{DatabaseSettings, Mapping};
+
+/// How much of a file is mapped into memory where that is asked for.
+const MAPPED: usize = 256 * 1024 * 1024;
+/// No connection has a smaller page cache than this, however many there are.
+const MIN_PAGE_CACHE: usize = 256 * 1024;
+/// How long a lock of somebody else is waited for.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// The settings of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Session {
+    /// How long a lock of somebody else is waited for.
+    pub(super) wait: Duration,
+    mapping: Mapping,
+    /// In bytes. A sort holds as much again before it goes to disk.
+    page_cache: usize,
+    temporary: Temporary,
+}
+
+/// Where SQLite sorts what does not fit its page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Temporary {
+    Files,
+    /// There is no folder for files.
+    Memory,
+}
+
+impl Session {
+    pub(super) fn new(settings: &DatabaseSettings) -> Self {
+        Session {
+            wait: WAIT.min(settings.timeout),
+            mapping: settings.mapping,
+            page_cache: (settings.page_cache / settings.pool.max(1)).max(MIN_PAGE_CACHE),
+            temporary: Temporary::found(),
+        }
+    }
+
+    /// Sets up a new connection.
+    pub(super) fn begin(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.busy_timeout(self.wait)?;
+        let mapped = match self.mapping {
+            Mapping::Off => 0,
+            Mapping::On => MAPPED,
+        };
+        let temporary = self.temporary.word();
+        // A negative size is one in KiB.
+        let cache = self.page_cache / 1024;
+        connection.execute_batch(&format!(
+            "PRAGMA query_only = ON; PRAGMA temp_store = {temporary}; PRAGMA mmap_size = {mapped}; PRAGMA cache_size = -{cache}; PRAGMA trusted_schema = OFF;"
+        ))
+    }
+}
+
+impl Temporary {
+    fn word(self) -> &'static str {
+        match self {
+            Temporary::Files => "FILE",
+            Temporary::Memory => "MEMORY",
+        }
+    }
+
+    /// Finds out, once for the process, whether SQLite finds a folder for temporary files.
+    fn found() -> Self {
+        static FOUND: OnceLock<Temporary> = OnceLock::new();
+        *FOUND.get_or_init(|| Temporary::of(spill()))
+    }
+
+    fn of(spilled: rusqlite::Result<()>) -> Self {
+        let Err(error) = spilled else { return Temporary::Files };
+        tracing::warn!(
+            %error,
+            "SQLite finds no folder for temporary files, and large sorts grow in memory; set SQLITE_TMPDIR or TMPDIR to a folder that this process can write to"
+        );
+        Temporary::Memory
+    }
+}
+
+/// Sorts more than a sort holds in memory, which needs a temporary file.
+fn spill() -> rusqlite::Result<()> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = 1;")?;
+    let rows = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 32)";
+    connection.query_row(&format!("{rows} SELECT randomblob(65536) AS x FROM n ORDER BY x"), [], |_| Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(connection: &Connection, pragma: &str) -> i64 {
+        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).expect("a number")
+    }
+
+    #[test]
+    fn without_a_folder_for_temporary_files_sorts_stay_in_memory() {
+        let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_GETTEMPPATH), None);
+        assert_eq!(Temporary::of(Err(error)), Temporary::Memory);
+        assert_eq!(Temporary::found(), Temporary::Files, "there is one here");
+    }
+
+    #[test]
+    fn connections_share_the_page_cache_and_map_nothing_by_default() {
+        let connection = Connection::open_in_memory().expect("a database");
+        for (pool, kibibytes) in [(16, 4_096), (1, 65_536), (1_000, 256)] {
+            let settings = DatabaseSettings { pool, ..DatabaseSettings::default() };
+            Session::new(&settings).begin(&connection).expect("set up");
+            assert_eq!(asked(&connection, "cache_size"), -kibibytes, "{pool}");
+            // 1 is FILE.
+            assert_eq!(asked(&connection, "temp_store"), 1);
+        }
+    }
+}
