@@ -115,7 +115,7 @@ async fn a_client_administers_once_it_is_marked_and_a_hub_says_how() {
         assert_eq!(shown(&house.desk.run("client update --id shop --administers true --json")), true);
         assert_eq!(make("North").send(serving.address).await.status(), 201, "what the command line changes counts at once");
         let log = serving.stop();
-        assert!(log.contains(HINT) && log.contains("client shop is not marked to administer"), "{log}");
+        assert!(log.contains(HINT) && log.contains("administration.refused") && log.contains("\"reason\":\"client\""), "{log}");
         let log = house.serve().stop();
         assert!(!log.contains(HINT), "one is marked: {log}");
         assert!(house.desk.run("client list").contains("active, administers"));
