@@ -1,5 +1,6 @@
-"""A client of the hub in Authlib: discovery, code with PKCE, id_token, refresh, revocation. Says `open ADDRESS` when a person is
-needed, and reads the address that the browser was led to."""
+"""An Authlib client of the hub: discovery, authorization code with PKCE, ID token, refresh, revocation.
+
+It prints `open URL` when a person must sign in. Then it reads the URL that the hub redirected the browser to."""
 
 import os
 import sys
@@ -23,8 +24,8 @@ client = OAuth2Session(
     token_endpoint_auth_method="client_secret_basic",
 )
 verifier, nonce = generate_token(48), generate_token(24)
-address, state = client.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, nonce=nonce)
-print("open", address, flush=True)
+url, state = client.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, nonce=nonce)
+print("open", url, flush=True)
 callback = sys.stdin.readline().strip()
 token = client.fetch_token(metadata["token_endpoint"], authorization_response=callback, state=state, code_verifier=verifier)
 
@@ -44,6 +45,6 @@ assert renewed["refresh_token"] != token["refresh_token"]
 assert client.revoke_token(metadata["revocation_endpoint"], token=renewed["refresh_token"]).status_code == 200
 try:
     client.refresh_token(metadata["token_endpoint"], refresh_token=renewed["refresh_token"])
-    sys.exit("a revoked refresh token was taken")
+    sys.exit("the hub accepted a revoked refresh token")
 except OAuthError as error:
     assert error.error == "invalid_grant", error
