@@ -1,4 +1,4 @@
-"""What the measurements share: a private PostgreSQL with the shop in it, and processes that end when we do."""
+"""The shared parts of the benchmarks: a private PostgreSQL with the shop in it, and processes that end with the benchmark."""
 
 import contextlib
 import fcntl
@@ -20,10 +20,10 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-# What the servers under test say.
+# The log of the servers under test.
 LOG = TARGET / "bench.log"
 
-# One machine that runs database, server and load: nothing waits for a disk.
+# Database, server and load share one machine. Nothing waits for the disk.
 SETTINGS = {
     "shared_buffers": "512MB",
     "fsync": "off",
@@ -49,7 +49,7 @@ def fail(text):
 
 @contextlib.contextmanager
 def session():
-    """An ExitStack that unwinds on Ctrl-C and on a polite kill as well."""
+    """An ExitStack that also unwinds on Ctrl-C and on SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     LOG.unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:
@@ -61,7 +61,7 @@ def session():
 
 
 def install(packages):
-    """Installs Debian packages by the program each of them brings."""
+    """Installs the Debian packages of missing programs."""
     missing = [package for program, package in packages.items() if not find_program(program)]
     if not missing:
         return
@@ -74,7 +74,7 @@ def install(packages):
 
 
 def find_program(name):
-    """A program on the path, or where Debian keeps those of PostgreSQL."""
+    """Finds a program on the path, or in Debian's folder for PostgreSQL."""
     found = shutil.which(name)
     if found:
         return found
@@ -83,7 +83,7 @@ def find_program(name):
 
 
 def build(*packages):
-    """Builds release binaries and gives the folder they are in."""
+    """Builds release binaries and returns their folder."""
     say(f"building {', '.join(packages)}")
     names = [argument for package in packages for argument in ("-p", package)]
     subprocess.run(["cargo", "build", "--release", "--quiet", *names], cwd=ROOT, check=True, timeout=3600)
@@ -97,7 +97,7 @@ def free_port():
 
 
 class Cluster:
-    """A PostgreSQL of our own. Its data folder stays for the next run; the server does not."""
+    """A private PostgreSQL. Its data folder stays for the next run; the server stops."""
 
     def __init__(self, stack, settings=None):
         self.settings = {**SETTINGS, **(settings or {})}
@@ -122,7 +122,7 @@ class Cluster:
             self.run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "bench")
             self.run("psql", "-X", "-q", "-o", "/dev/null", "-f", "-", self.url, stdin=(BENCH / "seed.sql").read_text())
             seeded.write_text(checksum)
-        # A cold cache would be measured as the first round.
+        # Otherwise the first round would measure a cold cache.
         for table in ("customers", "orders", "order_items", "products"):
             self.answer(f"SELECT count(*) FROM {table}")
 
@@ -131,14 +131,14 @@ class Cluster:
         return hashlib.sha256(version.encode() + (BENCH / "seed.sql").read_bytes()).hexdigest()
 
     def create(self):
-        say(f"making a PostgreSQL cluster in {self.folder}")
+        say(f"creating a PostgreSQL cluster in {self.folder}")
         if self.data.exists():
             subprocess.run(self.command("pg_ctl", "-D", str(self.data), "-m", "immediate", "stop"), capture_output=True, timeout=60)
             shutil.rmtree(self.data)
         self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
     def start(self, stack):
-        # A run that was killed may have left its server behind.
+        # A killed run may have left its server running.
         subprocess.run(self.command("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop"), capture_output=True, timeout=60)
         sockets = self.folder if len(str(self.folder)) < 80 else Path(tempfile.mkdtemp(prefix="peristyle-bench-"))
         if sockets != self.folder:
@@ -170,12 +170,12 @@ class Cluster:
         return subprocess.run(self.command(program, *arguments), stdout=subprocess.PIPE, text=True, check=True, timeout=600, cwd="/").stdout
 
     def answer(self, sql):
-        """What psql says to one statement that gives one value."""
+        """Returns the one value of a statement, read with psql."""
         return self.output("psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql, self.url).strip()
 
 
 def busy():
-    """The share of the processors' time that is used just now."""
+    """The current load of the processors, from 0 to 1."""
     def read():
         fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
         return sum(fields), fields[3] + fields[4]
@@ -187,29 +187,29 @@ def busy():
 
 
 class Quiet:
-    """Waits for other programs to be done before a round, two minutes in all; after that the table says so."""
+    """Waits before a round until other programs are idle, two minutes in all. After that the table has a warning."""
 
     def __init__(self):
-        self.patience = 120
+        self.timeout = 120
 
     def wait(self):
         start = time.monotonic()
-        while self.patience > 0 and busy() > 0.2:
-            if time.monotonic() - start > self.patience:
-                say("other programs keep the machine busy: the numbers will be unsteady")
-                self.patience = 0
+        while self.timeout > 0 and busy() > 0.2:
+            if time.monotonic() - start > self.timeout:
+                say("other programs keep the machine busy: the figures will be unreliable")
+                self.timeout = 0
                 return
-        self.patience -= time.monotonic() - start
+        self.timeout -= time.monotonic() - start
 
 
 def owner():
-    """Who PostgreSQL runs as."""
+    """The user of the PostgreSQL server."""
     entry = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
     return entry.pw_uid, entry.pw_gid
 
 
 def scratch():
-    """A folder that PostgreSQL's user can enter: in the build folder, or where everyone can if that is somebody's home."""
+    """A folder that PostgreSQL's user can enter: the build folder, or a shared one if the build folder is in a private home."""
     user, group = owner()
     for folder in (TARGET / "bench", Path("/var/tmp") / f"peristyle-bench-{os.geteuid()}"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -222,8 +222,8 @@ def scratch():
 
 
 def spawn(stack, command, environment=None):
-    """Starts a process that ends with us."""
-    # What is set around us must not change what is measured.
+    """Starts a process that ends with this one."""
+    # The caller's environment must not change the measurement.
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     with open(LOG, "ab") as log:
         process = subprocess.Popen([str(word) for word in command], env={**inherited, **(environment or {})}, stdout=log, stderr=log, cwd=ROOT)
@@ -242,7 +242,7 @@ def end(process):
 
 
 def serve(stack, binaries, database, port):
-    """Starts the release server with its shipped defaults."""
+    """Starts the release server with its default settings."""
     return spawn(stack, [binaries / "peristyle", "serve"], {
         "OAUTH_STRATEGY": "none",
         "DATABASE_URL": database,
@@ -251,10 +251,10 @@ def serve(stack, binaries, database, port):
     })
 
 
-def wait_ready(process, url, pause=0.02, patience=20):
-    """Waits for 200 and gives the seconds it took."""
+def wait_ready(process, url, pause=0.02, timeout=20):
+    """Waits for status 200 and returns the seconds that it took."""
     start = time.monotonic()
-    while time.monotonic() - start < patience:
+    while time.monotonic() - start < timeout:
         if process.poll() is not None:
             fail(f"{process.args[0]} ended with status {process.returncode}; see {LOG}")
         try:
@@ -264,25 +264,25 @@ def wait_ready(process, url, pause=0.02, patience=20):
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             pass
         time.sleep(pause)
-    fail(f"{url} was not ready within {patience} s")
+    fail(f"{url} was not ready within {timeout} s")
 
 
 def resident(process):
-    """The bytes of memory a process holds."""
+    """The resident memory of a process, in bytes."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
-    fail("the server is gone")
+    fail("the server has ended")
 
 
 def load(url, seconds, *words, connections=16, threads=2):
-    """Starts wrk with a way to load of `load.lua`."""
+    """Starts wrk with one of the modes of `load.lua`."""
     command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--timeout", "20s", "-s", str(BENCH / "load.lua"), url, "--"]
     return subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True)
 
 
 def seen(wrk, seconds, what):
-    """What wrk saw, when it is done."""
+    """Waits for wrk and returns its results."""
     text, _ = wrk.communicate(timeout=seconds + 60)
     if wrk.returncode != 0:
         fail(f"{what}: wrk ended with status {wrk.returncode}")

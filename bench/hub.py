@@ -1,4 +1,4 @@
-"""A hub to measure: on a database of its own, with a client and accounts."""
+"""The hub under test, with its own database, a client and accounts."""
 
 import base64
 import hashlib
@@ -60,11 +60,11 @@ class Hub:
             INSERT INTO peristyle.event (at, kind, account_id, client_id, detail) SELECT now(), 'granted', id, '{CLIENT}', '{{}}' FROM peristyle.account;
             ANALYZE;
         """)
-        # PostgreSQL plans what foreign keys ask once a connection: one that finds a table empty reads all of it from then on.
+        # PostgreSQL plans foreign key checks once for each connection. If it finds an empty table, it scans the whole table from then on.
         self.tokens(ACCOUNTS)
 
     def yardstick(self, stack):
-        """Starts the bare loop on the same database, with the same key, and gives its address."""
+        """Starts the bare loop on the same database with the same key, and returns its URL."""
         der, port = self.folder / "key.der", free_port()
         subprocess.run(["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", self.folder / "oauth-private.key", "-outform", "DER", "-out", der], check=True)
         process = spawn(stack, [self.binaries / "tokens", f"127.0.0.1:{port}", self.database, der, CLIENT])
@@ -82,7 +82,7 @@ class Hub:
         self.cluster.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", self.database, stdin=text)
 
     def copy(self, table, lines):
-        # Analysed at once, as autovacuum would in time: a plan made for an empty table is a poor one.
+        # Autovacuum would do this later. A plan for an empty table is a bad plan.
         self.sql(f"COPY peristyle.{table} FROM STDIN;\n" + "".join(f"{line}\n" for line in lines) + f"\\.\nANALYZE peristyle.{table};\nCHECKPOINT;\n")
 
     def accounts(self):
@@ -91,7 +91,7 @@ class Hub:
         return [line.split() for line in text.split("\n") if line]
 
     def tokens(self, count):
-        """New families, each with a refresh token, in a file."""
+        """Creates families, each with a refresh token, and writes the tokens to a file."""
         accounts, families, kept, shown = self.accounts(), [], [], []
         for number in range(count):
             family, (token, digest) = uuid.uuid4(), opaque()
@@ -104,7 +104,7 @@ class Hub:
         return self.lines("tokens", shown)
 
     def codes(self, count):
-        """New codes, each as the form that trades it, in a file."""
+        """Creates codes, and writes the form that redeems each to a file."""
         challenge = base64url(hashlib.sha256(VERIFIER.encode()).digest())
         accounts, kept, shown = self.accounts(), [], []
         for number in range(count):

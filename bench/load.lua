@@ -1,9 +1,9 @@
--- What wrk sends, by its first argument; what it saw is printed as one line of JSON at the end.
---   get                                            the address, nothing more
---   same FILE [AUTHORIZATION]                      one JSON body over and over
---   each FILE THREADS AUTHORIZATION                a form a line, in turn
+-- The requests that wrk sends; the first argument is the mode. At the end it prints the results as one line of JSON.
+--   get                                            GET, without a body
+--   same FILE [AUTHORIZATION]                      one JSON body, repeated
+--   each FILE THREADS AUTHORIZATION                forms, one a line, in turn
 --   chain FILE THREADS AUTHORIZATION [PAUSE]       refresh tokens: each answer's token is the body of a later request
--- THREADS is how many share the lines, PAUSE how long a connection waits before each request, in milliseconds.
+-- THREADS share the lines. PAUSE is the wait of a connection before each request, in milliseconds.
 
 local threads = 0
 

@@ -1,4 +1,4 @@
--- What W1 must answer, said by PostgreSQL alone.
+-- The right answer to W1, computed by PostgreSQL alone.
 SELECT coalesce(json_agg(json_build_object(
     'id', id, 'name', name, 'email', email, 'country', country, 'tags', tags, 'profile', profile,
     'createdAt', to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'active', active) ORDER BY created_at), '[]')

@@ -1,4 +1,4 @@
--- What W2 must answer.
+-- The right answer to W2.
 SELECT json_build_object(
     'total', (SELECT count(*) FROM customers WHERE country = 'DE'),
     'count', count(*),

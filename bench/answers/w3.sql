@@ -1,4 +1,4 @@
--- What W3 must answer.
+-- The right answer to W3.
 SELECT json_agg(json_build_object(
     'id', c.id, 'name', c.name, 'email', c.email, 'country', c.country, 'tags', c.tags, 'profile', c.profile,
     'createdAt', to_char(c.created_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'active', c.active,

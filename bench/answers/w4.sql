@@ -1,4 +1,4 @@
--- What W4 must answer.
+-- The right answer to W4.
 SELECT json_agg(json_build_object('status', status, 'n', n, 'total', total::text) ORDER BY status)
 FROM (
     SELECT status, count(*) AS n, sum(total) AS total

@@ -1,14 +1,14 @@
-//! Sixteen connections, each with its statements prepared when it is made.
+//! Sixteen connections. Each prepares its statements when it is made.
 
 use deadpool::managed::{self, BuildError, Metrics, RecycleError, RecycleResult};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-/// As many as the server under test has by default.
+/// The default of the server under test.
 const CONNECTIONS: usize = 16;
 
 const CUSTOMERS: &str = "SELECT id, name, email, country, tags, profile, created_at, active FROM customers";
 
-/// A connection and everything it will ever be asked.
+/// A connection and all its prepared statements.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) named_customers: Statement,
@@ -22,7 +22,7 @@ pub(crate) struct Connection {
 
 pub(crate) type Pool = managed::Pool<Connector>;
 
-/// In which order rows come that are equal by the order asked for.
+/// The order of rows that are equal by the requested order.
 #[derive(Clone, Copy)]
 pub(crate) enum Ties {
     ByKey,
@@ -54,7 +54,7 @@ impl managed::Manager for Connector {
             Ties::ByKey => ", id",
             Ties::Loose => "",
         };
-        // What a client chooses is bound, as it must be.
+        // Values of a client are bound, as they must be.
         Ok(Connection {
             named_customers: client
                 .prepare(&format!("{CUSTOMERS} WHERE country = $1 AND name ILIKE $2 ORDER BY created_at{ties} LIMIT $3"))

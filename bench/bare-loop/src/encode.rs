@@ -1,4 +1,4 @@
-//! PostgreSQL's binary columns → JSON bytes, with nothing between.
+//! Writes PostgreSQL's binary columns as JSON bytes.
 
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Error, Row};
@@ -35,7 +35,7 @@ pub(crate) fn customer(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     out.extend_from_slice(b",\"tags\":");
     texts(out, raw(row, 4)?);
     out.extend_from_slice(b",\"profile\":");
-    // jsonb begins with a version.
+    // jsonb begins with a version byte.
     out.extend_from_slice(raw(row, 5)?.get(1..).unwrap_or(b"null"));
     out.extend_from_slice(b",\"createdAt\":");
     timestamp(out, number(raw(row, 6)?));
@@ -97,7 +97,7 @@ pub(crate) fn status(out: &mut Vec<u8>, row: &Row) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends an array whose every element was followed by a comma.
+/// Closes an array, and removes the comma after its last element.
 pub(crate) fn close(out: &mut Vec<u8>) {
     match out.last_mut() {
         Some(last) if *last == b',' => *last = b']',
@@ -135,7 +135,7 @@ fn text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
-/// A `text[]` of one dimension: a header of five words, then each element behind its length.
+/// Writes a `text[]` of one dimension: a header of five words, then each element after its length.
 fn texts(out: &mut Vec<u8>, raw: &[u8]) {
     out.push(b'[');
     let mut rest = raw.get(20..).unwrap_or_default();
@@ -148,7 +148,7 @@ fn texts(out: &mut Vec<u8>, raw: &[u8]) {
     close(out);
 }
 
-/// A `numeric`: how many groups of four digits, the weight of the first, sign, scale, and the groups.
+/// Writes a `numeric`: the number of groups of four digits, the weight of the first, sign, scale, and the groups.
 fn decimal(out: &mut Vec<u8>, raw: &[u8]) {
     let word = |index: usize| raw.get(index * 2..index * 2 + 2).map_or(0, |word| i32::from(i16::from_be_bytes([word[0], word[1]])));
     let (count, weight, sign, scale) = (word(0), word(1), word(2), word(3) as usize);
@@ -165,7 +165,7 @@ fn decimal(out: &mut Vec<u8>, raw: &[u8]) {
     if scale > 0 {
         out.push(b'.');
         let end = out.len() + scale;
-        // Before the first group that is stored there are zeros.
+        // Zeros come before the first stored group.
         let mut place = weight + 1;
         while out.len() < end {
             padded(out, group(place), 4);
@@ -186,7 +186,7 @@ fn padded(out: &mut Vec<u8>, number: i32, width: usize) {
     out.extend_from_slice(&digits[..width]);
 }
 
-/// RFC 3339 in UTC of microseconds since 2000, by Howard Hinnant's civil calendar.
+/// Writes microseconds since 2000 as RFC 3339 in UTC, by Howard Hinnant's civil calendar.
 fn timestamp(out: &mut Vec<u8>, micros: i64) {
     const DAY: i64 = 86_400_000_000;
     let shifted = micros.div_euclid(DAY) + 10_957 + 719_468;

@@ -1,11 +1,11 @@
-//! The yardstick: what a good engineer would write by hand for the four workloads of `bench/`. The driver, prepared
+//! The bare loop: what a good engineer would write by hand for the four workloads of `bench/`. The driver, prepared
 //! statements and a pool behind axum; no language, no policy, no settings.
 //!
 //! ```text
 //! bare-loop ADDRESS DATABASE_URL [loose]
 //! ```
 //!
-//! Rows that are equal by the order asked for are sorted by their key, as in the answers it is compared with; `loose` leaves that to chance.
+//! It sorts rows that are equal by the requested order by their key, as Peristyle does. With `loose` it does not.
 
 mod connection;
 mod encode;
@@ -58,7 +58,7 @@ async fn serve(address: &str, url: &str, ties: Ties) -> Result<(), Box<dyn Error
         .route("/w4", post(|state, body| answer(state, body, Workload::Aggregation)))
         .with_state(connection::pool(url, ties)?);
     let listener = TcpListener::bind(address).await?.tap_io(|stream| {
-        // Slower without it, wrong neither way.
+        // Only faster: the answers do not depend on it.
         _ = stream.set_nodelay(true);
     });
     axum::serve(listener, router).await?;
@@ -73,7 +73,7 @@ enum Workload {
     Aggregation,
 }
 
-/// The body is read, as any server must, and then ignored: there is only one question here.
+/// Reads the body, as any server must, and ignores it: there is only one question here.
 async fn answer(State(pool): State<Pool>, _body: Bytes, workload: Workload) -> Response {
     let connection = match pool.get().await {
         Ok(connection) => connection,

@@ -12,7 +12,7 @@ use tokio_postgres::{Error, Row, Statement};
 use crate::connection::Connection;
 use crate::encode;
 
-/// Runs a statement and hands over its rows as they come.
+/// Runs a statement and passes on its rows as they arrive.
 async fn each(
     connection: &Connection,
     statement: &Statement,
@@ -69,7 +69,7 @@ pub(crate) async fn page_with_total(connection: &Connection) -> Result<Vec<u8>, 
     Ok(out)
 }
 
-/// Encoded rows of one level, each without its closing brace, and what the next level is looked up by.
+/// Encoded rows of one level, each without its closing brace, and the keys of the next level.
 #[derive(Default)]
 struct Rows {
     bytes: Vec<u8>,
@@ -91,12 +91,12 @@ impl Rows {
     }
 }
 
-/// Which parent a row belongs to; ordinals count from one.
+/// The parent of a row; ordinals start at one.
 fn parent(row: &Row) -> Result<usize, Error> {
     Ok(row.try_get::<_, i64>(0)? as usize - 1)
 }
 
-/// W3: one statement a level, then the levels into each other.
+/// W3: one statement a level, then each level is put into the one above.
 pub(crate) async fn three_levels(connection: &Connection) -> Result<Vec<u8>, Error> {
     let mut customers = Rows::default();
     each(connection, &connection.customers, &[&"DE", &20_i64, &0_i64], |row| customers.add(row, 0, encode::customer)).await?;

@@ -1,4 +1,4 @@
-//! How long the way from a request's bytes to SQL takes: parse, merge, plan, render. No database, one thread.
+//! Measures the time from a request's bytes to SQL: parse, merge, plan, render. No database, one thread.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -28,7 +28,7 @@ const TYPICAL: &str = r#"{"query": {
     "limit": 20
 }}"#;
 
-/// The best of so many rounds counts: whatever else the machine does can only make a round longer.
+/// The best of these rounds counts: other work of the machine can only make a round longer.
 const ROUNDS: u32 = 15;
 const ROUND: Duration = Duration::from_millis(100);
 
@@ -48,7 +48,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// A statement whose where has this many connectors and operators.
+/// A statement with this many connectors and operators in its where.
 fn of_size(nodes: u32) -> String {
     let leaves: Vec<String> = (1..nodes).map(|number| format!(r#"{{"email":{{"eq":"user{number}@example.com"}}}}"#)).collect();
     format!(r#"{{"query":{{"where":{{"or":[{}]}}}}}}"#, leaves.join(","))

@@ -1,5 +1,5 @@
-//! The raw rates of what tokens and passwords cost: Argon2id at a hub's parameters on all cores; on one, an RSA-2048 signature, its
-//! verification, and the validation of distinct access tokens, which is a verification and everything around it.
+//! Measures the raw cost of tokens and passwords. On all cores: Argon2id with a hub's parameters. On one core: an RSA-2048 signature, its
+//! verification, and the whole validation of distinct access tokens.
 //!
 //! ```text
 //! raw SECONDS
@@ -27,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TOKENS: usize = 2000;
 const ISSUER: &str = "https://hub.example.com";
 const AUDIENCE: &str = "shop";
-/// As long as what is signed of a token.
+/// As long as the signed part of a token.
 const MESSAGE: &[u8] = &[b'm'; 560];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -88,7 +88,7 @@ fn validations(span: Duration) -> Result<f64, Box<dyn Error>> {
     Ok(rate(span, || Unverified::read(presented.next()?).ok()?.verify_bearer(key.public(), &expected).ok()))
 }
 
-/// How often something can be done in a second.
+/// How often a second something can be done.
 fn rate<T>(span: Duration, mut work: impl FnMut() -> Option<T>) -> f64 {
     let start = Instant::now();
     let mut done = 0.0;

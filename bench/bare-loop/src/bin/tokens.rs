@@ -1,5 +1,5 @@
-//! The yardstick for tokens: the same statements on the same database and the same RSA signature behind the same HTTP library, written by
-//! hand for two requests. There is no check of anything: what is presented is taken as good.
+//! The bare loop for tokens: the same statements on the same database and the same RSA signature behind the same HTTP library, written by
+//! hand for two requests. It checks nothing.
 //!
 //! ```text
 //! tokens ADDRESS DATABASE_URL PRIVATE_KEY.der CLIENT
@@ -32,7 +32,7 @@ use uuid::Uuid;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// As many as the server under test has by default.
+/// The default of the server under test.
 const CONNECTIONS: usize = 16;
 
 const ACCOUNT: &str = "a.id, a.type, a.code, a.email, a.username, a.is_active, a.tags, a.scopes, a.d_permissions, a.d_tenants, a.meta, \
@@ -127,7 +127,7 @@ impl managed::Manager for Connector {
 }
 
 #[derive(Clone)]
-struct Desk {
+struct TokenServer {
     pool: managed::Pool<Connector>,
     key: Arc<KeyPair>,
     id: Arc<str>,
@@ -142,12 +142,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let pool = managed::Pool::builder(Connector(url.parse()?)).max_size(CONNECTIONS).build()?;
     let pair = KeyPair::from_pkcs8(&std::fs::read(key)?).map_err(|error| format!("{key} holds no RSA key: {error}"))?;
-    let desk = Desk { pool, key: Arc::new(pair), id: token()?.into(), client: client.as_str().into() };
+    let server = TokenServer { pool, key: Arc::new(pair), id: token()?.into(), client: client.as_str().into() };
     let router = Router::new()
         .route("/ready", get(async || StatusCode::OK))
-        .route("/refresh", post(|State(desk): State<Desk>, body: Bytes| async move { told(desk.refresh(&body).await) }))
-        .route("/code", post(|State(desk): State<Desk>, body: Bytes| async move { told(desk.redeem(&body).await) }))
-        .with_state(desk);
+        .route("/refresh", post(|State(server): State<TokenServer>, body: Bytes| async move { respond(server.refresh(&body).await) }))
+        .route("/code", post(|State(server): State<TokenServer>, body: Bytes| async move { respond(server.redeem(&body).await) }))
+        .with_state(server);
     let listener = TcpListener::bind(address).await?.tap_io(|stream| _ = stream.set_nodelay(true));
     axum::serve(listener, router).await?;
     Ok(())
@@ -155,14 +155,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 type Answer = Result<String, Box<dyn Error + Send + Sync>>;
 
-fn told(answer: Answer) -> Response {
+fn respond(answer: Answer) -> Response {
     match answer {
         Ok(json) => ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], json).into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     }
 }
 
-impl Desk {
+impl TokenServer {
     async fn refresh(&self, body: &[u8]) -> Answer {
         let presented = hash(field(body, "refresh_token").ok_or("no refresh_token")?);
         let connection = self.pool.get().await?;
@@ -195,7 +195,7 @@ impl Desk {
         self.written(account, family, &successor)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "there is no rule here that a test would want to give the time to")]
+    #[expect(clippy::disallowed_methods, reason = "no test needs to set the time here")]
     fn written(&self, account: Uuid, family: Uuid, refresh: &str) -> Answer {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
         let header = format!(r#"{{"alg":"RS256","typ":"at+jwt","kid":"{}"}}"#, self.id);
@@ -215,7 +215,7 @@ impl Desk {
     }
 }
 
-/// What any server reads of the account before it answers.
+/// The data of the account that any server reads before it answers.
 fn touch(row: &Row, from: usize) {
     let _: (bool, Option<&str>) = (row.get(from + 5), row.get(from + 4));
 }
@@ -230,7 +230,7 @@ fn token() -> Result<String, aws_lc_rs::error::Unspecified> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// A field of a form whose values need no decoding.
+/// A field of a form. Its values need no decoding.
 fn field<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
     std::str::from_utf8(body).ok()?.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
