@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use query::catalog::Catalog;
-use query::error::{Error, MOST_FAULTS};
+use query::error::{Error, MAX_FAULTS};
 use query::manifest::Manifest;
 use query::plan::{self, Operation, Plan};
 use query::policy::{self, Viewer};
@@ -73,13 +73,13 @@ pub fn judge(bytes: &[u8]) {
 }
 
 fn planned<'c>(resource: usize, body: &[u8], viewer: &Viewer, operation: Operation) -> Option<Result<Plan<'c>, Error>> {
-    let entrance = policy::enter(catalog(), resource, viewer).ok()?;
-    Some(parse::body(body).and_then(|body| plan::plan(entrance, merge::merged(body), operation, None)))
+    let access = policy::authorize_read(catalog(), resource, viewer).ok()?;
+    Some(parse::body(body).and_then(|body| plan::plan(access, merge::merged(body), operation, None)))
 }
 
 /// A refusal says where and what, and not without end.
 fn refused(error: &Error) {
-    assert!((1..=MOST_FAULTS).contains(&error.faults.len()), "{} faults", error.faults.len());
+    assert!((1..=MAX_FAULTS).contains(&error.faults.len()), "{} faults", error.faults.len());
     for fault in &error.faults {
         assert!(fault.path.is_empty() || fault.path.starts_with('/'), "the path {:?}", fault.path);
         assert!(!fault.message.is_empty() && fault.message.len() < 4_000, "a message of {} bytes", fault.message.len());

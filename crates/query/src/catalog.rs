@@ -306,7 +306,7 @@ impl Resource {
     }
 
     /// Where its operations stand: `/api/{context}/{plural}`, in kebab-case.
-    pub fn address(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/api/{}/{}", kebab(&self.context), kebab(&self.plural))
     }
 

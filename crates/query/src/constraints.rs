@@ -1,7 +1,7 @@
 //! [`Manifest`] → [`Catalog`], its constraints included. A constraint is a statement: it is parsed and planned once when the process begins,
 //! so that no caller meets a fault of it.
 
-mod mentions;
+mod references;
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
-use mentions::constraint_targets;
-pub use mentions::{Mention, Sign};
+use references::constraint_targets;
+pub use references::{Polarity, Reference};
 
 impl Catalog {
     /// Resolves a manifest; all its faults are reported.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::pointer::Layer;
 
 /// At most this many faults are reported in one answer, so that a hostile statement cannot make a huge one.
-pub const MOST_FAULTS: usize = 100;
+pub const MAX_FAULTS: usize = 100;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
@@ -106,7 +106,7 @@ pub struct Fault {
 /// All faults of a statement. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The faults in the order they were met, at most [`MOST_FAULTS`].
+    /// The faults in the order they were met, at most [`MAX_FAULTS`].
     pub faults: Vec<Fault>,
 }
 
@@ -146,7 +146,7 @@ impl Faults {
 
     /// Whether no more are told, so that looking for more is in vain.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MOST_FAULTS
+        self.0.len() >= MAX_FAULTS
     }
 
     /// Whether a fault of this code stands somewhere in the layer.
@@ -157,7 +157,7 @@ impl Faults {
 
     pub(crate) fn absorb(&mut self, others: Faults) {
         self.0.extend(others.0);
-        self.0.truncate(MOST_FAULTS);
+        self.0.truncate(MAX_FAULTS);
     }
 
     pub(crate) fn finish(self) -> Result<(), Error> {

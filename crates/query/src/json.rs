@@ -16,7 +16,7 @@ use crate::pointer::Pointer;
 use scan::Seen;
 
 /// How deep the reader follows arrays and objects. Well above anything a valid statement needs.
-const DEEPEST: usize = 256;
+const MAX_JSON_DEPTH: usize = 256;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +104,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, peek: Peek) -> Result<Json, Stop> {
-        if self.path.len() > DEEPEST {
+        if self.path.len() > MAX_JSON_DEPTH {
             return Err(Stop::TooDeep);
         }
         Ok(match peek {
@@ -170,7 +170,11 @@ impl Reader<'_> {
             Stop::TooDeep => {
                 // The whole pointer would be hundreds of segments; the first few say enough.
                 let pointer: String = pointer_of(&self.path).chars().take(200).collect();
-                Error::one(Code::JsonDepth, pointer, format!("nested deeper than {DEEPEST} levels of JSON; a statement needs far less"))
+                Error::one(
+                    Code::JsonDepth,
+                    pointer,
+                    format!("nested deeper than {MAX_JSON_DEPTH} levels of JSON; a statement needs far less"),
+                )
             }
             Stop::Syntax(error) => {
                 let place = error.get_position(&self.jiter);

@@ -3,7 +3,7 @@
 
 use crate::parse::Body;
 use crate::pointer::At;
-use crate::statement::{Order, Relation, Statement};
+use crate::statement::{Order, RelationNode, Statement};
 
 /// What a request asks: its query, within its constraint if it has one.
 pub fn merged(Body { query, constraint }: Body) -> Statement {
@@ -50,7 +50,7 @@ pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> State
     merge(statement, constraint)
 }
 
-fn merge_relations(query: Vec<Relation>, constraint: Vec<Relation>, repeated: &mut Vec<(At, At)>) -> Vec<Relation> {
+fn merge_relations(query: Vec<RelationNode>, constraint: Vec<RelationNode>, repeated: &mut Vec<(At, At)>) -> Vec<RelationNode> {
     let mut merged = query;
     for theirs in constraint {
         match merged.iter_mut().find(|ours| ours.name == theirs.name) {

@@ -10,26 +10,26 @@ mod relation;
 
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::json::{self, Json};
+use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
-use crate::wording::{near, words};
 
 /// The largest `limit`, at top level and in every relation node.
-pub const MOST_ROWS: u64 = 10_000;
+pub const MAX_LIMIT: u64 = 10_000;
 /// How many connectors and relation names one may pass from the root.
-pub const DEEPEST: usize = 10;
+pub const MAX_DEPTH: usize = 10;
 /// How many relation nodes one statement may have.
-pub const MOST_RELATIONS: usize = 100;
+pub const MAX_RELATION_NODES: usize = 100;
 /// How many connectors, relation names and operators a layer's wheres may have, in all its nodes.
-pub(crate) const MOST_NODES: usize = 1_000;
+pub(crate) const MAX_FILTER_NODES: usize = 1_000;
 /// How many entries `order`, `groupBy` and `fields` may have.
-pub const MOST_ENTRIES: usize = 100;
+pub const MAX_ENTRIES: usize = 100;
 /// Names no field or relation may bear, and no statement may use as one.
 pub const RESERVED: [&str; 4] = ["RAW", "AND", "OR", "NOT"];
 
 /// How many entries the wheres of a statement are read of. Whatever has more is over its budget of nodes, which the plan counts, since it
 /// knows what is one; here it is only kept from taking memory.
-const MOST_READ: usize = 50 * MOST_NODES;
+const MAX_PARSED_ENTRIES: usize = 50 * MAX_FILTER_NODES;
 
 const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
@@ -101,7 +101,7 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
         other => parser.fault(
             Code::WrongShape,
             root,
-            format!("a statement is an object with the keys {}; found {}", words(&TOP_KEYS), other.noun()),
+            format!("a statement is an object with the keys {}; found {}", quoted_list(&TOP_KEYS), other.noun()),
         ),
     }
     statement.faults = parser.faults;
@@ -166,8 +166,8 @@ impl Parser {
 
     pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
         let limit = self.whole_number(at, value, Bound::Limit)?;
-        if limit > MOST_ROWS {
-            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {limit}"));
+        if limit > MAX_LIMIT {
+            self.fault(Code::Limit, at, format!("`limit` is at most {MAX_LIMIT}; found {limit}"));
             return None;
         }
         Some(limit)
@@ -199,7 +199,7 @@ impl Parser {
         };
         // A number that is whole but beyond any limit is a limit too large, not a number malformed.
         if beyond {
-            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {found}"));
+            self.fault(Code::Limit, at, format!("`limit` is at most {MAX_LIMIT}; found {found}"));
         } else {
             self.fault(Code::WholeNumber, at, format!("`{}` is a whole number from 0; found {found}", bound.as_str()));
         }
@@ -214,9 +214,9 @@ impl Parser {
     /// The entries of a list, which is told apart from others by its key and what it is.
     fn entries_of(&mut self, at: At, value: Json, key: &str, what: &str) -> Option<Vec<Json>> {
         match value {
-            Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
+            Json::Array(items) if items.len() <= MAX_ENTRIES => Some(items),
             Json::Array(items) => {
-                self.fault(Code::Entries, at, format!("`{key}` has at most {MOST_ENTRIES} entries; found {}", items.len()));
+                self.fault(Code::Entries, at, format!("`{key}` has at most {MAX_ENTRIES} entries; found {}", items.len()));
                 None
             }
             other => {
@@ -242,16 +242,16 @@ impl Parser {
     pub(super) fn allowed_name(&mut self, at: At, name: &str) -> bool {
         let reserved = name.split('.').any(|part| RESERVED.contains(&part));
         if reserved {
-            let message = format!("{} are reserved and cannot be used as names; found `{}`", words(&RESERVED), shorten(name));
+            let message = format!("{} are reserved and cannot be used as names; found `{}`", quoted_list(&RESERVED), shorten(name));
             self.fault(Code::ReservedName, at, message);
         }
         !reserved
     }
 }
 
-/// That the wheres have more than [`MOST_NODES`].
+/// That the wheres have more than [`MAX_FILTER_NODES`].
 pub(crate) fn too_many_nodes() -> String {
-    format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres")
+    format!("a statement has at most {MAX_FILTER_NODES} connectors, relation filters and operators, in all its wheres")
 }
 
 /// A word of the client for a message, cut short.
@@ -264,5 +264,5 @@ fn found(value: &Json) -> String {
 
 /// That something has no key of this name.
 fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
-    format!("{what} has only the keys {}{}; found `{}`", words(known), near(key, known), shorten(key))
+    format!("{what} has only the keys {}{}; found `{}`", quoted_list(known), did_you_mean(key, known), shorten(key))
 }

@@ -4,8 +4,8 @@
 mod aggregation;
 mod constraint;
 mod filter;
-mod leaf;
 mod load;
+mod operators;
 mod order;
 mod path;
 pub(crate) mod predicate;
@@ -14,12 +14,12 @@ mod table;
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
-use crate::parse::{MOST_NODES, too_many_nodes};
+use crate::messages::did_you_mean;
+use crate::parse::{MAX_FILTER_NODES, too_many_nodes};
 use crate::pointer::{At, Layer};
-use crate::policy::{Entrance, Viewer};
+use crate::policy::{ReadAccess, Viewer};
 use crate::statement::{Direction, Statement};
 use crate::value;
-use crate::wording::near;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
@@ -28,9 +28,9 @@ use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
 /// How many tables a plan may have, those of constraints that it follows included.
-const MOST_TABLES: usize = 2_000;
+const MAX_TABLES: usize = 2_000;
 /// How many values a list may have.
-pub const MOST_VALUES: usize = 10_000;
+pub const MAX_VALUES: usize = 10_000;
 
 /// What is done with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,14 +130,14 @@ impl Rights {
 }
 
 /// Plans a merged statement for the viewer who entered the resource. `id` asks for one row by its key.
-pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
-    let resource = entrance.resource();
+pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
+    let resource = access.resource();
     let statement = match &resource.constraint {
         Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
     };
-    let mut planner = Planner::new(entrance.catalog, entrance.viewer, &statement);
-    let Some(table) = Table::reach(&mut planner, entrance.resource, Rights::Viewer) else {
+    let mut planner = Planner::new(access.catalog, access.viewer, &statement);
+    let Some(table) = Table::reach(&mut planner, access.resource, Rights::Viewer) else {
         return Err(Error::one(Code::UnknownField, "", "the permission to read this resource is missing"));
     };
     let mut filters = planner.filters(&table, &statement.filters);
@@ -153,8 +153,8 @@ pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Ope
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),
     };
-    if planner.tables > MOST_TABLES {
-        let message = format!("the statement looks at more than {MOST_TABLES} tables, those that constraints follow included");
+    if planner.tables > MAX_TABLES {
+        let message = format!("the statement looks at more than {MAX_TABLES} tables, those that constraints follow included");
         planner.faults.add(Code::FilterNodes, || "/query".into(), message);
     }
     planner.faults.finish()?;
@@ -229,7 +229,7 @@ impl<'c, 's> Planner<'c, 's> {
     /// Counts one table, which a policy may have brought along; says whether there is room for it.
     fn seat(&mut self) -> bool {
         self.tables += 1;
-        self.tables <= MOST_TABLES
+        self.tables <= MAX_TABLES
     }
 
     fn is_at_boot(&self) -> bool {
@@ -260,10 +260,10 @@ impl<'c, 's> Planner<'c, 's> {
         *spent += 1;
         let spent = *spent;
         // One that was not even read to its end has been told so.
-        if spent == MOST_NODES + 1 && !self.faults.has(Code::FilterNodes, at.layer) {
+        if spent == MAX_FILTER_NODES + 1 && !self.faults.has(Code::FilterNodes, at.layer) {
             self.fault(Code::FilterNodes, at, too_many_nodes());
         }
-        spent <= MOST_NODES
+        spent <= MAX_FILTER_NODES
     }
 
     /// A field the rights allow to use, or a fault.
@@ -277,7 +277,7 @@ impl<'c, 's> Planner<'c, 's> {
         }
         match found {
             Some((id, field)) if !field.hidden => {
-                if self.viewer.sees_plainly(field) {
+                if self.viewer.sees_unmasked(field) {
                     return Some((id, field));
                 }
                 self.fault(
@@ -297,22 +297,22 @@ impl<'c, 's> Planner<'c, 's> {
 
     fn field_hint(resource: &Resource, name: &str) -> String {
         let known: Vec<&str> = resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
-        near(name, &known)
+        did_you_mean(name, &known)
     }
 
     /// A relation the rights allow to follow; one that is not allowed is as unknown as one that does not exist.
     fn usable_relation(&self, resource: &'c Resource, name: &str, rights: Rights) -> Option<&'c Relation> {
-        resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.may_read(self.catalog.resource(relation.target)))
+        resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.can_read(self.catalog.resource(relation.target)))
     }
 
     fn unknown_relation(&mut self, resource: &Resource, name: &str, at: At) {
         let known: Vec<&str> = resource
             .relations
             .iter()
-            .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
+            .filter(|relation| self.viewer.can_read(self.catalog.resource(relation.target)))
             .map(|relation| relation.name.as_str())
             .collect();
-        let hint = near(name, &known);
+        let hint = did_you_mean(name, &known);
         self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, shorten(name)));
     }
 

@@ -104,9 +104,9 @@ impl Places {
 }
 
 /// The most characters of one name: ours are shorter, and one that a client made up need not be repeated whole.
-const LONGEST_NAME: usize = 4_000;
+const MAX_NAME_CHARACTERS: usize = 4_000;
 /// The most bytes of a pointer, about.
-const LONGEST: usize = 8_000;
+const MAX_POINTER_BYTES: usize = 8_000;
 
 /// A JSON Pointer (RFC 6901) as it is written, of bounded length whatever it leads through.
 #[derive(Debug, Default)]
@@ -120,13 +120,13 @@ impl Pointer {
 
     /// Goes on to a member of an object.
     pub fn key(&mut self, name: &str) {
-        if self.0.len() > LONGEST {
+        if self.0.len() > MAX_POINTER_BYTES {
             return;
         }
         self.0.push('/');
         for (index, character) in name.chars().enumerate() {
             match character {
-                _ if index == LONGEST_NAME => return self.0.push('…'),
+                _ if index == MAX_NAME_CHARACTERS => return self.0.push('…'),
                 '~' => self.0.push_str("~0"),
                 '/' => self.0.push_str("~1"),
                 other => self.0.push(other),
@@ -136,7 +136,7 @@ impl Pointer {
 
     /// Goes on to an element of an array.
     pub fn index(&mut self, index: usize) {
-        if self.0.len() <= LONGEST {
+        if self.0.len() <= MAX_POINTER_BYTES {
             // Writing to a String cannot fail.
             _ = write!(self.0, "/{index}");
         }

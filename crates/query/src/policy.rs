@@ -48,7 +48,7 @@ impl Viewer {
     }
 
     /// Whether the account holds this permission.
-    pub fn holds(&self, permission: &str) -> bool {
+    pub fn has_permission(&self, permission: &str) -> bool {
         match &self.permissions {
             Holding::These(permissions) => permissions.contains(permission),
             Holding::Every => true,
@@ -56,21 +56,21 @@ impl Viewer {
     }
 
     /// Whether the account may read the resource at all.
-    pub fn may_read(&self, resource: &Resource) -> bool {
-        resource.permission.as_deref().is_none_or(|permission| self.holds(permission))
+    pub fn can_read(&self, resource: &Resource) -> bool {
+        resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
     }
 
     /// Whether the field is shown and usable plainly.
-    pub fn sees_plainly(&self, field: &Field) -> bool {
+    pub fn sees_unmasked(&self, field: &Field) -> bool {
         match &field.mask {
             None => true,
-            Some((_, unmask)) => unmask.as_deref().is_some_and(|permission| self.holds(permission)),
+            Some((_, unmask)) => unmask.as_deref().is_some_and(|permission| self.has_permission(permission)),
         }
     }
 
     /// Whether the resource has a key that is neither hidden nor masked: it can be asked for by id, and may break ties.
     pub fn sees_key(&self, resource: &Resource) -> bool {
-        !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_plainly(field))
+        !resource.key.is_empty() && resource.key_fields().all(|field| !field.hidden && self.sees_unmasked(field))
     }
 
     /// The value of `$account.a.b`, if the account has one.
@@ -111,7 +111,7 @@ pub fn is_account_variable(name: &str) -> bool {
 /// The proof that this caller may ask a resource: made before its statement is looked at, and what is planned then is planned for nobody
 /// else.
 #[derive(Clone, Copy, Debug)]
-pub struct Entrance<'c, 'v> {
+pub struct ReadAccess<'c, 'v> {
     pub(crate) catalog: &'c Catalog,
     pub(crate) resource: ResourceId,
     pub(crate) viewer: &'v Viewer,
@@ -123,11 +123,11 @@ pub struct Entrance<'c, 'v> {
 pub struct Denied;
 
 /// Decides permission for a resource.
-pub fn enter<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<Entrance<'c, 'v>, Denied> {
-    if viewer.may_read(catalog.resource(resource)) { Ok(Entrance { catalog, resource, viewer }) } else { Err(Denied) }
+pub fn authorize_read<'c, 'v>(catalog: &'c Catalog, resource: ResourceId, viewer: &'v Viewer) -> Result<ReadAccess<'c, 'v>, Denied> {
+    if viewer.can_read(catalog.resource(resource)) { Ok(ReadAccess { catalog, resource, viewer }) } else { Err(Denied) }
 }
 
-impl<'c> Entrance<'c, '_> {
+impl<'c> ReadAccess<'c, '_> {
     /// The resource that was entered.
     pub fn resource(&self) -> &'c Resource {
         self.catalog.resource(self.resource)

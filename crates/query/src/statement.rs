@@ -9,7 +9,7 @@ use crate::pointer::{At, Layer, Places};
 pub struct Statement {
     /// The wheres of all layers; all of them must hold.
     pub(crate) filters: Vec<Clause>,
-    pub(crate) relations: Vec<Relation>,
+    pub(crate) relations: Vec<RelationNode>,
     pub(crate) order: Vec<Order>,
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) limit: Option<u64>,
@@ -59,14 +59,14 @@ pub(crate) enum Inside {
 
 /// A relation to load, `true` or a relation node.
 #[derive(Clone, Debug)]
-pub(crate) struct Relation {
+pub(crate) struct RelationNode {
     pub(crate) name: Box<str>,
     pub(crate) at: At,
     pub(crate) filters: Vec<Clause>,
     pub(crate) order: Vec<Order>,
     pub(crate) limit: Option<u64>,
     pub(crate) offset: Option<u64>,
-    pub(crate) relations: Vec<Relation>,
+    pub(crate) relations: Vec<RelationNode>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,12 +100,12 @@ pub(crate) struct AggregateField {
     pub(crate) function: Option<Function>,
     pub(crate) field: Box<str>,
     pub(crate) field_at: At,
-    pub(crate) alias: Alias,
+    pub(crate) alias: MeasureAlias,
 }
 
 /// The key of a measure in its result.
 #[derive(Clone, Debug)]
-pub(crate) enum Alias {
+pub(crate) enum MeasureAlias {
     /// Made from function and field.
     Default,
     Named(Box<str>),

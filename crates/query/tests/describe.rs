@@ -55,8 +55,8 @@ pub(crate) fn requests() -> &'static [Validator] {
 pub(crate) fn faults(resource: &str, body: &str) -> Vec<Code> {
     let id = catalog().by_name(resource).expect("a resource");
     let viewer = Viewer::operator();
-    let entrance = policy::enter(catalog(), id, &viewer).expect("the operator may read everything");
-    let planned = support::merged(body.as_bytes()).and_then(|statement| plan::plan(entrance, statement, Operation::List, None));
+    let access = policy::authorize_read(catalog(), id, &viewer).expect("the operator may read everything");
+    let planned = support::merged(body.as_bytes()).and_then(|statement| plan::plan(access, statement, Operation::List, None));
     planned.map_or_else(|error| error.faults.iter().map(|fault| fault.code).collect(), |_| Vec::new())
 }
 

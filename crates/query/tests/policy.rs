@@ -14,9 +14,9 @@ fn catalog(text: &str) -> Catalog {
 }
 
 fn asked(catalog: &Catalog, resource: &str, viewer: &Viewer, query: &Value) -> Result<Query, Error> {
-    let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), viewer).expect("a way in");
+    let access = policy::authorize_read(catalog, catalog.by_name(resource).expect("a resource"), viewer).expect("read access");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes())?;
-    let plan = plan::plan(entrance, body.query, plan::Operation::List, None)?;
+    let plan = plan::plan(access, body.query, plan::Operation::List, None)?;
     Ok(sql::render(&plan, Dialect::Postgres))
 }
 

@@ -87,7 +87,7 @@ fn case(seed: u64) -> oracle::Case {
     let mut generator = Generator::new(seed);
     loop {
         let case = generator.next();
-        if case.fault.is_none() && oracle::viewer(case.viewer).may_read(oracle::world().schema.resource(&case.resource)) {
+        if case.fault.is_none() && oracle::viewer(case.viewer).can_read(oracle::world().schema.resource(&case.resource)) {
             return case;
         }
     }
@@ -140,11 +140,11 @@ fn render(case: &oracle::Case, query: Option<&Value>, dialect: Dialect) -> Query
     let catalog = catalog(dialect);
     let id = catalog.by_name(&case.resource).expect("a resource");
     let viewer = viewer(case.viewer);
-    let entrance = policy::enter(catalog, id, &viewer).expect("a way in");
+    let access = policy::authorize_read(catalog, id, &viewer).expect("read access");
     let mut body = json!({});
     body["query"] = query.cloned().unwrap_or_default();
     let statement = support::merged(sorted(&body).as_bytes()).expect("a statement");
-    let plan = plan::plan(entrance, statement, plan::Operation::Paginate, None).unwrap_or_else(|error| panic!("{body}: {error}"));
+    let plan = plan::plan(access, statement, plan::Operation::Paginate, None).unwrap_or_else(|error| panic!("{body}: {error}"));
     sql::render(&plan, dialect)
 }
 

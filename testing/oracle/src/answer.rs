@@ -46,7 +46,7 @@ pub fn answer(viewer: &Viewer, resource: &str, operation: &Operation, query: Opt
 
 /// Answers a valid statement over any data.
 pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
-    if !question.viewer.may_read(world.schema.resource(question.resource)) {
+    if !question.viewer.can_read(world.schema.resource(question.resource)) {
         return Answer::Forbidden;
     }
     let (total, runs) = listing(world, question);

@@ -32,7 +32,7 @@ pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> 
     statement.wheres.clear();
     statement.relations.retain(|name, _| {
         let relation = resource.relation(name).expect("the constraint names a relation");
-        viewer.may_read(world.schema.resource(&relation.target))
+        viewer.can_read(world.schema.resource(&relation.target))
     });
     statement
 }

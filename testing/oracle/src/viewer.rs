@@ -12,17 +12,17 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    pub fn holds(&self, permission: &str) -> bool {
+    pub fn has_permission(&self, permission: &str) -> bool {
         self.permissions.iter().any(|held| held == permission)
     }
 
-    pub fn may_read(&self, resource: &Resource) -> bool {
-        resource.permission.as_deref().is_none_or(|permission| self.holds(permission))
+    pub fn can_read(&self, resource: &Resource) -> bool {
+        resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
     }
 
     /// Whether the field shows its mask instead of its value.
     pub fn sees_masked(&self, field: &Field) -> bool {
-        field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.holds(permission))
+        field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.has_permission(permission))
     }
 
     /// Whether there is a key and the caller sees all of it plainly.

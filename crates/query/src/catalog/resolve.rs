@@ -6,9 +6,9 @@ use hashbrown::HashMap;
 
 use crate::json;
 use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+use crate::messages::{did_you_mean, quoted_list};
 use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
-use crate::wording::{near, words};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake};
 
@@ -25,7 +25,10 @@ pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
     for ResourceDeclaration { line, context, .. } in &manifest.resources {
         // Contexts are told apart by their addresses, in which a capital at the start is lost.
         if OWN_CONTEXTS.iter().any(|own| kebab(own) == kebab(context)) {
-            resolver.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
+            resolver.fault(
+                *line,
+                format!("context `{context}` belongs to the identity half; {} cannot be declared", quoted_list(&OWN_CONTEXTS)),
+            );
         }
     }
     let declarations: Vec<&ResourceDeclaration> = own.resources.iter().chain(&manifest.resources).collect();
@@ -108,7 +111,10 @@ impl Resolver {
 
     fn name(&mut self, line: usize, name: &str, what: &str) {
         if CONNECTORS.contains(&name) || RESERVED.contains(&name) {
-            self.fault(line, format!("{what} cannot be called `{name}`: {} and {} are taken", words(&CONNECTORS), words(&RESERVED)));
+            self.fault(
+                line,
+                format!("{what} cannot be called `{name}`: {} and {} are taken", quoted_list(&CONNECTORS), quoted_list(&RESERVED)),
+            );
         }
     }
 
@@ -119,7 +125,11 @@ impl Resolver {
         let Some(mut scalar) = Scalar::from_name(base) else {
             self.fault(
                 *line,
-                format!("field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`", near(base, &TYPE_NAMES), words(&TYPE_NAMES)),
+                format!(
+                    "field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`",
+                    did_you_mean(base, &TYPE_NAMES),
+                    quoted_list(&TYPE_NAMES)
+                ),
             );
             return None;
         };
@@ -171,7 +181,7 @@ impl Resolver {
             Some("datetime") => Stored::Datetime,
             Some("unix") => Stored::Unix,
             Some(other) => {
-                self.fault(*line, format!("field `{name}`: `stored` is one of {}; found {other:?}", words(&STORED)));
+                self.fault(*line, format!("field `{name}`: `stored` is one of {}; found {other:?}", quoted_list(&STORED)));
                 return Stored::Standard;
             }
         };
@@ -190,7 +200,7 @@ impl Resolver {
             return None;
         };
         let Some(mask) = Mask::ALL.into_iter().find(|mask| mask.name() == word) else {
-            self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {word:?}", words(&Mask::ALL.map(Mask::name))));
+            self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {word:?}", quoted_list(&Mask::ALL.map(Mask::name))));
             return None;
         };
         if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
@@ -219,7 +229,11 @@ impl Resolver {
             let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
             self.fault(
                 *line,
-                format!("relation `{name}` leads to `{}`, which is not declared{}", declaration.target, near(&declaration.target, &known)),
+                format!(
+                    "relation `{name}` leads to `{}`, which is not declared{}",
+                    declaration.target,
+                    did_you_mean(&declaration.target, &known)
+                ),
             );
             return None;
         };
@@ -267,7 +281,11 @@ impl Resolver {
             let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
             self.fault(
                 line,
-                format!("relation `{relation}` names `{name}`, which is no field of `{}`{}", resource.full_name, near(name, &known)),
+                format!(
+                    "relation `{relation}` names `{name}`, which is no field of `{}`{}",
+                    resource.full_name,
+                    did_you_mean(name, &known)
+                ),
             );
             return None;
         };

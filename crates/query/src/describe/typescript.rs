@@ -128,7 +128,7 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
             if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join("; ")) }
         };
         _ = writeln!(out, "  {}: {{", literal(&resource.full_name));
-        _ = writeln!(out, "    path: {};", literal(&resource.address()));
+        _ = writeln!(out, "    path: {};", literal(&resource.path()));
         _ = writeln!(out, "    fields: {};\n    row: {};", part("Fields"), part(""));
         _ = writeln!(out, "    one: {};\n    many: {};", related(false), related(true));
         _ = writeln!(out, "    statement: {};\n    constraint: {};", part("Statement"), part("Constraint"));

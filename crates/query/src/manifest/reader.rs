@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::json::Json;
-use crate::wording::{near, words};
+use crate::messages::{did_you_mean, quoted_list};
 
 use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
 
@@ -83,7 +83,7 @@ impl Reader {
             if known.contains(&key) {
                 entries.push((key, value, offset));
             } else {
-                self.fault(offset, format!("unknown key `{key}`{}; {what} has {}", near(key, known), words(known)));
+                self.fault(offset, format!("unknown key `{key}`{}; {what} has {}", did_you_mean(key, known), quoted_list(known)));
             }
         }
         entries

@@ -2,9 +2,9 @@
 
 use crate::error::{Code, shorten};
 use crate::json::Json;
+use crate::messages::quoted_list;
 use crate::pointer::At;
-use crate::statement::{AggregateField, Aggregation, Alias, Function};
-use crate::wording::words;
+use crate::statement::{AggregateField, Aggregation, Function, MeasureAlias};
 
 use super::{Parser, found, unknown_key};
 
@@ -17,7 +17,7 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("`aggregation` is an object with the keys {}; found {}", words(&BLOCK_KEYS), value.noun()),
+                format!("`aggregation` is an object with the keys {}; found {}", quoted_list(&BLOCK_KEYS), value.noun()),
             );
             return None;
         };
@@ -76,12 +76,12 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("an entry of `fields` is an object with the keys {}; found {}", words(&FIELD_KEYS), item.noun()),
+                format!("an entry of `fields` is an object with the keys {}; found {}", quoted_list(&FIELD_KEYS), item.noun()),
             );
             return None;
         };
         // Whether a key was said, and what it was found to mean.
-        let (mut function, mut field, mut alias) = (None, None, Alias::Default);
+        let (mut function, mut field, mut alias) = (None, None, MeasureAlias::Default);
         for (key, value) in entries {
             if self.faults.is_full() {
                 break;
@@ -97,7 +97,7 @@ impl Parser {
                 }
                 "as" => {
                     let at = self.places.word(at, "as");
-                    alias = self.alias(at, value).map_or(Alias::Refused, Alias::Named);
+                    alias = self.alias(at, value).map_or(MeasureAlias::Refused, MeasureAlias::Named);
                 }
                 _ => {
                     let at = self.places.key(at, &key);
@@ -148,5 +148,5 @@ impl Parser {
 }
 
 fn functions() -> String {
-    words(&Function::ALL.map(Function::as_str))
+    quoted_list(&Function::ALL.map(Function::as_str))
 }

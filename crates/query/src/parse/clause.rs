@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside};
 
-use super::{MOST_READ, Parser, too_many_nodes};
+use super::{MAX_PARSED_ENTRIES, Parser, too_many_nodes};
 
 impl Parser {
     /// A where object, or a fault.
@@ -75,10 +75,10 @@ impl Parser {
     /// Counts one more entry; says whether it is looked at.
     fn reads_on(&mut self, at: At) -> bool {
         self.entries += 1;
-        if self.entries == MOST_READ + 1 {
+        if self.entries == MAX_PARSED_ENTRIES + 1 {
             self.fault(Code::FilterNodes, at, too_many_nodes());
         }
-        self.entries <= MOST_READ && !self.faults.is_full()
+        self.entries <= MAX_PARSED_ENTRIES && !self.faults.is_full()
     }
 
     fn named(&mut self, parent: At, key: String, value: Json) -> Option<Entry> {

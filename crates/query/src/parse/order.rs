@@ -2,9 +2,9 @@
 
 use crate::error::Code;
 use crate::json::Json;
+use crate::messages::quoted_list;
 use crate::pointer::At;
 use crate::statement::{Direction, Order};
-use crate::wording::words;
 
 use super::{Parser, found, unknown_key};
 
@@ -29,7 +29,7 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("an order entry is an object with the keys {}; found {}", words(&ORDER_KEYS), item.noun()),
+                format!("an order entry is an object with the keys {}; found {}", quoted_list(&ORDER_KEYS), item.noun()),
             );
             return None;
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Code, shorten};
 use crate::json;
 use crate::pointer::{At, Layer};
-use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Relation};
+use crate::statement::{AggregateField, Aggregation, Direction, Function, MeasureAlias, RelationNode};
 
 use super::path::{Following, Path};
 use super::predicate::{Column, Predicate};
@@ -74,8 +74,9 @@ impl<'c> Planner<'c, '_> {
     /// Groups have no relations to load. What else is wrong with them is told all the same.
     fn refuse_relations(&mut self, table: &Table<'c>) {
         let statement = self.statement;
-        let is_of =
-            |relation: &Relation, layer: Layer| relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer);
+        let is_of = |relation: &RelationNode, layer: Layer| {
+            relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer)
+        };
         for layer in [Layer::Query, Layer::Constraint] {
             if statement.relations.iter().any(|relation| is_of(relation, layer)) {
                 self.faults.add(
@@ -115,8 +116,8 @@ impl<'c> Planner<'c, '_> {
         let mut measures = Vec::new();
         for field in fields {
             let key = match (&field.alias, field.function) {
-                (Alias::Named(alias), _) => Some(alias.to_string()),
-                (Alias::Default, Some(function)) => Some(default_key(function, &field.field)),
+                (MeasureAlias::Named(alias), _) => Some(alias.to_string()),
+                (MeasureAlias::Default, Some(function)) => Some(default_key(function, &field.field)),
                 _ => None,
             };
             if let Some(key) = key.as_deref().filter(|key| !keys.add(key)) {

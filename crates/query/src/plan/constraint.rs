@@ -36,7 +36,7 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
         for clause in &constraint.filters {
             planner.clause(subject, clause, 0);
         }
-        planner.ordered(&table, &constraint.order, super::order::Standing::Root);
+        planner.ordered(&table, &constraint.order, super::order::OrderPosition::Root);
         for relation in &constraint.relations {
             planner.child(&table, relation);
         }

@@ -4,11 +4,11 @@ use crate::catalog::{Field, Resource};
 use crate::error::{Code, shorten};
 use crate::json::Json;
 use crate::json::build::compact;
-use crate::parse::DEEPEST;
+use crate::messages::did_you_mean;
+use crate::parse::MAX_DEPTH;
 use crate::pointer::{At, Layer};
 use crate::statement::{Clause, Entry, Inside};
 use crate::types::Type;
-use crate::wording::near;
 
 use super::predicate::{Alias, Exists, Predicate};
 use super::{Planner, Rights, Table};
@@ -85,8 +85,8 @@ impl<'c> Planner<'c, '_> {
 
     /// One connector or relation name deeper; says whether that is allowed.
     fn descend(&mut self, at: At, depth: usize) -> bool {
-        if depth >= DEEPEST {
-            self.fault(Code::Depth, at, format!("a where passes at most {DEEPEST} connectors and relation names; found {}", depth + 1));
+        if depth >= MAX_DEPTH {
+            self.fault(Code::Depth, at, format!("a where passes at most {MAX_DEPTH} connectors and relation names; found {}", depth + 1));
             return false;
         }
         self.spend(at)
@@ -123,7 +123,7 @@ impl<'c> Planner<'c, '_> {
         };
         // What is wrong with the operators of a field that cannot be used is told all the same.
         let predicate = match inside {
-            Inside::Object(clause) => self.leaf(subject, id, clause),
+            Inside::Object(clause) => self.operators(subject, id, clause),
             Inside::Plain(_) if !usable => Predicate::Never,
             Inside::Plain(json) => {
                 self.bare(field, at, json);
@@ -143,11 +143,11 @@ impl<'c> Planner<'c, '_> {
                 resource
                     .relations
                     .iter()
-                    .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
+                    .filter(|relation| self.viewer.can_read(self.catalog.resource(relation.target)))
                     .map(|relation| relation.name.as_str()),
             )
             .collect();
-        let hint = near(name, &known);
+        let hint = did_you_mean(name, &known);
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }

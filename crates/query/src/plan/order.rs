@@ -9,22 +9,22 @@ use super::{Bounds, Join, Planner, Rights, Sort, Table};
 
 /// Where an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum OrderPosition {
     /// At top level, where a dot-path may follow a to-one relation.
     Root,
     /// In a relation node, whose own columns are all there is.
-    Relation,
+    RelationNode,
 }
 
 impl<'c> Planner<'c, '_> {
-    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], standing: Standing) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
+    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], position: OrderPosition) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
         let mut joins = Vec::new();
         let mut sorts = Vec::with_capacity(order.len());
         for entry in order {
             if self.faults.is_full() {
                 break;
             }
-            if standing == Standing::Relation && entry.field.contains('.') {
+            if position == OrderPosition::RelationNode && entry.field.contains('.') {
                 self.fault(
                     Code::DotPath,
                     entry.at,
@@ -54,7 +54,7 @@ impl<'c> Planner<'c, '_> {
             return;
         }
         for (id, field) in resource.fields.iter().enumerate() {
-            if !field.hidden && self.viewer.sees_plainly(field) && field.kind.is_sortable() {
+            if !field.hidden && self.viewer.sees_unmasked(field) && field.kind.is_sortable() {
                 append(order, table.column(id));
             }
         }

@@ -8,7 +8,7 @@ use super::predicate::Column;
 use super::{Join, Planner, Rights, Stage, Table};
 
 /// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
-const MOST_JOINS: usize = 60;
+const MAX_JOINED_TABLES: usize = 60;
 
 /// Which relations a path may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,13 @@ impl<'c> Planner<'c, '_> {
             return Some(index);
         }
         let before: usize = joins.iter().map(|join| tables(join.relation)).sum();
-        if before + tables(relation) > MOST_JOINS {
+        if before + tables(relation) > MAX_JOINED_TABLES {
             // The manifest's own order gives way to what was asked.
             if at.layer == Layer::Policy && self.stage == Stage::Request {
                 return None;
             }
-            if before <= MOST_JOINS {
-                let message = format!("dot-paths lead to at most {MOST_JOINS} tables, where a `through` relation counts as two");
+            if before <= MAX_JOINED_TABLES {
+                let message = format!("dot-paths lead to at most {MAX_JOINED_TABLES} tables, where a `through` relation counts as two");
                 self.fault(Code::Entries, at, message);
             }
         }

@@ -17,7 +17,7 @@ impl<'c> Table<'c> {
     /// Reaches a resource's rows: nothing if the viewer has no right to them, or if the plan is full.
     pub(super) fn reach(planner: &mut Planner<'c, '_>, resource: ResourceId, rights: Rights) -> Option<Self> {
         let target = planner.catalog.resource(resource);
-        if rights == Rights::Viewer && !planner.viewer.may_read(target) {
+        if rights == Rights::Viewer && !planner.viewer.can_read(target) {
             return None;
         }
         if !planner.seat() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Value;
 
 /// More digits than this on either side of the point are refused.
-const MOST_DIGITS: i64 = 300;
+const MAX_DIGITS: i64 = 300;
 
 /// The parts of a JSON number (or a numeric text): sign, digits before and after the point, exponent.
 struct Parts<'t> {
@@ -45,7 +45,7 @@ fn exponent(text: &str) -> Option<i64> {
 fn is_plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let are_digits = |part: &str| !part.is_empty() && part.len() as i64 <= MOST_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
+    let are_digits = |part: &str| !part.is_empty() && part.len() as i64 <= MAX_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
     are_digits(whole)
         && are_digits(fraction)
         && (whole == "0" || !whole.starts_with('0'))
@@ -64,10 +64,10 @@ fn rewritten(text: &str) -> Option<String> {
     let scale = (digits.len() as i64 - point).max(0);
     let leading = digits.bytes().take_while(|byte| *byte == b'0').count() as i64;
     if digits.bytes().all(|byte| byte == b'0') {
-        let scale = scale.min(MOST_DIGITS) as usize;
+        let scale = scale.min(MAX_DIGITS) as usize;
         return Some(if scale == 0 { "0".to_owned() } else { format!("0.{}", "0".repeat(scale)) });
     }
-    if point - leading > MOST_DIGITS || scale > MOST_DIGITS {
+    if point - leading > MAX_DIGITS || scale > MAX_DIGITS {
         return None;
     }
     let mut out = String::with_capacity(digits.len() + 3);

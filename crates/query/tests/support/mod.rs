@@ -66,14 +66,14 @@ pub fn merged(body: &[u8]) -> Result<Statement, Error> {
 pub fn planned<'c>(catalog: &'c Catalog, case: &case::GoldenCase) -> Planned<'c> {
     let viewer = viewer(case.viewer);
     let id = catalog.by_name(&case.resource).expect("a resource");
-    let Ok(entrance) = policy::enter(catalog, id, &viewer) else { return Planned::Denied };
+    let Ok(access) = policy::authorize_read(catalog, id, &viewer) else { return Planned::Denied };
     let operation = match case.operation {
         oracle::Operation::Paginate => plan::Operation::Paginate,
         oracle::Operation::List => plan::Operation::List,
         oracle::Operation::Find | oracle::Operation::FindById(_) => plan::Operation::Find,
     };
     let key = case.id(catalog.resource(id).key.len());
-    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(entrance, statement, operation, key.as_deref())) {
+    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(access, statement, operation, key.as_deref())) {
         Ok(plan) => Planned::Plan(Box::new(plan)),
         Err(error) => Planned::Faults(error),
     }

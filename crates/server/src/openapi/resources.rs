@@ -17,7 +17,7 @@ use super::{Serving, problems};
 pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], claims: &mut Claims) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
-        let base = resource.address();
+        let base = resource.path();
         for verb in Verb::ALL.into_iter().filter(|verb| *verb != Verb::FindById || is_findable(resource)) {
             let id = claims.claim(&operation_id(verb, resource));
             paths.push((format!("{base}/{}", verb.end()), object! { "post" => describe(verb, resource, serving, defined, id) }));

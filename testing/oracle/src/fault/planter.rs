@@ -238,7 +238,7 @@ impl Planter<'_> {
 
     /// A relation that does not exist, or whose target the caller may not read.
     pub(super) fn unknown_relation(&mut self, resource: &'static Resource) -> String {
-        let closed: Vec<_> = resource.relations.iter().filter(|relation| !self.maker.viewer.may_read(Maker::target(relation))).collect();
+        let closed: Vec<_> = resource.relations.iter().filter(|relation| !self.maker.viewer.can_read(Maker::target(relation))).collect();
         if let Some(relation) = self.maker.random.choose(&closed)
             && !self.maker.random.one_in(3)
         {

@@ -39,7 +39,7 @@ impl Maker {
 
     /// The relations whose target the caller may read.
     pub(crate) fn relations_of(&self, resource: &'static Resource) -> Vec<&'static Relation> {
-        resource.relations.iter().filter(|relation| self.viewer.may_read(Self::target(relation))).collect()
+        resource.relations.iter().filter(|relation| self.viewer.can_read(Self::target(relation))).collect()
     }
 
     /// The fields the caller may filter, sort and group by.

@@ -3,7 +3,7 @@
 use crate::catalog::Relation;
 use crate::json::Json;
 use crate::object;
-use crate::parse::MOST_ENTRIES;
+use crate::parse::MAX_ENTRIES;
 use crate::types::Type;
 
 use super::value::alias;
@@ -23,7 +23,7 @@ impl Maker<'_> {
         // What goes with no field is left out: many generators stumble over a schema that nothing fits.
         let measures: Vec<Json> =
             of_functions.iter().filter(|(_, fields)| !fields.is_empty()).map(|(functions, fields)| measure(functions, fields)).collect();
-        let most = MOST_ENTRIES as i64;
+        let most = MAX_ENTRIES as i64;
         let fields = object! { "type" => "array", "items" => object! { "anyOf" => measures }, "minItems" => 1, "maxItems" => most };
         let group_by = object! {
             "type" => "array",

@@ -4,7 +4,7 @@ use crate::catalog::Relation;
 use crate::describe::{resource_of, usable, use_of, way_of};
 use crate::json::Json;
 use crate::object;
-use crate::parse::MOST_ENTRIES;
+use crate::parse::MAX_ENTRIES;
 use crate::types::Type;
 
 use super::{Maker, closed, described, one_of, or_null};
@@ -67,7 +67,7 @@ impl Maker<'_> {
 
     fn order(&self, field: Json) -> Json {
         let entry = Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
-        object! { "type" => "array", "items" => entry, "maxItems" => MOST_ENTRIES as i64 }
+        object! { "type" => "array", "items" => entry, "maxItems" => MAX_ENTRIES as i64 }
     }
 
     /// The six keys of a statement.

@@ -3,8 +3,8 @@
 use crate::catalog::FieldId;
 use crate::json::Json;
 use crate::object;
-use crate::parse::MOST_ROWS;
-use crate::plan::MOST_VALUES;
+use crate::parse::MAX_LIMIT;
+use crate::plan::MAX_VALUES;
 use crate::types::{Scalar, TYPE_NAMES, Type};
 
 use super::{Maker, closed, described, one_of, or_null, reference};
@@ -87,7 +87,7 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
     ];
     let mut entries: Vec<(String, Json)> =
         values.into_iter().map(|(name, schema, description)| (name.to_owned(), described(schema, description))).collect();
-    let limit = whole(0, MOST_ROWS as i64);
+    let limit = whole(0, MAX_LIMIT as i64);
     entries.push(("Limit".to_owned(), described(limit, "At most so many rows; in a relation node, for each parent")));
     entries.push((
         "Offset".to_owned(),
@@ -139,7 +139,7 @@ fn operators(place: &str, kind: &Type, value: &Json) -> Json {
         entries.push(("maxItems".to_owned(), Json::from(most)));
         Json::Object(entries)
     };
-    let most = MOST_VALUES as i64;
+    let most = MAX_VALUES as i64;
     let takes = |operator: &str| match operator {
         "in" => described(list(None, most), "Equals one of these"),
         "notIn" => described(list(None, most), "Equals none of these"),

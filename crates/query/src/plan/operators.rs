@@ -3,22 +3,26 @@
 use crate::catalog::{Field, FieldId};
 use crate::error::{Code, about};
 use crate::json::Json;
+use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside, OPERATORS, Operator};
 use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
-use crate::wording::{near, words};
 
 use super::filter::Subject;
 use super::predicate::{Column, Comparison, Membership, Predicate};
-use super::{MOST_VALUES, Planner, Rights};
+use super::{MAX_VALUES, Planner, Rights};
 
 impl<'c> Planner<'c, '_> {
     /// All operators of one field, ANDed.
-    pub(super) fn leaf(&mut self, subject: Subject<'c>, id: FieldId, clause: &Clause) -> Predicate<'c> {
+    pub(super) fn operators(&mut self, subject: Subject<'c>, id: FieldId, clause: &Clause) -> Predicate<'c> {
         let field = &subject.resource.fields[id];
         if clause.entries.is_empty() {
-            self.fault(Code::Empty, clause.at, format!("`{}` needs at least one operator: {}", field.name, words(&field.kind.operators())));
+            self.fault(
+                Code::Empty,
+                clause.at,
+                format!("`{}` needs at least one operator: {}", field.name, quoted_list(&field.kind.operators())),
+            );
             return Predicate::Never;
         }
         let column = Column { alias: subject.alias, field };
@@ -59,11 +63,11 @@ impl<'c> Planner<'c, '_> {
 
     fn unknown_operator(&mut self, field: &Field, name: &str, at: At) {
         let every: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
-        let hint = near(name, &every);
+        let hint = did_you_mean(name, &every);
         self.fault(
             Code::UnknownOperator,
             at,
-            format!("no operator `{}`{hint}; `{}` takes {}", crate::error::shorten(name), field.name, words(&field.kind.operators())),
+            format!("no operator `{}`{hint}; `{}` takes {}", crate::error::shorten(name), field.name, quoted_list(&field.kind.operators())),
         );
     }
 
@@ -90,7 +94,7 @@ impl<'c> Planner<'c, '_> {
                     operator.as_str(),
                     field.name,
                     field.kind.name(),
-                    words(&field.kind.operators())
+                    quoted_list(&field.kind.operators())
                 ),
             );
             return None;
@@ -198,8 +202,8 @@ impl<'c> Planner<'c, '_> {
             return None;
         };
         // The budget is for what is asked, not for what an account is.
-        if items.len() > MOST_VALUES && place.origin == Origin::Written {
-            self.refuse(Code::ListLength, place, None, &format!("a list has at most {MOST_VALUES} values; found {}", items.len()));
+        if items.len() > MAX_VALUES && place.origin == Origin::Written {
+            self.refuse(Code::ListLength, place, None, &format!("a list has at most {MAX_VALUES} values; found {}", items.len()));
             return None;
         }
         let mut values = Vec::with_capacity(items.len());
