@@ -78,7 +78,7 @@ impl Wire {
             }
             Wire::Text => encode::utf8(out, raw, Show::Plain)?,
             Wire::Masked(mask) => encode::utf8(out, raw, Show::Masked(mask))?,
-            Wire::Uuid => encode::short(out, &query::value::uuid_text(raw.try_into().ok()?)),
+            Wire::Uuid => encode::uuid(out, raw.try_into().ok()?),
             Wire::Date => {
                 let days = i32::from_be_bytes(raw.try_into().ok()?);
                 // The ends of the range are PostgreSQL's infinities.
