@@ -58,7 +58,7 @@ impl Generator {
     }
 }
 
-/// Adds an order where only a part of the rows is asked for, so that the answer is determined.
+/// Adds an order if limit or offset selects a part of the rows, so that the answer is unique.
 fn settle(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
     let statement = merged(world(), case.question());
     if !statement.is_cut() {

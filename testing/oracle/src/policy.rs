@@ -1,4 +1,4 @@
-//! The manifest's constraint for one caller: its account variables put in, or closed when they do not fit (B5).
+//! The manifest's constraint for one viewer: with the variables of the account, or closed if they do not fit.
 
 use crate::cell::Cell;
 use crate::schema::{Field, Resource};
@@ -7,7 +7,7 @@ use crate::viewer::Viewer;
 use crate::world::World;
 use serde_json::{Map, Value};
 
-/// Which rows of a resource the constraint lets through.
+/// The rows of a resource that a constraint allows.
 #[derive(Debug)]
 pub(crate) enum Scope {
     Everything,
@@ -26,7 +26,7 @@ pub(crate) fn scope(world: &World, viewer: &Viewer, resource: &Resource) -> Scop
     }
 }
 
-/// What the constraint adds to a statement at the root: relations the caller may read, order and limit.
+/// The relations, order and limit that a constraint adds to the root.
 pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> Statement {
     let mut statement = Statement::parse_optional(resource.constraint.as_ref());
     statement.wheres.clear();
@@ -49,7 +49,7 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
             name => match resource.relation(name) {
                 Some(relation) => {
                     let target = world.schema.resource(&relation.target);
-                    // A constraint that looks at rows whose own constraint is closed is closed with it.
+                    // A constraint on a resource with a closed constraint is closed too.
                     if let Scope::Nothing = scope(world, viewer, target) {
                         return None;
                     }

@@ -1,4 +1,4 @@
-//! Who asks: the permissions and the account of a caller.
+//! The permissions and the account of a viewer.
 
 use crate::schema::{Field, Resource};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct Viewer {
     pub name: &'static str,
     pub permissions: Vec<String>,
-    /// The account as `$account` sees it: id, dTenants, meta and so on.
+    /// The account that `$account` refers to: id, dTenants, meta and so on.
     pub account: Value,
 }
 
@@ -25,13 +25,13 @@ impl Viewer {
         field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.has_permission(permission))
     }
 
-    /// Whether there is a key and the caller sees all of it plainly.
+    /// Whether there is a key without hidden or masked fields.
     pub fn sees_key(&self, resource: &Resource) -> bool {
         let keys = resource.keys();
         !keys.is_empty() && keys.into_iter().all(|key| self.may_use(key))
     }
 
-    /// Whether the field may stand in where, order, groupBy and aggregation.
+    /// Whether where, order, groupBy and aggregation accept the field.
     pub fn may_use(&self, field: &Field) -> bool {
         !field.hidden && !self.sees_masked(field)
     }
