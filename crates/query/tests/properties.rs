@@ -1,4 +1,4 @@
-//! Properties of parse, merge, plan and SQL that hold for every statement, not only for those somebody thought of.
+//! Properties of parse, merge, plan and SQL for random statements.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../../fuzz/judge.rs"]
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use support::case::sorted;
 use support::{DIALECTS, catalog, viewer};
 
-/// Words of the grammar and of the fixture, so that random JSON comes further than the first key.
+/// Words of the grammar and of the fixture, so that random JSON passes the first checks.
 const WORDS: [&str; 40] = [
     "query",
     "constraint",
@@ -111,12 +111,12 @@ fn layers(seed: u64) -> [Statement; 3] {
     ]
 }
 
-/// The wheres under a shown statement or node.
+/// The `where` of a statement or node.
 fn wheres(shown: &Value) -> Vec<Value> {
     shown.get("where").cloned().into_iter().collect()
 }
 
-/// What the merged statement must hold of one of its layers: every where, no larger limit, every relation.
+/// Asserts that the merged statement keeps every `where`, limit and relation of a layer.
 fn keeps(merged: &Value, layer: &Value, path: &str) {
     let all: Vec<Value> = match merged.get("where") {
         Some(clause) => clause["and"].as_array().cloned().unwrap_or_default().into_iter().chain([clause.clone()]).collect(),
@@ -180,7 +180,7 @@ proptest! {
 
     // contract Q12.1, contract Q12.2, contract Q12.3
     #[test]
-    fn merging_does_not_depend_on_where_one_begins(seed in any::<u64>()) {
+    fn merging_is_associative(seed in any::<u64>()) {
         let [query, wire, policy] = layers(seed);
         let left = merge::merge(merge::merge(query.clone(), wire.clone()), policy.clone());
         let right = merge::merge(query, merge::merge(wire, policy));
@@ -229,7 +229,7 @@ proptest! {
 
     // contract Q14.1
     #[test]
-    fn no_text_of_a_client_stands_in_the_sql(seed in any::<u64>()) {
+    fn no_string_of_a_client_is_in_the_sql(seed in any::<u64>()) {
         let case = case(seed);
         let resource = catalog(Dialect::Sqlite).by_name(&case.resource).expect("a resource");
         let marked = case.query.as_ref().map(|query| reshape::other_values(catalog(Dialect::Sqlite), resource, query));
@@ -242,7 +242,7 @@ proptest! {
 
     // contract P2.1, contract Q14.1, trap 2
     #[test]
-    fn every_parameter_is_bound_once_and_every_table_policed(seed in any::<u64>()) {
+    fn every_parameter_is_bound_once_and_every_table_has_its_policy(seed in any::<u64>()) {
         let case = case(seed);
         let scope = if ["full", "clerk", "outsider", "payroll"].contains(&case.viewer) { judge::Scope::Open } else { judge::Scope::Closed };
         for dialect in DIALECTS {

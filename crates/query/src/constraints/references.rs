@@ -1,36 +1,36 @@
-//! What a constraint references: the relations that it looks at and the variables of the account. `check` and the search for cycles ask.
+//! The relations and account variables that a constraint refers to, for `check` and for the search for cycles.
 
 use crate::catalog::{Catalog, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside};
 
-/// Something that a constraint references.
+/// A relation or variable in a constraint.
 #[derive(Clone, Debug)]
 pub enum Reference<'c> {
-    /// A relation whose rows it looks at.
+    /// A relation that it filters by.
     Relation {
-        /// The names that lead there: `customer.country`.
+        /// The dotted path: `customer.country`.
         path: String,
-        /// The last of them.
+        /// The last relation of the path.
         relation: &'c Relation,
-        /// Whether a `not` stands over it.
+        /// Whether it is below a `not`.
         polarity: Polarity,
     },
     /// `$account.…`
     Variable(&'c str),
 }
 
-/// Whether a `not` stands over a condition.
+/// Whether a condition is below a `not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polarity {
-    /// None does.
+    /// Below none.
     Positive,
-    /// At least one does.
+    /// Below at least one.
     Negated,
 }
 
 impl Catalog {
-    /// The line of a resource's constraint, and everything that it references.
+    /// The line of a resource's constraint and its references.
     pub fn constraint_references<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Reference<'c>>)> {
         let constraint = resource.constraint.as_ref()?;
         let mut walk = Walk { catalog: self, references: Vec::new() };
@@ -41,7 +41,7 @@ impl Catalog {
     }
 }
 
-/// The resources whose rows a resource's constraint looks at.
+/// The resources that a constraint filters by.
 pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
     let resource = catalog.resource(id);
     let mut walk = Walk { catalog, references: Vec::new() };
@@ -61,7 +61,7 @@ struct Walk<'c> {
     references: Vec<Reference<'c>>,
 }
 
-/// Where in a constraint a clause stands.
+/// The place of a clause in a constraint.
 struct Position<'c> {
     resource: &'c Resource,
     path: String,
@@ -98,7 +98,7 @@ impl<'c> Walk<'c> {
                 self.references.push(Reference::Relation { path: below.path.clone(), relation, polarity: below.polarity });
                 self.clause(&below, clause);
             }
-            // A field's operators have the shape of a clause.
+            // The operators of a field have the shape of a clause.
             (None, Inside::Object(clause)) => self.clause(position, clause),
             (_, Inside::Plain(json)) => self.value(json),
         }

@@ -1,4 +1,4 @@
-//! `relations`: which related rows are loaded, and how they are shaped.
+//! Parses `relations`: the relation nodes to load.
 
 use crate::error::Code;
 use crate::json::Json;
@@ -15,7 +15,7 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("`relations` is an object from relation name to `true` or a relation node; found {}", value.noun()),
+                format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun()),
             );
             return Vec::new();
         };
@@ -29,7 +29,7 @@ impl Parser {
                 continue;
             }
             if depth > MAX_DEPTH {
-                self.fault(Code::Depth, at, format!("relations are nested at most {MAX_DEPTH} deep; found {depth}"));
+                self.fault(Code::Depth, at, format!("`relations` nests at most {MAX_DEPTH} levels; found {depth}"));
                 continue;
             }
             self.relations += 1;
@@ -58,7 +58,7 @@ impl Parser {
             Json::Bool(true) => return relation,
             Json::Object(entries) => entries,
             other => {
-                self.fault(Code::WrongShape, at, format!("a relation is loaded with `true` or a relation node; found {}", other.noun()));
+                self.fault(Code::WrongShape, at, format!("a relation takes `true` or a relation node; found {}", other.noun()));
                 return relation;
             }
         };

@@ -1,7 +1,9 @@
-//! A field's operators: shape, type and value of each.
+//! The operators of a field: checks the shape, type and value of each, and makes predicates.
+
+use std::borrow::Cow;
 
 use crate::catalog::{Field, FieldId};
-use crate::error::{Code, about};
+use crate::error::{Code, about, shorten};
 use crate::json::Json;
 use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::At;
@@ -10,19 +12,33 @@ use crate::types::{Scalar, Type};
 use crate::value::{self, Value};
 
 use super::filter::Subject;
-use super::predicate::{Column, Comparison, Membership, Predicate};
+use super::predicate::{Column, Membership, Predicate};
 use super::{MAX_VALUES, Planner, Rights};
+
+/// Where an operator is, and how its value is read.
+#[derive(Clone, Copy)]
+struct OperatorContext {
+    at: At,
+    rights: Rights,
+    origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The statement or the constraint.
+    Statement,
+    /// A variable of the account.
+    Account,
+}
 
 impl<'c> Planner<'c, '_> {
     /// All operators of one field, ANDed.
     pub(super) fn operators(&mut self, subject: Subject<'c>, id: FieldId, clause: &Clause) -> Predicate<'c> {
         let field = &subject.resource.fields[id];
         if clause.entries.is_empty() {
-            self.fault(
-                Code::Empty,
-                clause.at,
-                format!("`{}` needs at least one operator: {}", field.name, quoted_list(&field.kind.operators())),
-            );
+            let accepted = quoted_list(&field.kind.operators());
+            self.fault(Code::Empty, clause.at, format!("`{}` needs at least one operator: {accepted}", field.name));
             return Predicate::Never;
         }
         let column = Column { alias: subject.alias, field };
@@ -38,21 +54,17 @@ impl<'c> Planner<'c, '_> {
                 Entry::Malformed { word, at, .. } => self.unknown_operator(field, word, *at),
                 Entry::Refused => all.push(Predicate::Never),
                 Entry::Named { name, at, inside } => {
-                    if !self.spend(*at) {
+                    if !self.count_node(*at) {
                         return Predicate::Never;
                     }
                     let Some(operator) = Operator::from_word(name) else {
                         self.unknown_operator(field, name, *at);
                         continue;
                     };
+                    let context = OperatorContext { at: *at, rights: subject.rights, origin: Origin::Statement };
                     let predicate = match inside {
-                        Inside::Plain(json) => {
-                            self.operation(column, operator, json, Place { at: *at, rights: subject.rights, origin: Origin::Written })
-                        }
-                        Inside::Object(_) => {
-                            self.shape(operator, *at, "an object");
-                            None
-                        }
+                        Inside::Plain(json) => self.operator(column, operator, json, context),
+                        Inside::Object(_) => self.wrong_shape(operator, *at, "an object"),
                     };
                     all.push(predicate.unwrap_or(Predicate::Never));
                 }
@@ -62,275 +74,175 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn unknown_operator(&mut self, field: &Field, name: &str, at: At) {
-        let every: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
-        let hint = did_you_mean(name, &every);
-        self.fault(
-            Code::UnknownOperator,
-            at,
-            format!("no operator `{}`{hint}; `{}` takes {}", crate::error::shorten(name), field.name, quoted_list(&field.kind.operators())),
-        );
+        let hint = did_you_mean(name, &OPERATORS.map(|(name, _)| name));
+        let accepted = quoted_list(&field.kind.operators());
+        self.fault(Code::UnknownOperator, at, format!("unknown operator `{}`{hint}; `{}` takes {accepted}", shorten(name), field.name));
     }
 
-    fn shape(&mut self, operator: Operator, at: At, found: &str) {
-        let wanted = match operator {
+    fn wrong_shape<T>(&mut self, operator: Operator, at: At, found: &str) -> Option<T> {
+        let accepted = match operator {
             Operator::In | Operator::NotIn => "an array of scalars",
             Operator::Between => "an array of two scalars, [min, max]",
             Operator::IsNull => "true or false",
-            Operator::ILike => "a text",
+            Operator::ILike => "a string",
             Operator::Contains | Operator::Overlap => "a scalar or an array of scalars",
-            _ => "a scalar: a text, a number, a boolean or null",
+            Operator::Compare(_) => "a scalar: a string, a number, a boolean or null",
         };
-        self.fault(Code::OperatorShape, at, format!("`{}` takes {wanted}; found {found}", operator.as_str()));
+        self.fault(Code::OperatorShape, at, format!("`{}` takes {accepted}; found {found}", operator.as_str()));
+        None
     }
 
-    fn operation(&mut self, column: Column<'c>, operator: Operator, json: &Json, mut place: Place) -> Option<Predicate<'c>> {
+    fn operator(&mut self, column: Column<'c>, operator: Operator, json: &Json, mut context: OperatorContext) -> Option<Predicate<'c>> {
         let field = column.field;
         if !field.kind.admits(operator) {
-            self.fault(
-                Code::OperatorType,
-                place.at,
-                format!(
-                    "`{}` does not go with `{}` of type {}, which takes {}",
-                    operator.as_str(),
-                    field.name,
-                    field.kind.name(),
-                    quoted_list(&field.kind.operators())
-                ),
-            );
+            let (name, kind, accepted) = (&field.name, field.kind.name(), quoted_list(&field.kind.operators()));
+            let message = format!("`{}` does not apply to `{name}` of type {kind}, which takes {accepted}", operator.as_str());
+            self.fault(Code::OperatorType, context.at, message);
             return None;
         }
-        let resolved;
-        let json = match self.variable(json, place)? {
-            Some(value) => {
-                place.origin = Origin::Account;
-                resolved = value;
-                &resolved
+        let json = &*self.resolved(json, &mut context)?;
+        Some(match operator {
+            Operator::Compare(comparison) if json.is_scalar() => {
+                Predicate::Compare { column, comparison, value: self.value(field, json, context, None)? }
             }
-            None => json,
-        };
-        match operator {
-            Operator::Eq => self.compare(column, Comparison::Eq, operator, json, place),
-            Operator::Ne => self.compare(column, Comparison::Ne, operator, json, place),
-            Operator::Gt => self.compare(column, Comparison::Gt, operator, json, place),
-            Operator::Gte => self.compare(column, Comparison::Gte, operator, json, place),
-            Operator::Lt => self.compare(column, Comparison::Lt, operator, json, place),
-            Operator::Lte => self.compare(column, Comparison::Lte, operator, json, place),
-            Operator::In => {
-                let values = self.list(field, operator, json, place)?;
-                Some(Predicate::Among { column, membership: Membership::In, values })
-            }
+            Operator::Compare(_) => return self.wrong_shape(operator, context.at, json.noun()),
+            Operator::In => Predicate::Among { column, membership: Membership::In, values: self.list(field, operator, json, context)? },
             Operator::NotIn => {
-                let values = self.list(field, operator, json, place)?;
-                Some(Predicate::Among { column, membership: Membership::NotIn, values })
+                Predicate::Among { column, membership: Membership::NotIn, values: self.list(field, operator, json, context)? }
             }
-            Operator::Between => self.between(column, json, place),
-            Operator::IsNull => self.null_test(column, json, place),
-            Operator::ILike => self.pattern(column, json, place),
-            Operator::Contains => Some(Predicate::Contains { column, values: self.elements(field, operator, json, place)? }),
-            Operator::Overlap => Some(Predicate::Overlap { column, values: self.elements(field, operator, json, place)? }),
-        }
-    }
-
-    fn compare(
-        &mut self,
-        column: Column<'c>,
-        comparison: Comparison,
-        operator: Operator,
-        json: &Json,
-        place: Place,
-    ) -> Option<Predicate<'c>> {
-        if !json.is_scalar() {
-            self.shape(operator, place.at, json.noun());
-            return None;
-        }
-        let value = self.value(column.field, json, place, None)?;
-        Some(Predicate::Compare { column, comparison, value })
-    }
-
-    fn between(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
-        if let Json::Array(items) = json
-            && items.len() != 2
-        {
-            self.shape(Operator::Between, place.at, &format!("an array of {}", items.len()));
-            return None;
-        }
-        let mut ends = self.list(column.field, Operator::Between, json, place)?.into_iter();
-        Some(Predicate::Between { column, low: ends.next()?, high: ends.next()? })
-    }
-
-    fn null_test(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
-        match json {
-            Json::Bool(true) => Some(Predicate::IsNull(column)),
-            Json::Bool(false) => Some(Predicate::IsNotNull(column)),
-            other => {
-                self.shape(Operator::IsNull, place.at, other.noun());
-                None
+            Operator::Between => {
+                if let Json::Array(items) = json
+                    && items.len() != 2
+                {
+                    return self.wrong_shape(operator, context.at, &format!("an array of {}", items.len()));
+                }
+                let mut ends = self.list(field, operator, json, context)?.into_iter();
+                Predicate::Between { column, low: ends.next()?, high: ends.next()? }
             }
-        }
+            Operator::IsNull => match json {
+                Json::Bool(true) => Predicate::IsNull(column),
+                Json::Bool(false) => Predicate::IsNotNull(column),
+                other => return self.wrong_shape(operator, context.at, other.noun()),
+            },
+            Operator::ILike => Predicate::Like { column, pattern: self.pattern(json, context)? },
+            Operator::Contains => Predicate::Contains { column, values: self.elements(field, operator, json, context)? },
+            Operator::Overlap => Predicate::Overlap { column, values: self.elements(field, operator, json, context)? },
+        })
     }
 
-    /// What a list is searched for: one element or several.
-    fn elements(&mut self, field: &'c Field, operator: Operator, json: &Json, place: Place) -> Option<Vec<Value>> {
-        if json.is_scalar() { Some(vec![self.element(field, json, place, None)?]) } else { self.list(field, operator, json, place) }
-    }
-
-    fn pattern(&mut self, column: Column<'c>, json: &Json, place: Place) -> Option<Predicate<'c>> {
+    fn pattern(&mut self, json: &Json, context: OperatorContext) -> Option<String> {
         let Json::Text(pattern) = json else {
-            self.shape(Operator::ILike, place.at, json.noun());
-            return None;
+            return self.wrong_shape(Operator::ILike, context.at, json.noun());
         };
-        if self.holds_nul(pattern, place, None) {
-            return None;
-        }
-        // PostgreSQL would fail on it, but only when a row comes that far: an error that depends on data.
+        self.without_nul(pattern, context, None)?;
+        // PostgreSQL fails on it only when it reads a row that far: an error that depends on data.
         let trailing = pattern.bytes().rev().take_while(|byte| *byte == b'\\').count();
         if trailing % 2 == 1 {
-            self.refuse(
-                Code::ValueType,
-                place,
-                None,
-                "an `iLike` pattern cannot end in a lone backslash; write `\\\\` for a backslash itself",
-            );
-            return None;
+            let message = "an `iLike` pattern cannot end in a lone backslash; write `\\\\` for a backslash itself";
+            return self.refuse(Code::ValueType, context, None, message);
         }
-        Some(Predicate::Like { column, pattern: pattern.clone() })
+        Some(pattern.clone())
     }
 
-    fn list(&mut self, field: &'c Field, operator: Operator, json: &Json, place: Place) -> Option<Vec<Value>> {
+    /// The values of `contains` and `overlap`: one element or several.
+    fn elements(&mut self, field: &'c Field, operator: Operator, json: &Json, context: OperatorContext) -> Option<Vec<Value>> {
+        if json.is_scalar() { Some(vec![self.element(field, json, context, None)?]) } else { self.list(field, operator, json, context) }
+    }
+
+    fn list(&mut self, field: &'c Field, operator: Operator, json: &Json, context: OperatorContext) -> Option<Vec<Value>> {
         let Json::Array(items) = json else {
-            self.shape(operator, place.at, json.noun());
-            return None;
+            return self.wrong_shape(operator, context.at, json.noun());
         };
-        // The budget is for what is asked, not for what an account is.
-        if items.len() > MAX_VALUES && place.origin == Origin::Written {
-            self.refuse(Code::ListLength, place, None, &format!("a list has at most {MAX_VALUES} values; found {}", items.len()));
-            return None;
+        // The bound is for what a client sends, not for the size of an account.
+        if items.len() > MAX_VALUES && context.origin == Origin::Statement {
+            let message = format!("`{}` takes at most {MAX_VALUES} values; found {}", operator.as_str(), items.len());
+            return self.refuse(Code::ListLength, context, None, &message);
         }
         let mut values = Vec::with_capacity(items.len());
-        let mut good = true;
         for (index, item) in items.iter().enumerate() {
             if self.faults.is_full() {
                 return None;
             }
-            if !item.is_scalar() {
+            let value = if !item.is_scalar() {
                 let message = format!("`{}` takes scalars in its array; found {}", operator.as_str(), item.noun());
-                self.refuse(Code::OperatorShape, place, Some(index), &message);
-                good = false;
-                continue;
-            }
-            let value = if matches!(operator, Operator::Contains | Operator::Overlap) {
-                self.element(field, item, place, Some(index))
+                self.refuse(Code::OperatorShape, context, Some(index), &message)
+            } else if matches!(operator, Operator::Contains | Operator::Overlap) {
+                self.element(field, item, context, Some(index))
             } else {
-                self.value(field, item, place, Some(index))
+                self.value(field, item, context, Some(index))
             };
-            match value {
-                Some(value) => values.push(value),
-                None => good = false,
-            }
+            values.extend(value);
         }
-        good.then_some(values)
+        (values.len() == items.len()).then_some(values)
     }
 
-    fn element(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
-        // Among the elements of a json, null is a value like any other. In an array it is NULL, also where the elements are json: an answer
-        // shows both alike, and SQLite keeps them alike.
+    fn element(&mut self, field: &'c Field, json: &Json, context: OperatorContext, index: Option<usize>) -> Option<Value> {
+        // Among the elements of a json field, null is a value. In an array it is NULL, also if the elements are json: SQLite stores both
+        // alike.
         if field.kind == Type::One(Scalar::Json) && *json == Json::Null {
             return Some(Value::Json("null".to_owned()));
         }
-        self.value(field, json, place, index)
+        self.value(field, json, context, index)
     }
 
-    fn value(&mut self, field: &'c Field, json: &Json, place: Place, index: Option<usize>) -> Option<Value> {
-        let resolved;
-        let json = match self.variable(json, place)? {
-            Some(value) => {
-                resolved = value;
-                &resolved
-            }
-            None => json,
-        };
-        if let Json::Text(text) = json
-            && self.holds_nul(text, place, index)
-        {
-            return None;
+    fn value(&mut self, field: &'c Field, json: &Json, mut context: OperatorContext, index: Option<usize>) -> Option<Value> {
+        let json = &*self.resolved(json, &mut context)?;
+        if let Json::Text(text) = json {
+            self.without_nul(text, context, index)?;
         }
         match value::check(field.kind.scalar(), json) {
-            // Null in an account's variable is a value that is not there.
-            Ok(Value::Null) if place.rights == Rights::Manifest && !self.is_at_boot() => {
+            // Null in a variable counts as absent.
+            Ok(Value::Null) if context.rights == Rights::Manifest && !self.is_at_boot() => {
                 self.closed = true;
                 None
             }
             Ok(value) => Some(value),
             Err(message) => {
-                self.refuse(Code::ValueType, place, index, &format!("`{}`: {message}", field.name));
-                None
+                let part = if matches!(field.kind, Type::Array(_)) { "an element of " } else { "" };
+                let message = format!("{part}`{}` of type {} {message}", field.name, field.kind.name());
+                self.refuse(Code::ValueType, context, index, &message)
             }
         }
     }
 
-    fn holds_nul(&mut self, text: &str, place: Place, index: Option<usize>) -> bool {
-        let found = text.contains('\0');
-        if found {
-            self.refuse(Code::NulCharacter, place, index, "a text cannot hold U+0000");
-        }
-        found
+    fn without_nul(&mut self, text: &str, context: OperatorContext, index: Option<usize>) -> Option<()> {
+        if text.contains('\0') { self.refuse(Code::NulCharacter, context, index, "a string cannot contain U+0000") } else { Some(()) }
     }
 
-    /// Looks up `$account.…` in a manifest's constraint. `None`: it is not there, and the constraint is closed.
-    #[expect(clippy::option_option, reason = "closed, no variable, and a variable's value are three things")]
-    fn variable(&mut self, json: &Json, place: Place) -> Option<Option<Json>> {
-        let Json::Text(text) = json else { return Some(None) };
-        // What an account holds is data, whatever it looks like.
-        if place.origin == Origin::Account || place.rights == Rights::Viewer || !text.starts_with('$') {
-            return Some(None);
+    /// Replaces `$account.…` in a manifest's constraint by its value. `None` closes the constraint: the account has no such value.
+    fn resolved<'j>(&mut self, json: &'j Json, context: &mut OperatorContext) -> Option<Cow<'j, Json>> {
+        let Json::Text(text) = json else { return Some(Cow::Borrowed(json)) };
+        // A value of the account is data, even if it looks like a variable.
+        if context.origin == Origin::Account || context.rights == Rights::Viewer || !text.starts_with('$') {
+            return Some(Cow::Borrowed(json));
         }
         if !text.starts_with("$account.") {
-            self.fault(Code::ValueType, place.at, format!("{text:?} is no variable; a constraint knows `$account.…` only"));
+            self.fault(Code::ValueType, context.at, format!("{text:?} is not a variable; a constraint accepts `$account.…` only"));
             return None;
         }
         if self.is_at_boot() {
             if text.split('.').skip(1).any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
                 let message = format!("{text:?} names no value of an account; write it as `$account.id` or `$account.meta.region`");
-                self.fault(Code::ValueType, place.at, message);
+                self.fault(Code::ValueType, context.at, message);
             }
             return None;
         }
-        match self.viewer.variable(text) {
-            Some(value) if value != Json::Null => Some(Some(value)),
-            _ => {
-                self.closed = true;
-                None
+        let value = self.viewer.variable(text).filter(|value| *value != Json::Null);
+        self.closed |= value.is_none();
+        context.origin = Origin::Account;
+        value.map(Cow::Owned)
+    }
+
+    /// Reports a value that does not fit; closes the constraint if an account's variable is the cause.
+    fn refuse<T>(&mut self, code: Code, context: OperatorContext, index: Option<usize>, message: &str) -> Option<T> {
+        match index {
+            None => self.fault(code, context.at, message),
+            Some(_) if context.rights == Rights::Manifest && !self.is_at_boot() => self.closed = true,
+            Some(index) => {
+                let statement = self.statement;
+                self.faults.add(code, || format!("{}/{index}", statement.pointer(context.at)), about(context.at.layer, message));
             }
         }
+        None
     }
-
-    /// A value that does not fit: a fault of a statement, a closed constraint for an account's variable.
-    fn refuse(&mut self, code: Code, place: Place, index: Option<usize>, message: &str) {
-        let Some(index) = index else {
-            return self.fault(code, place.at, message);
-        };
-        if place.rights == Rights::Manifest && !self.is_at_boot() {
-            self.closed = true;
-            return;
-        }
-        let statement = self.statement;
-        self.faults.add(code, || format!("{}/{index}", statement.pointer(place.at)), about(place.at.layer, message));
-    }
-}
-
-/// Where an operator stands and by whose rights it is read.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    at: At,
-    rights: Rights,
-    origin: Origin,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// It is written where it stands.
-    Written,
-    /// It is the value of an account's variable.
-    Account,
 }

@@ -1,4 +1,4 @@
-//! `order` → sort keys: own columns, and columns of to-one relations at the root.
+//! `order` → sort keys: own columns, and columns of to-one relations at the root; and the tie-break.
 
 use crate::error::Code;
 use crate::statement::{Direction, Order};
@@ -7,12 +7,12 @@ use super::path::{Following, Path};
 use super::predicate::Column;
 use super::{Bounds, Join, Planner, Rights, Sort, Table};
 
-/// Where an order stands.
+/// Where an `order` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderPosition {
-    /// At top level, where a dot-path may follow a to-one relation.
+    /// At top level, where dot-paths may follow to-one relations.
     Root,
-    /// In a relation node, whose own columns are all there is.
+    /// In a relation node, which accepts own columns only.
     RelationNode,
 }
 
@@ -28,7 +28,7 @@ impl<'c> Planner<'c, '_> {
                 self.fault(
                     Code::DotPath,
                     entry.at,
-                    "inside a relation the order names its own columns; a dot-path is allowed at top level only",
+                    "`order` in a relation node takes own fields only; a dot-path is accepted at top level",
                 );
                 continue;
             }
@@ -39,9 +39,9 @@ impl<'c> Planner<'c, '_> {
         (sorts, joins)
     }
 
-    /// Appends what breaks ties. The key does where there is a limit, so that pages never overlap. A key that the viewer cannot see plainly
-    /// must not show in the order: everything that they see plainly breaks ties then, with or without a limit, since databases tend to
-    /// leave equal rows in the order of their key. A resource without a key has nothing that breaks them.
+    /// Appends a tie-break. With a limit it is the key, so that pages never overlap. If the viewer does not see the key, the order must not
+    /// reveal it: all visible fields break ties then, even without a limit, because databases tend to return equal rows in key order. A
+    /// resource without a key has no tie-break.
     pub(super) fn tie_break(&self, table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
         let resource = table.resource;
         if order.is_empty() || resource.key.is_empty() {
@@ -61,7 +61,7 @@ impl<'c> Planner<'c, '_> {
     }
 }
 
-/// Sorts by one more column, unless it is sorted by already.
+/// Adds a sort key, unless its column is one already.
 fn append<'c>(order: &mut Vec<Sort<'c>>, column: Column<'c>) {
     let named = order.iter().any(|sort| sort.column.alias == column.alias && std::ptr::eq(sort.column.field, column.field));
     if !named {

@@ -1,4 +1,4 @@
-//! Small changes to a statement: some leave it valid, most do not, and each stays close to what was valid.
+//! Small random changes to a valid statement. Most of them make it invalid.
 
 use oracle::Random;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn values() -> Vec<Value> {
     ]
 }
 
-/// The pointers of every place in a value.
+/// The JSON Pointers to every part of a value.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -142,7 +142,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The body with one change, or now and then two.
+/// The body with one or two changes.
 pub(crate) fn mutated(random: &mut Random, body: &Value) -> Value {
     let mut body = body.clone();
     for _ in 0..*random.pick(&[1, 1, 1, 2]) {

@@ -1,4 +1,4 @@
-//! Rows as they are answered, against the schema of a row.
+//! Validates rows of answers with the schema of a row.
 
 use oracle::{Answer, Generator};
 use query::describe::json_schema;
