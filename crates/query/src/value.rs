@@ -1,6 +1,6 @@
 //! Checks scalars of a statement against the type of their field. A database accepts every checked value.
 
-pub(crate) mod calendar;
+mod calendar;
 mod number;
 
 use crate::json::{self, Json};
@@ -168,9 +168,10 @@ fn ascii(bytes: Vec<u8>) -> String {
 
 /// Parses the strings that a SQLite file stores. `None` if a string is not in the stored form.
 pub mod stored {
-    use std::borrow::Cow;
+    use super::{calendar, uuid};
 
-    use super::{calendar, number, uuid};
+    pub use super::calendar::{date, time, timestamp as datetime};
+    pub use super::number::decimal;
 
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`
     pub fn timestamp(text: &str) -> Option<i64> {
@@ -179,28 +180,8 @@ pub mod stored {
         (bytes.len() == 27 && bytes[10] == b'T' && bytes[19] == b'.' && bytes[26] == b'Z').then(|| calendar::timestamp(text)).flatten()
     }
 
-    /// `YYYY-MM-DD HH:MM:SS[.f…]` in UTC, as SQLite's `datetime()` writes it.
-    pub fn datetime(text: &str) -> Option<i64> {
-        calendar::timestamp(text)
-    }
-
-    /// `YYYY-MM-DD`
-    pub fn date(text: &str) -> Option<i32> {
-        calendar::date(text)
-    }
-
-    /// `HH:MM:SS[.ffffff]`
-    pub fn time(text: &str) -> Option<i64> {
-        calendar::time(text)
-    }
-
     /// Lower case, five groups.
     pub fn uuid_canonical(text: &str) -> bool {
         !text.bytes().any(|byte| byte.is_ascii_uppercase()) && uuid(text).is_some()
-    }
-
-    /// Plain or scientific digits, as plain digits with the scale kept.
-    pub fn decimal(text: &str) -> Option<Cow<'_, str>> {
-        number::decimal(text)
     }
 }

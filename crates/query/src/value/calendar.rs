@@ -38,7 +38,7 @@ fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Option<i64> {
 }
 
 /// Parses `YYYY-MM-DD`, years 0001 to 9999.
-pub(crate) fn date(text: &str) -> Option<i32> {
+pub fn date(text: &str) -> Option<i32> {
     let bytes = text.as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
@@ -76,13 +76,13 @@ fn clock(bytes: &[u8]) -> Option<(i64, usize)> {
 }
 
 /// Parses `HH:MM:SS[.ffffff]`.
-pub(crate) fn time(text: &str) -> Option<i64> {
+pub fn time(text: &str) -> Option<i64> {
     let (micros, read) = clock(text.as_bytes())?;
     (read == text.len() && text.len() <= 15).then_some(micros)
 }
 
 /// Parses RFC 3339; no offset means UTC, and a plain date means midnight UTC.
-pub(crate) fn timestamp(text: &str) -> Option<i64> {
+pub fn timestamp(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if !text.is_ascii() || bytes.len() < 10 {
         return None;

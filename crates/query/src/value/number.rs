@@ -53,7 +53,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// The number as plain digits: no exponent, no sign on zero, no leading zeros; the scale is kept.
-pub(crate) fn decimal(text: &str) -> Option<Cow<'_, str>> {
+pub fn decimal(text: &str) -> Option<Cow<'_, str>> {
     if is_plain(text) { Some(Cow::Borrowed(text)) } else { rewritten(text).map(Cow::Owned) }
 }
 

@@ -4,70 +4,10 @@ use oracle::Random;
 use serde_json::{Value, json};
 
 /// Words of the grammar and of the fixture.
-const WORDS: [&str; 62] = [
-    "where",
-    "relations",
-    "order",
-    "aggregation",
-    "limit",
-    "offset",
-    "fields",
-    "groupBy",
-    "fn",
-    "field",
-    "as",
-    "dir",
-    "asc",
-    "desc",
-    "count",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "and",
-    "or",
-    "not",
-    "eq",
-    "ne",
-    "gt",
-    "lte",
-    "in",
-    "notIn",
-    "between",
-    "isNull",
-    "iLike",
-    "contains",
-    "overlap",
-    "like",
-    "RAW",
-    "AND",
-    "id",
-    "name",
-    "email",
-    "secretNote",
-    "apiKey",
-    "status",
-    "tags",
-    "profile",
-    "balance",
-    "isVip",
-    "createdAt",
-    "orders",
-    "customer",
-    "country",
-    "labels",
-    "customers",
-    "parent",
-    "lines",
-    "total",
-    "country.name",
-    "orders.total",
-    "customer.id",
-    "order.customer.id",
-    "*",
-    "query",
-    "constraint",
-];
+const WORDS: &str = "where relations order aggregation limit offset fields groupBy fn field as dir asc desc count sum avg min max and or not eq ne gt \
+    lte in notIn between isNull iLike contains overlap like RAW AND id name email secretNote apiKey status tags profile balance \
+    isVip createdAt orders customer country labels customers parent lines total country.name orders.total customer.id \
+    order.customer.id * query constraint";
 
 fn values() -> Vec<Value> {
     vec![
@@ -157,7 +97,8 @@ pub(crate) fn mutated(random: &mut Random, body: &Value) -> Value {
 }
 
 fn change(random: &mut Random, place: &mut Value) {
-    let word = (*random.pick(&WORDS)).to_owned();
+    let words: Vec<&str> = WORDS.split(' ').collect();
+    let word = (*random.pick(&words)).to_owned();
     let value = random.pick(&values()).clone();
     match place {
         Value::Object(object) if !random.one_in(4) => {
