@@ -323,7 +323,8 @@ impl<'c, 's> Planner<'c, 's> {
             match value::from_text(field.kind.scalar(), part) {
                 Ok(value) => all.push(Predicate::Compare { column: table.column(*id), comparison: Comparison::Eq, value }),
                 Err(message) => {
-                    self.faults.add(Code::Identifier, || "/id".into(), format!("`{}` of type {} {message}", field.name, field.kind.name()))
+                    let message = format!("`{}` of type {} {message}", field.name, field.kind.name());
+                    self.faults.add(Code::Identifier, || "/id".into(), message);
                 }
             }
         }

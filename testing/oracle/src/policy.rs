@@ -55,7 +55,7 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
                     }
                     resolve_clause(world, viewer, target, value)?
                 }
-                None => resolve_leaf(viewer, resource.field(name).expect("the constraint names a field"), value)?,
+                None => resolve_operators(viewer, resource.field(name).expect("the constraint names a field"), value)?,
             },
         };
         resolved.insert(key.clone(), value);
@@ -63,8 +63,8 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
     Some(Value::Object(resolved))
 }
 
-fn resolve_leaf(viewer: &Viewer, field: &Field, leaf: &Value) -> Option<Value> {
-    let operators = leaf.as_object().expect("a leaf is an object").iter();
+fn resolve_operators(viewer: &Viewer, field: &Field, values: &Value) -> Option<Value> {
+    let operators = values.as_object().expect("operators are an object").iter();
     operators.map(|(operator, value)| Some((operator.clone(), resolve_value(viewer, field, operator, value)?))).collect()
 }
 

@@ -68,12 +68,12 @@ pub fn get<'j>(json: &'j Json, key: &str) -> Option<&'j Json> {
     entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// One line, for programs.
+/// On one line.
 pub fn compact(json: &Json) -> String {
     written(json, None)
 }
 
-/// Indented, for people too.
+/// Indented.
 pub fn pretty(json: &Json) -> String {
     written(json, Some(0))
 }

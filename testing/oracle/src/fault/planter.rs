@@ -112,7 +112,7 @@ impl Planter<'_> {
     pub(super) fn shallow_clause(&mut self) -> Site {
         loop {
             let site = self.clause();
-            let (_, way) = site.0.rsplit_once("/where").expect("a clause stands in a where");
+            let (_, way) = site.0.rsplit_once("/where").expect("a clause is in a where");
             let passed = way.split('/').filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).count();
             if passed < 10 {
                 return site;
