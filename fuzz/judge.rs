@@ -1,13 +1,13 @@
-//! Bytes → statement → plan → SQL, and what must hold of the result. Shared by the fuzz target and by the tests of `crates/query`.
+//! Bytes → statement → plan → SQL, and the invariants of the result. Shared by the fuzz target and the tests of `crates/query`.
 //!
-//! The first byte picks the resource and the operation, the rest is a request's body.
+//! The first byte selects the resource and the operation; the rest is the body.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use query::catalog::Catalog;
-use query::error::{Error, MOST_FAULTS};
+use query::error::{Error, MAX_FAULTS};
 use query::manifest::Manifest;
 use query::plan::{self, Operation, Plan};
 use query::policy::{self, Viewer};
@@ -18,10 +18,10 @@ use serde_json::json;
 const MANIFEST: &str = include_str!("../testing/oracle/fixture/manifest.toml");
 const TENANT: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 
-/// Tables whose rows may be marked as deleted, with the column that marks them.
+/// Tables with soft delete, and its column.
 const SOFT_DELETED: [(&str, &str); 4] =
     [("customers", "deleted_at"), ("orders", "deleted_at"), ("shipments", "voided_at"), ("employees", "left_at")];
-/// Tables whose constraint looks at a column of their own.
+/// Tables with a constraint on a column of their own.
 const CONSTRAINED: [(&str, &str); 3] = [("customers", "tenant_id"), ("employees", "clearance"), ("departments", "region")];
 
 pub fn catalog() -> &'static Catalog {
@@ -29,7 +29,7 @@ pub fn catalog() -> &'static Catalog {
     CATALOG.get_or_init(|| Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog"))
 }
 
-/// Callers by what they hold: everything, reading only, an account that fits no constraint, nothing.
+/// Viewers with every permission, with some, with variables that do not fit, and without permissions.
 pub fn viewers() -> &'static [(Viewer, Scope)] {
     static VIEWERS: OnceLock<Vec<(Viewer, Scope)>> = OnceLock::new();
     VIEWERS.get_or_init(|| {
@@ -53,7 +53,7 @@ pub enum Scope {
     Closed,
 }
 
-/// Takes bytes as far as they go. Whatever they are, nothing panics and every invariant holds.
+/// Parses, plans and renders the bytes; nothing may panic, and every invariant must hold.
 pub fn judge(bytes: &[u8]) {
     let Some((selector, body)) = bytes.split_first() else { return };
     let selector = usize::from(*selector);
@@ -73,20 +73,20 @@ pub fn judge(bytes: &[u8]) {
 }
 
 fn planned<'c>(resource: usize, body: &[u8], viewer: &Viewer, operation: Operation) -> Option<Result<Plan<'c>, Error>> {
-    let entrance = policy::enter(catalog(), resource, viewer).ok()?;
-    Some(parse::body(body).and_then(|body| plan::plan(entrance, merge::merged(body), operation, None)))
+    let access = policy::authorize_read(catalog(), resource, viewer).ok()?;
+    Some(parse::body(body).and_then(|body| plan::plan(access, merge::merged(body), operation, None)))
 }
 
-/// A refusal says where and what, and not without end.
+/// Asserts that an error is well-formed and bounded.
 fn refused(error: &Error) {
-    assert!((1..=MOST_FAULTS).contains(&error.faults.len()), "{} faults", error.faults.len());
+    assert!((1..=MAX_FAULTS).contains(&error.faults.len()), "{} faults", error.faults.len());
     for fault in &error.faults {
         assert!(fault.path.is_empty() || fault.path.starts_with('/'), "the path {:?}", fault.path);
         assert!(!fault.message.is_empty() && fault.message.len() < 4_000, "a message of {} bytes", fault.message.len());
     }
 }
 
-/// What must hold of every SQL text.
+/// Asserts the invariants of every SQL text.
 pub fn rendered(query: &Query, dialect: Dialect, scope: Scope) {
     each(query, &mut |sql| {
         bound(sql, dialect);
@@ -123,13 +123,13 @@ pub fn bound(sql: &Sql, dialect: Dialect) {
     assert_eq!(numbers.len(), expected.len(), "a parameter is used twice in {}", sql.text());
 }
 
-/// Every reference to a policed table carries its soft delete and its constraint, or is closed where the account's variables do not fit.
+/// Asserts that every reference to a table has its soft delete and its constraint, or is closed if the account's variables do not fit.
 pub fn policed(sql: &Sql, scope: Scope) {
     let soft = SOFT_DELETED.iter().map(|(table, column)| (table, format!(".\"{column}\" IS NULL")));
     let constrained = CONSTRAINED.iter().map(|(table, column)| (table, format!(".\"{column}\"")));
     for (table, condition) in soft.chain(constrained) {
         for (alias, behind) in aliases(sql.text(), table) {
-            // What is selected stands before the table, and is no condition. What is closed needs no other one.
+            // The selected columns come before the table and are no conditions. A closed constraint needs no other condition.
             let is_closed = scope == Scope::Closed && behind.contains("FALSE");
             let is_kept = behind.contains(&format!("{alias}{condition}"));
             assert!(is_kept || is_closed, "{table} without {alias}{condition} ({scope:?}): {}", sql.text());
@@ -137,7 +137,7 @@ pub fn policed(sql: &Sql, scope: Scope) {
     }
 }
 
-/// The names that a table has in the text, each with what stands behind it.
+/// The aliases of a table in the text, each with the text after it.
 fn aliases<'t>(text: &'t str, table: &str) -> Vec<(&'t str, &'t str)> {
     let before = format!("\"{table}\" AS ");
     text.match_indices(&before)
@@ -148,7 +148,7 @@ fn aliases<'t>(text: &'t str, table: &str) -> Vec<(&'t str, &'t str)> {
         .collect()
 }
 
-/// The text without what stands in quotes of either kind.
+/// The text without quoted parts.
 fn outside_quotes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open = None;

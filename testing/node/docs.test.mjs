@@ -375,7 +375,7 @@ describe('faults', () => {
       const marked = await textsOf(page, '.paper .fault');
       assert.equal(marked.slice(0, 3).join(''), '"contains": "x"');
       assert.ok(marked.includes('"nmae"'));
-      assert.match(await textOf(page, '.paper .told'), /does not go with/);
+      assert.match(await textOf(page, '.paper .told'), /does not apply to/);
       assert.match(await textOf(page, '#announcer'), /^2 faults/);
       assert.equal(await page.$eval('#statement', (area) => area.getAttribute('aria-invalid')), 'true');
       await page.focus('.faults li:nth-child(2) button');

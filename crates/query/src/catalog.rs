@@ -1,4 +1,4 @@
-//! The manifest, resolved once: every name looked up, every identifier quoted, nothing left to find at run time.
+//! The manifest with every name resolved and every identifier quoted.
 
 mod naming;
 mod resolve;
@@ -14,12 +14,12 @@ use crate::types::{EnumValue, Scalar, Type};
 pub use naming::{kebab, snake};
 pub use resolve::{CONNECTORS, OWN_CONTEXTS};
 
-/// A resource's place in the catalog.
+/// The index of a resource in the catalog.
 pub type ResourceId = usize;
-/// A field's place in its resource.
+/// The index of a field in its resource.
 pub type FieldId = usize;
 
-/// All declared resources. Immutable once the process runs.
+/// All declared resources. Immutable after boot.
 #[derive(Debug, Default)]
 pub struct Catalog {
     pub(crate) resources: Vec<Resource>,
@@ -27,7 +27,7 @@ pub struct Catalog {
     by_path: HashMap<String, HashMap<String, ResourceId>>,
 }
 
-/// A name of the database, quoted. Made from the manifest only, never from a request.
+/// The name of a table or column, quoted. It comes from the manifest, never from a request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identifier {
     plain: Box<str>,
@@ -39,12 +39,12 @@ impl Identifier {
         Identifier { plain: name.into(), quoted: format!("\"{}\"", name.replace('"', "\"\"")).into() }
     }
 
-    /// The name as the database knows it.
+    /// The name without quotes.
     pub fn plain(&self) -> &str {
         &self.plain
     }
 
-    /// The name as SQL wants it.
+    /// The name in quotes, for SQL.
     pub(crate) fn quoted(&self) -> &str {
         &self.quoted
     }
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Identifier {
     }
 }
 
-/// A table or view, perhaps in a schema.
+/// The name of a table or view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName {
     /// The schema, when the manifest names one.
@@ -96,11 +96,11 @@ pub struct Resource {
     pub plural: String,
     /// `shop.customer`
     pub full_name: String,
-    /// Where it was declared.
+    /// The line of its declaration.
     pub line: usize,
     /// The table or view behind it.
     pub table: TableName,
-    /// The permission one needs to read it; none means public.
+    /// The permission to read it; `None` means public.
     pub permission: Option<String>,
     /// The fields, in the order of the manifest.
     pub fields: Vec<Field>,
@@ -108,8 +108,7 @@ pub struct Resource {
     pub relations: Vec<Relation>,
     /// The fields of the primary key.
     pub key: Vec<FieldId>,
-    /// Whether the database sees to it that the key is unique and never NULL. Learned from SQLite at boot; on PostgreSQL nothing depends on
-    /// it, and it stays false.
+    /// Whether the database guarantees that the key is unique and not NULL. Read from SQLite at boot; on PostgreSQL it is unused and false.
     pub key_is_certain: bool,
     pub(crate) soft_delete: Option<FieldId>,
     pub(crate) constraint: Option<Constraint>,
@@ -117,52 +116,52 @@ pub struct Resource {
     relation_index: HashMap<String, usize>,
 }
 
-/// What the manifest adds to every statement on a resource.
+/// The statement that the manifest adds to every statement on a resource.
 #[derive(Debug)]
 pub(crate) struct Constraint {
     pub(crate) statement: Statement,
-    /// Where it was declared.
+    /// The line of its declaration.
     pub(crate) line: usize,
 }
 
 /// A declared field.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name on the wire.
+    /// Its name in statements and rows.
     pub name: String,
-    /// Where it was declared.
+    /// The line of its declaration.
     pub line: usize,
     /// Its column.
     pub column: Identifier,
     /// Its type.
     pub kind: Type,
-    /// Whether it may be NULL.
+    /// Whether it can be NULL.
     pub nullable: bool,
-    /// Never in an answer, never usable.
+    /// Whether it is never shown and never usable.
     pub hidden: bool,
-    /// Shown masked, with the permission that lifts the mask.
+    /// The mask, with the permission that removes it.
     pub mask: Option<(Mask, Option<String>)>,
-    /// How a SQLite file keeps it.
+    /// How a SQLite file stores it.
     pub stored: Stored,
-    /// What the column is on PostgreSQL; learned from the database at boot.
+    /// The type of its column on PostgreSQL, read from the database at boot.
     pub native: Native,
-    /// `,"name":`, ready to be written.
+    /// `,"name":`
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// How a masked text is shown.
+/// How a masked value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// The first letter and the domain.
+    /// The first character and the domain.
     Email,
     /// The last four characters.
     Last4,
-    /// Nothing that depends on the value.
+    /// Nothing of the value.
     Redact,
 }
 
 impl Mask {
-    /// Every one.
+    /// All masks.
     pub const ALL: [Mask; 3] = [Mask::Email, Mask::Last4, Mask::Redact];
 
     /// Its name in a manifest.
@@ -175,10 +174,10 @@ impl Mask {
     }
 }
 
-/// How a SQLite file keeps a timestamp.
+/// How a SQLite file stores a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// As the type's own form.
+    /// The standard form of the type.
     Standard,
     /// `YYYY-MM-DD HH:MM:SS`
     Datetime,
@@ -186,26 +185,26 @@ pub enum Stored {
     Unix,
 }
 
-/// What a column is on PostgreSQL.
+/// The type of a column on PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Native {
-    /// The type that a field's type maps to by itself: `int4`, `timestamptz`, `jsonb`, …
+    /// The standard type for the field's type: `int4`, `timestamptz`, `jsonb`, …
     Standard,
     /// An integer of another width; compares with any other.
     OtherInteger,
-    /// `int8` under a field of type int, whose values beyond 32 bits do not fit the field.
+    /// `int8` for a field of type int; larger values are invalid.
     WideInteger,
     /// `float4`
     Real,
     /// `varchar`: behaves as text.
     Varchar,
-    /// `char(n)`: compared as text after a cast, which drops the blanks.
+    /// `char(n)`: compared as text after a cast, which removes trailing blanks.
     Padded,
-    /// `citext`: compared as text after a cast, so that the case of letters counts.
+    /// `citext`: compared as text after a cast, so that comparison is case-sensitive.
     Caseless(TypeName),
-    /// Other texts that are compared as text only after a cast: `name`, an enum that is declared as text.
+    /// Other types that are compared as text after a cast: `name`, an enum declared as text.
     TextByCast,
-    /// Texts of a collation that not every operator takes: searched and connected by the database's own.
+    /// Text with a collation that not every operator accepts: searched and joined by the database's default collation.
     TextByCollation,
     /// `timestamp` without time zone, read as UTC.
     TimestampWithoutZone,
@@ -213,16 +212,16 @@ pub enum Native {
     JsonText,
     /// A native enum.
     Enum(TypeName, Labels),
-    /// An array whose elements need a cast to the standard type.
+    /// An array with elements that need a cast to the standard type.
     ArrayByCast,
 }
 
-/// Whether `values` of a field names every label of its native enum.
+/// Whether `values` of a field lists every label of its native enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
-    /// All of them.
+    /// It does.
     Named,
-    /// Not all.
+    /// The native enum has more.
     MoreThanNamed,
 }
 
@@ -244,48 +243,48 @@ impl TypeName {
 /// A declared relation.
 #[derive(Debug)]
 pub struct Relation {
-    /// Its name on the wire.
+    /// Its name in statements and rows.
     pub name: String,
-    /// Where it was declared.
+    /// The line of its declaration.
     pub line: usize,
-    /// The resource it leads to.
+    /// The target resource.
     pub target: ResourceId,
-    /// Whether it leads to many rows or at most one.
+    /// Whether it is to-many.
     pub many: bool,
-    /// How the rows are connected.
+    /// The join columns.
     pub link: Link,
     pub(crate) json_key: Arc<[u8]>,
 }
 
-/// How two tables are connected.
+/// The join columns of a relation.
 #[derive(Debug)]
 pub enum Link {
-    /// Own field = field of the other.
+    /// Own field = field of the target.
     Direct(Vec<(FieldId, FieldId)>),
-    /// By a pivot table that is never visible.
+    /// Through a pivot table.
     Through {
         /// The pivot.
         pivot: TableName,
         /// Own field = column of the pivot.
         own: Vec<(FieldId, Identifier)>,
-        /// Column of the pivot = field of the other.
+        /// Column of the pivot = field of the target.
         other: Vec<(Identifier, FieldId)>,
-        /// Whether the pivot may name a pair twice.
+        /// Whether the pivot may contain a pair twice.
         repeats: Repeats,
     },
 }
 
-/// How often a pivot names a pair.
+/// Whether a pivot may contain a pair twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// More than once, for all we know.
+    /// It may.
     Perhaps,
-    /// Once: a unique key sees to that. Learned from a live PostgreSQL at boot.
+    /// It may not: it has a unique key. Read from PostgreSQL at boot.
     Never,
 }
 
 impl Link {
-    /// The own fields that lead to the other side.
+    /// The own fields among the join columns.
     pub fn own_fields(&self) -> Vec<FieldId> {
         match self {
             Link::Direct(pairs) => pairs.iter().map(|(own, _)| *own).collect(),
@@ -295,7 +294,7 @@ impl Link {
 }
 
 impl Resource {
-    /// The field of this name, hidden ones included.
+    /// The field of this name, also if it is hidden.
     pub fn field(&self, name: &str) -> Option<(FieldId, &Field)> {
         self.field_index.get(name).map(|id| (*id, &self.fields[*id]))
     }
@@ -305,12 +304,12 @@ impl Resource {
         self.key.iter().map(|id| &self.fields[*id])
     }
 
-    /// Where its operations stand: `/api/{context}/{plural}`, in kebab-case.
-    pub fn address(&self) -> String {
+    /// The path of its operations: `/api/{context}/{plural}`, in kebab-case.
+    pub fn path(&self) -> String {
         format!("/api/{}/{}", kebab(&self.context), kebab(&self.plural))
     }
 
-    /// Whether the program itself declares it: a record of the identity half.
+    /// Whether it is built in: a record of the identity half.
     pub fn is_own(&self) -> bool {
         OWN_CONTEXTS.contains(&self.context.as_str())
     }
@@ -320,24 +319,24 @@ impl Resource {
         self.relation_index.get(name).map(|index| &self.relations[*index])
     }
 
-    /// Whether rows that were marked as deleted are out of reach.
+    /// The field that marks a row as deleted.
     pub fn soft_delete(&self) -> Option<&Field> {
         self.soft_delete.map(|id| &self.fields[id])
     }
 }
 
 impl Catalog {
-    /// A manifest, together with the program's own, which alone may declare the contexts of the identity half; without the constraints.
+    /// Resolves a manifest together with the built-in one, without their constraints.
     pub(crate) fn unconstrained(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
         resolve::resolve(own, manifest)
     }
 
-    /// Every resource, in the order of the manifest.
+    /// All resources, in the order of the manifest.
     pub fn resources(&self) -> &[Resource] {
         &self.resources
     }
 
-    /// The permissions that resources and masks ask for, each with the line that names it.
+    /// The permissions of resources and masks, each with its line.
     pub fn permissions(&self) -> impl Iterator<Item = (&str, usize)> {
         self.resources.iter().flat_map(|resource| {
             let of_fields = resource.fields.iter().filter_map(|field| Some((field.mask.as_ref()?.1.as_deref()?, field.line)));
@@ -345,7 +344,7 @@ impl Catalog {
         })
     }
 
-    /// The resource of this number.
+    /// The resource with this id.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.resources[id]
     }
@@ -360,26 +359,26 @@ impl Catalog {
         self.by_path.get(context)?.get(plural).copied()
     }
 
-    /// Tells that the key of a resource is one in the database too. Called at boot, before the catalog is shared.
+    /// Notes that the database guarantees the key of a resource. Called at boot.
     pub fn set_key_certain(&mut self, resource: ResourceId) {
         self.resources[resource].key_is_certain = true;
     }
 
-    /// Tells that the pivot of a relation names no pair twice. Called at boot, before the catalog is shared.
+    /// Notes that the pivot of a relation contains no pair twice. Called at boot.
     pub fn set_never_repeats(&mut self, resource: ResourceId, relation: usize) {
         if let Link::Through { repeats, .. } = &mut self.resources[resource].relations[relation].link {
             *repeats = Repeats::Never;
         }
     }
 
-    /// Tells what a column is on the live PostgreSQL. Called at boot, before the catalog is shared.
+    /// Notes the type of a column on PostgreSQL. Called at boot.
     pub fn set_native(&mut self, resource: ResourceId, field: FieldId, native: Native) {
         self.resources[resource].fields[field].native = native;
     }
 }
 
 impl Field {
-    /// The values of an enum whose column may hold others, which do not fit it.
+    /// The values of an enum, if its column can hold other, invalid values.
     pub(crate) fn fitting_values(&self) -> Option<&Arc<[EnumValue]>> {
         match (self.kind.scalar(), &self.native) {
             (Scalar::Enum(_), Native::Enum(_, Labels::Named)) => None,
@@ -388,7 +387,7 @@ impl Field {
         }
     }
 
-    /// Whether values of this type are texts in an answer, so that a mask can show something.
+    /// Whether values of this type are strings in an answer, so that a mask can show a part of them.
     pub(crate) fn masks_to_text(&self) -> bool {
         matches!(self.kind, Type::One(Scalar::Text | Scalar::Enum(_)))
     }

@@ -1,7 +1,7 @@
-//! [`Manifest`] → [`Catalog`], its constraints included. A constraint is a statement: it is parsed and planned once when the process begins,
-//! so that no caller meets a fault of it.
+//! [`Manifest`] → [`Catalog`] with its constraints. A constraint is a statement: it is parsed and planned once at boot, so that its faults
+//! are found then.
 
-mod mentions;
+mod references;
 
 use std::collections::HashSet;
 
@@ -12,20 +12,20 @@ use crate::parse;
 use crate::plan::check_constraint;
 use crate::pointer::Layer;
 
-use mentions::constraint_targets;
-pub use mentions::{Mention, Sign};
+use references::constraint_targets;
+pub use references::{Polarity, Reference};
 
 impl Catalog {
-    /// Resolves a manifest; all its faults are reported.
+    /// Resolves a manifest, or reports all its faults.
     pub fn resolve(manifest: &Manifest) -> Result<Self, ManifestError> {
         Catalog::resolve_beside(&Manifest::default(), manifest)
     }
 
-    /// Resolves a manifest together with the program's own, which alone may declare the contexts of the identity half.
+    /// Resolves a manifest together with the built-in one, which alone may declare the contexts of the identity half.
     pub fn resolve_beside(own: &Manifest, manifest: &Manifest) -> Result<Self, ManifestError> {
         let mut catalog = Catalog::unconstrained(own, manifest)?;
         let mut faults = Vec::new();
-        // A resource's number is the place of its declaration.
+        // The id of a resource is the index of its declaration.
         for (id, declaration) in own.resources.iter().chain(&manifest.resources).enumerate() {
             if let Some((json, line)) = &declaration.constraint {
                 let found = constrain(&mut catalog, id, json, *line);
@@ -33,13 +33,13 @@ impl Catalog {
             }
         }
         if faults.is_empty() {
-            faults = circles(&catalog);
+            faults = cycles(&catalog);
         }
         if faults.is_empty() { Ok(catalog) } else { Err(ManifestError(faults)) }
     }
 }
 
-/// Gives a resource its constraint, or says what is wrong with that.
+/// Sets the constraint of a resource, or returns its faults.
 fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json, line: usize) -> Vec<String> {
     let mut messages = Vec::new();
     forbidden_keys(json, &mut messages);
@@ -55,13 +55,13 @@ fn constrain(catalog: &mut Catalog, id: ResourceId, json: &Json, line: usize) ->
     messages
 }
 
-/// What a client could undo, or could not understand, is in no constraint, nor in what it loads.
+/// Reports keys that a constraint and its relation nodes cannot have.
 fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
     let Json::Object(entries) = json else { return };
     for (key, value) in entries {
         match (key.as_str(), value) {
             ("offset" | "aggregation", _) => {
-                messages.push(format!("a constraint cannot have `{key}`; it has `where`, `relations`, `order` and `limit`"));
+                messages.push(format!("a constraint cannot have `{key}`; it takes `where`, `relations`, `order` and `limit`"));
             }
             ("relations", Json::Object(nodes)) => nodes.iter().for_each(|(_, node)| forbidden_keys(node, messages)),
             _ => {}
@@ -69,11 +69,11 @@ fn forbidden_keys(json: &Json, messages: &mut Vec<String>) {
     }
 }
 
-/// A constraint that leads back to its own resource would never end.
-fn circles(catalog: &Catalog) -> Vec<ManifestFault> {
+/// Reports constraints that lead back to their own resource: planning them would never end.
+fn cycles(catalog: &Catalog) -> Vec<ManifestFault> {
     let edges: Vec<Vec<ResourceId>> = (0..catalog.resources.len()).map(|id| constraint_targets(catalog, id)).collect();
-    let looping = catalog.resources.iter().enumerate().filter(|(start, _)| leads_back(*start, &edges));
-    looping
+    let cyclic = catalog.resources.iter().enumerate().filter(|(start, _)| leads_back(*start, &edges));
+    cyclic
         .map(|(_, resource)| ManifestFault {
             line: resource.line,
             message: format!("the constraint of `{}` leads back to itself through the constraints it follows", resource.full_name),

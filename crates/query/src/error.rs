@@ -1,11 +1,11 @@
-//! What is wrong with a statement: where (a JSON Pointer), what, and what would have been accepted. Knows nothing of HTTP.
+//! Faults of a statement: where (a JSON Pointer), what is wrong, and what is accepted. Knows nothing of HTTP.
 
 use std::fmt;
 
 use crate::pointer::Layer;
 
-/// At most this many faults are reported in one answer, so that a hostile statement cannot make a huge one.
-pub const MOST_FAULTS: usize = 100;
+/// How many faults one answer reports, so that a hostile statement cannot produce a huge answer.
+pub const MAX_FAULTS: usize = 100;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
@@ -14,10 +14,10 @@ macro_rules! codes {
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
 
         impl Code {
-            /// Every code there is, in order.
+            /// All codes, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name),+];
 
-            /// The code as it stands in an answer.
+            /// The code in an answer.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $text,)+ }
             }
@@ -28,27 +28,27 @@ macro_rules! codes {
 codes! {
     /// The text is not JSON.
     NotJson = "QS100",
-    /// A key stands twice in one object.
+    /// A duplicate key in an object.
     DuplicateKey = "QS101",
-    /// A key that this object does not have.
+    /// An unknown key.
     UnknownKey = "QS102",
-    /// A value of another shape was expected.
+    /// A value of the wrong shape.
     WrongShape = "QS103",
-    /// Not one of the thirteen operators.
+    /// An unknown operator.
     UnknownOperator = "QS104",
-    /// Empty where something is needed.
+    /// Empty, but at least one entry is required.
     Empty = "QS105",
-    /// A bare value where an operator object belongs.
+    /// A value without an operator.
     BareValue = "QS106",
     /// The operator's value has the wrong shape.
     OperatorShape = "QS107",
     /// A required key is missing.
     MissingKey = "QS108",
-    /// Two things that do not go together.
+    /// Two keys that cannot be combined.
     Combination = "QS109",
-    /// A text holds U+0000.
+    /// A string contains U+0000.
     NulCharacter = "QS110",
-    /// Nested deeper than ten.
+    /// `where` or `relations` is nested too deeply.
     Depth = "QS201",
     /// A limit above 10000.
     Limit = "QS202",
@@ -60,9 +60,9 @@ codes! {
     RelationNodes = "QS205",
     /// Too many values in one list.
     ListLength = "QS206",
-    /// Too many entries of `order`, `groupBy` or `fields`, or too many tables that their dot-paths lead to.
+    /// Too many entries of `order`, `groupBy` or `fields`, or too many tables joined by dot-paths.
     Entries = "QS207",
-    /// JSON nested too deeply to be read.
+    /// JSON nested too deeply to parse.
     JsonDepth = "QS208",
     /// `RAW`, `AND`, `OR` or `NOT` as a name.
     ReservedName = "QS301",
@@ -72,41 +72,41 @@ codes! {
     UnknownRelation = "QS303",
     /// A field that is masked for the caller.
     MaskedField = "QS304",
-    /// The operator does not go with the field's type.
+    /// The operator does not apply to the field's type.
     OperatorType = "QS305",
     /// The value does not fit the field's type.
     ValueType = "QS306",
     /// A dot-path that is not allowed here.
     DotPath = "QS307",
-    /// A function, sort or group that does not go with the type.
+    /// A function, `order` or `groupBy` that does not apply to the type.
     FunctionType = "QS308",
-    /// An alias that is no name.
+    /// An invalid alias.
     Alias = "QS309",
     /// Two equal keys in one result.
     EqualKeys = "QS310",
-    /// An order entry that names no group.
+    /// An order entry that is not in `groupBy`.
     OrderGroup = "QS311",
-    /// A word that is not one of those allowed (`fn`, `dir`).
+    /// An unknown `fn` or `dir`.
     UnknownWord = "QS312",
-    /// The id in the address does not fit the key.
+    /// The id in the path does not fit the key.
     Identifier = "QS313",
 }
 
 /// One fault of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of fault.
+    /// The kind of fault.
     pub code: Code,
     /// A JSON Pointer into the body.
     pub path: String,
-    /// What was found and what is accepted.
+    /// What is wrong and what is accepted.
     pub message: String,
 }
 
 /// All faults of a statement. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The faults in the order they were met, at most [`MOST_FAULTS`].
+    /// The faults in the order of detection, at most [`MAX_FAULTS`].
     pub faults: Vec<Fault>,
 }
 
@@ -131,25 +131,24 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Collects faults while a stage goes on looking for more.
+/// Collects the faults of a stage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Adds one. Where it stands is asked only while there is room: a path may be as long as a body, and a body may have as many faults
-    /// as bytes.
+    /// Adds a fault. `path` is called only while there is room, because a body can have many faults with long paths.
     pub(crate) fn add(&mut self, code: Code, path: impl FnOnce() -> String, message: impl Into<String>) {
         if !self.is_full() {
             self.0.push(Fault { code, path: path(), message: message.into() });
         }
     }
 
-    /// Whether no more are told, so that looking for more is in vain.
+    /// Whether no more faults are reported, so that a stage can stop.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MOST_FAULTS
+        self.0.len() >= MAX_FAULTS
     }
 
-    /// Whether a fault of this code stands somewhere in the layer.
+    /// Whether the layer has a fault of this code.
     pub(crate) fn has(&self, code: Code, layer: Layer) -> bool {
         let is_in = |path: &str| path.strip_prefix('/').is_some_and(|path| path.starts_with(layer.as_str()));
         self.0.iter().any(|fault| fault.code == code && is_in(&fault.path))
@@ -157,7 +156,7 @@ impl Faults {
 
     pub(crate) fn absorb(&mut self, others: Faults) {
         self.0.extend(others.0);
-        self.0.truncate(MOST_FAULTS);
+        self.0.truncate(MAX_FAULTS);
     }
 
     pub(crate) fn finish(self) -> Result<(), Error> {
@@ -165,7 +164,7 @@ impl Faults {
     }
 }
 
-/// A message about a piece of this layer. What stands in a constraint is not repeated: whoever sees the answer need not be who sent it.
+/// A message about this layer, without found values of a wire constraint: another program may have added the constraint.
 pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
     let mut message = message.into();
     if layer == Layer::Constraint
@@ -176,7 +175,7 @@ pub(crate) fn about(layer: Layer, message: impl Into<String>) -> String {
     message
 }
 
-/// A text of the client short enough for a message.
+/// A string of the client, shortened for a message.
 pub(crate) fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 {
         return text.to_owned();

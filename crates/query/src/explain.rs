@@ -8,7 +8,7 @@ use crate::plan::predicate::Predicate;
 use crate::plan::{Plan, PlanBody, Scope, Select, Table};
 use crate::pointer::Layer;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
-use crate::statement::{Alias, Clause, Direction, Entry, Function, Inside, Order, Relation, Statement};
+use crate::statement::{Clause, Direction, Entry, Function, Inside, MeasureAlias, Order, RelationNode, Statement};
 
 /// The merged statement as JSON. Its values are the caller's own and the wire constraint's.
 pub fn statement(statement: &Statement) -> Object {
@@ -27,8 +27,10 @@ pub fn statement(statement: &Statement) -> Object {
             .fields
             .iter()
             .map(|field| match &field.alias {
-                Alias::Named(alias) => json!({ "fn": field.function.map(Function::as_str), "field": field.field, "as": alias }),
-                Alias::Default | Alias::Refused => json!({ "fn": field.function.map(Function::as_str), "field": field.field }),
+                MeasureAlias::Named(alias) => json!({ "fn": field.function.map(Function::as_str), "field": field.field, "as": alias }),
+                MeasureAlias::Default | MeasureAlias::Refused => {
+                    json!({ "fn": field.function.map(Function::as_str), "field": field.field })
+                }
             })
             .collect();
         let groups: Vec<&str> = aggregation.group_by.iter().map(|(name, _)| &**name).collect();
@@ -93,7 +95,7 @@ fn order(entries: &[Order]) -> Object {
         .collect()
 }
 
-fn relations(nodes: &[Relation]) -> Object {
+fn relations(nodes: &[RelationNode]) -> Object {
     let mut object = Map::new();
     for node in nodes {
         let mut shape = Map::new();

@@ -1,9 +1,8 @@
-//! Reads JSON bytes into a small tree that keeps what the checks need: the text of every number and the order of keys.
+//! Parses JSON into a small tree that keeps the text of every number and the order of keys, and writes JSON strings.
 //!
-//! A key that stands twice is a fault, because two readers would disagree on which one counts.
+//! A duplicate key is a fault, because two parsers would disagree on which one counts.
 
 pub mod build;
-mod scan;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,10 +12,8 @@ use jiter::{Jiter, JiterError, Peek};
 use crate::error::{Code, Error, Faults};
 use crate::pointer::Pointer;
 
-use scan::Seen;
-
-/// How deep the reader follows arrays and objects. Well above anything a valid statement needs.
-const DEEPEST: usize = 256;
+/// How deep arrays and objects may be nested; a valid statement needs far less.
+const MAX_JSON_DEPTH: usize = 256;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,24 +22,24 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as it was written.
+    /// A number, as written.
     Number(Box<str>),
-    /// A text.
+    /// A string.
     Text(String),
     /// An array.
     Array(Vec<Json>),
-    /// An object, keys in the order they came, each once.
+    /// An object, its keys in the order of the document, each once.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// What this is, for a message: `a number`, `an array`, …
+    /// The kind of value in a message: `a number`, `an array`, …
     pub fn noun(&self) -> &'static str {
         match self {
             Json::Null => "null",
             Json::Bool(_) => "a boolean",
             Json::Number(_) => "a number",
-            Json::Text(_) => "a text",
+            Json::Text(_) => "a string",
             Json::Array(_) => "an array",
             Json::Object(_) => "an object",
         }
@@ -66,7 +63,7 @@ impl From<&serde_json::Value> for Json {
     }
 }
 
-/// Reads one JSON value from all of `bytes`, and the keys that stand twice in it. Of those the first counts.
+/// Parses one JSON value, with a fault for each duplicate key. The first of equal keys counts.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Json, Faults), Error> {
     let mut reader = Reader { jiter: Jiter::new(bytes), faults: Faults::default(), path: Vec::new() };
     let json = reader.document().map_err(|stop| reader.explain(stop))?;
@@ -104,7 +101,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, peek: Peek) -> Result<Json, Stop> {
-        if self.path.len() > DEEPEST {
+        if self.path.len() > MAX_JSON_DEPTH {
             return Err(Stop::TooDeep);
         }
         Ok(match peek {
@@ -151,7 +148,7 @@ impl Reader<'_> {
             self.path.push(Step::Key(key));
             if repeated {
                 let path = &self.path;
-                self.faults.add(Code::DuplicateKey, || pointer_of(path), "this key stands twice in its object; write it once");
+                self.faults.add(Code::DuplicateKey, || pointer_of(path), "this key occurs twice in its object; write it once");
             }
             let peek = self.jiter.peek()?;
             let value = self.value(peek)?;
@@ -168,9 +165,9 @@ impl Reader<'_> {
     fn explain(&self, stop: Stop) -> Error {
         match stop {
             Stop::TooDeep => {
-                // The whole pointer would be hundreds of segments; the first few say enough.
+                // The whole pointer would have hundreds of segments.
                 let pointer: String = pointer_of(&self.path).chars().take(200).collect();
-                Error::one(Code::JsonDepth, pointer, format!("nested deeper than {DEEPEST} levels of JSON; a statement needs far less"))
+                Error::one(Code::JsonDepth, pointer, format!("the JSON is nested deeper than {MAX_JSON_DEPTH} levels"))
             }
             Stop::Syntax(error) => {
                 let place = error.get_position(&self.jiter);
@@ -195,7 +192,7 @@ fn pointer_of(path: &[Step]) -> String {
     pointer.finish()
 }
 
-/// `,"name":`, ready to be written between two values; the first member of an object leaves out the comma.
+/// `,"name":`, ready to write between two values.
 pub(crate) fn key(name: &str) -> Arc<[u8]> {
     let mut bytes = Vec::with_capacity(name.len() + 4);
     bytes.push(b',');
@@ -204,40 +201,51 @@ pub(crate) fn key(name: &str) -> Arc<[u8]> {
     bytes.into()
 }
 
-/// A text as JSON, quotes included.
+/// A string as JSON, quotes included.
 pub fn text(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len() + 2);
     write_text(&mut bytes, text);
-    // Escapes are ASCII, and the rest is as it was.
+    // Escapes are ASCII, and the rest is unchanged.
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Appends `text` to `out` as a JSON text, quotes included.
+/// Appends a string as JSON, quotes included.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
-    write_looked_at(out, text.as_bytes(), scan::scan(text.as_bytes()));
+    // A fold without an early exit becomes vector instructions.
+    let write = if text.bytes().fold(false, |found, byte| found | is_escaped(byte)) { write_escaped } else { write_plain };
+    write(out, text.as_bytes());
 }
 
-/// The same for bytes that need not be UTF-8. Writes nothing where they are not, and says whether they are.
+/// Appends bytes as a JSON string if they are UTF-8; otherwise appends nothing and returns false.
 pub fn write_utf8(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    let seen = scan::scan(bytes);
-    if seen.beyond_ascii && std::str::from_utf8(bytes).is_err() {
+    let (mut escapes, mut ascii) = (false, true);
+    for byte in bytes {
+        escapes |= is_escaped(*byte);
+        ascii &= byte.is_ascii();
+    }
+    if !ascii && std::str::from_utf8(bytes).is_err() {
         return false;
     }
-    write_looked_at(out, bytes, seen);
+    let write = if escapes { write_escaped } else { write_plain };
+    write(out, bytes);
     true
 }
 
-fn write_looked_at(out: &mut Vec<u8>, bytes: &[u8], seen: Seen) {
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn write_plain(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
-    // Nearly every text needs no escape.
-    if !seen.escapes {
-        out.extend_from_slice(bytes);
-        out.push(b'"');
-        return;
-    }
+    out.extend_from_slice(bytes);
+    out.push(b'"');
+}
+
+fn write_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
     let mut clean = 0;
     for (index, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+        if !is_escaped(byte) {
             continue;
         }
         out.extend_from_slice(&bytes[clean..index]);
@@ -262,13 +270,36 @@ fn write_looked_at(out: &mut Vec<u8>, bytes: &[u8], seen: Seen) {
     out.push(b'"');
 }
 
-/// Reads JSON in which no key stands twice.
+/// Parses JSON without duplicate keys.
 pub fn strict(bytes: &[u8]) -> Result<Json, Error> {
     let (json, faults) = read(bytes)?;
     faults.finish().map(|()| json)
 }
 
-/// Reads JSON that is data rather than a statement: nothing if it is not JSON.
+/// Parses JSON that is data, not a statement. `None` if it is not JSON.
 pub fn data(bytes: &[u8]) -> Option<Json> {
     read(bytes).ok().map(|(json, _)| json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_utf8;
+
+    #[test]
+    fn every_byte_is_written_as_serde_json_writes_it() {
+        for length in 0..20 {
+            for filler in [b'a', b'"', 0x7f, 0x80] {
+                for place in 0..length {
+                    for byte in 0..=255 {
+                        let mut bytes = vec![filler; length];
+                        bytes[place] = byte;
+                        let mut out = Vec::new();
+                        let expected = std::str::from_utf8(&bytes).ok().map(|text| serde_json::json!(text).to_string());
+                        assert_eq!(write_utf8(&mut out, &bytes), expected.is_some(), "{bytes:?}");
+                        assert_eq!(out, expected.unwrap_or_default().as_bytes(), "{bytes:?}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,11 +1,11 @@
-//! The Query Statement: a JSON language for asking declared resources, turned into SQL that cannot be injected into.
+//! The Query Statement: a JSON language to query declared resources, and its translation to SQL.
 //!
 //! ```text
 //! body        = { "query"?: statement, "constraint"?: statement }
 //! statement   = { "where"?: clause, "relations"?: relations, "order"?: [order*],
 //!                 "aggregation"?: aggregation, "limit"?: 0..10000, "offset"?: 0.. }
-//! clause      = { ("and" | "or"): [clause+] | "not": clause | field: leaf | relation: clause }*
-//! leaf        = { operator: value }+
+//! clause      = { ("and" | "or"): [clause+] | "not": clause | field: operators | relation: clause }*
+//! operators   = { operator: value }+
 //! operator    = eq ne gt gte lt lte in notIn between isNull iLike contains overlap
 //! relations   = { relation: true | node }*
 //! node        = { "where"?, "order"?, "limit"?, "offset"?, "relations"? }
@@ -15,8 +15,7 @@
 //! function    = count sum max min avg
 //! ```
 //!
-//! A statement changes its type at each stage: [`parse`] → [`merge`] → [`plan`] → [`sql`]. Nothing here waits, reads a
-//! file, or knows of HTTP.
+//! The stages, each with its own type: [`parse`] → [`merge`] → [`plan`] → [`sql`]. The crate has no I/O and knows nothing of HTTP.
 
 pub mod catalog;
 pub mod constraints;
@@ -26,6 +25,7 @@ pub mod explain;
 pub mod json;
 pub mod manifest;
 pub mod merge;
+pub mod messages;
 pub mod parse;
 pub mod plan;
 pub mod pointer;
@@ -34,4 +34,3 @@ pub mod sql;
 pub mod statement;
 pub mod types;
 pub mod value;
-pub mod wording;

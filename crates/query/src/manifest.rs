@@ -1,4 +1,4 @@
-//! The manifest file: what may be asked, as it was written. Every fault names its line and what is accepted.
+//! The manifest file as written. Every fault names its line and what is accepted.
 
 mod reader;
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::json::Json;
 
-/// A manifest as written: names and shapes are checked, references are not.
+/// A parsed manifest: names and shapes are checked, references are not.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     /// The resources in the order of the file.
@@ -61,7 +61,7 @@ pub struct FieldDeclaration {
     pub unmask: Option<String>,
     /// `values` of an enum
     pub values: Option<Vec<String>>,
-    /// `stored`, how a SQLite file keeps a timestamp
+    /// `stored`, how a SQLite file stores a timestamp
     pub stored: Option<String>,
 }
 
@@ -78,16 +78,16 @@ pub struct RelationDeclaration {
     pub target: String,
     /// `through`: the pivot table.
     pub through: Option<String>,
-    /// `on`: own field to field of the other (or column of the pivot).
+    /// `on`: own field to field of the target, or to column of the pivot.
     pub on: Vec<(String, String)>,
-    /// `to`: column of the pivot to field of the other.
+    /// `to`: column of the pivot to field of the target.
     pub to: Vec<(String, String)>,
 }
 
 /// A fault of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFault {
-    /// The line it stands in, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// What is wrong and what is accepted.
     pub message: String,
@@ -98,7 +98,7 @@ pub struct ManifestFault {
 pub struct ManifestError(pub Vec<ManifestFault>);
 
 impl ManifestError {
-    /// The faults with the file's name before each line.
+    /// The faults as `file:line: message`.
     pub fn in_file(&self, file: &str) -> String {
         let lines: Vec<String> = self.0.iter().map(|fault| format!("{file}:{}: {}", fault.line, fault.message)).collect();
         lines.join("\n")
@@ -114,7 +114,7 @@ impl fmt::Display for ManifestError {
 impl std::error::Error for ManifestError {}
 
 impl Manifest {
-    /// Reads a manifest's text.
+    /// Parses a manifest.
     pub fn read(text: &str) -> Result<Self, ManifestError> {
         reader::read(text)
     }

@@ -1,11 +1,11 @@
-//! `query` and `constraint` become one statement: wheres under AND, relations by name, the smaller limit.
-//! A constraint can narrow, never widen.
+//! Merges `query` and `constraint` into one statement: `where` by AND, `relations` by name, the smaller `limit`.
+//! A constraint narrows a query and never widens it.
 
 use crate::parse::Body;
 use crate::pointer::At;
-use crate::statement::{Order, Relation, Statement};
+use crate::statement::{Order, RelationNode, Statement};
 
-/// What a request asks: its query, within its constraint if it has one.
+/// The query of a body, narrowed by its constraint.
 pub fn merged(Body { query, constraint }: Body) -> Statement {
     match constraint {
         Some(constraint) => merge(query, constraint),
@@ -13,7 +13,7 @@ pub fn merged(Body { query, constraint }: Body) -> Statement {
     }
 }
 
-/// Merges one more layer into the query.
+/// Narrows a query by a constraint.
 pub fn merge(query: Statement, constraint: Statement) -> Statement {
     let mut places = query.places;
     places.extend(constraint.places);
@@ -29,7 +29,7 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
         order: merge_order(query.order, constraint.order, &mut repeated),
         aggregation: query.aggregation,
         limit: smaller(query.limit, constraint.limit),
-        // The offset is the query's alone: a constraint that skipped rows would hide which ones it takes away.
+        // A constraint has no offset: it would hide rows that its `where` allows.
         offset: query.offset,
         places,
         repeated,
@@ -37,20 +37,19 @@ pub fn merge(query: Statement, constraint: Statement) -> Statement {
     }
 }
 
-/// Adds what the manifest's constraint asks at the root: relations, order and limit. Its where is the table's policy and
-/// is added with the table itself.
+/// Adds relations, order and limit of the manifest's constraint to the root. Its `where` is added with the table.
 pub(crate) fn with_policy(statement: Statement, constraint: &Statement) -> Statement {
     let mut constraint = constraint.clone();
     constraint.filters.clear();
     if let Some(aggregation) = &statement.aggregation {
-        // Groups have no relations, and no other columns to sort by.
+        // Groups have no relations and no other columns.
         constraint.relations.clear();
         constraint.order.retain(|entry| aggregation.group_by.iter().any(|(name, _)| *name == entry.field));
     }
     merge(statement, constraint)
 }
 
-fn merge_relations(query: Vec<Relation>, constraint: Vec<Relation>, repeated: &mut Vec<(At, At)>) -> Vec<Relation> {
+fn merge_relations(query: Vec<RelationNode>, constraint: Vec<RelationNode>, repeated: &mut Vec<(At, At)>) -> Vec<RelationNode> {
     let mut merged = query;
     for theirs in constraint {
         match merged.iter_mut().find(|ours| ours.name == theirs.name) {

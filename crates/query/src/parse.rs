@@ -1,7 +1,6 @@
-//! JSON → [`Statement`]: the grammar. Six keys, relation nodes, order, aggregation, limits and reserved names.
+//! JSON → [`Statement`]: checks the grammar and collects all faults.
 //!
-//! All faults are collected. Whether a name inside `where` is a field or a relation, and with it the operators and the
-//! depth, is decided by the plan, where the names are known.
+//! The plan, which knows the names, decides whether a name in `where` is a field or a relation, and checks operators and depth.
 
 mod aggregation;
 mod clause;
@@ -10,48 +9,47 @@ mod relation;
 
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::json::{self, Json};
+use crate::messages::{did_you_mean, quoted_list};
 use crate::pointer::{At, Layer, Places, Pointer};
 use crate::statement::Statement;
-use crate::wording::{near, words};
 
 /// The largest `limit`, at top level and in every relation node.
-pub const MOST_ROWS: u64 = 10_000;
-/// How many connectors and relation names one may pass from the root.
-pub const DEEPEST: usize = 10;
-/// How many relation nodes one statement may have.
-pub const MOST_RELATIONS: usize = 100;
-/// How many connectors, relation names and operators a layer's wheres may have, in all its nodes.
-pub(crate) const MOST_NODES: usize = 1_000;
+pub const MAX_LIMIT: u64 = 10_000;
+/// How deep connectors and relation names may be nested.
+pub const MAX_DEPTH: usize = 10;
+/// How many relation nodes a statement may have.
+pub const MAX_RELATION_NODES: usize = 100;
+/// How many connectors, relation names and operators the `where` clauses of a layer may have together.
+pub(crate) const MAX_FILTER_NODES: usize = 1_000;
 /// How many entries `order`, `groupBy` and `fields` may have.
-pub const MOST_ENTRIES: usize = 100;
-/// Names no field or relation may bear, and no statement may use as one.
+pub const MAX_ENTRIES: usize = 100;
+/// Names that no field or relation may have.
 pub const RESERVED: [&str; 4] = ["RAW", "AND", "OR", "NOT"];
 
-/// How many entries the wheres of a statement are read of. Whatever has more is over its budget of nodes, which the plan counts, since it
-/// knows what is one; here it is only kept from taking memory.
-const MOST_READ: usize = 50 * MOST_NODES;
+/// How many entries of `where` are parsed. The plan counts nodes exactly; this bound only limits memory.
+const MAX_PARSED_ENTRIES: usize = 50 * MAX_FILTER_NODES;
 
 const BODY_KEYS: [&str; 2] = ["query", "constraint"];
 const TOP_KEYS: [&str; 6] = ["where", "relations", "order", "aggregation", "limit", "offset"];
 
-/// A request's body: the statement of the client and, perhaps, one more layer that narrows it.
+/// The body of a request.
 #[derive(Debug)]
 pub struct Body {
-    /// The client's statement.
+    /// The statement.
     pub query: Statement,
-    /// The constraint of the wire.
+    /// A second statement that narrows it.
     pub constraint: Option<Statement>,
 }
 
-/// Reads a body `{query?, constraint?}`; an empty one asks for everything. Only what is no JSON object fails here: all
-/// other faults travel with the statement, so that the plan can report them together with its own.
+/// Parses a body `{query?, constraint?}`; an empty one selects all rows. It fails only if the body is not a JSON object. The statement keeps
+/// all other faults, so that the plan can report them together with its own.
 pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(layers(None, None));
     }
     let (json, mut faults) = json::read(bytes)?;
     let Json::Object(entries) = json else {
-        return Err(Error::one(Code::WrongShape, "", "the body is an object with the keys `query` and `constraint`"));
+        return Err(Error::one(Code::WrongShape, "", "the body must be an object with the keys `query` and `constraint`"));
     };
     let (mut query, mut constraint) = (None, None);
     for (key, value) in entries {
@@ -74,7 +72,7 @@ pub fn body(bytes: &[u8]) -> Result<Body, Error> {
     Ok(body)
 }
 
-/// Reads one statement by itself, as a file holds it.
+/// Parses a statement without a body around it, for example from a file.
 pub fn document(bytes: &[u8]) -> Result<Statement, Error> {
     let (json, faults) = json::read(bytes)?;
     let mut statement = statement(json, Layer::Query);
@@ -82,7 +80,7 @@ pub fn document(bytes: &[u8]) -> Result<Statement, Error> {
     Ok(statement)
 }
 
-/// Parses both layers of a request that is JSON already, as GraphQL arguments are.
+/// Parses the layers of a request from a JSON tree, for example from GraphQL arguments.
 pub fn layers(query: Option<Json>, constraint: Option<Json>) -> Body {
     Body {
         query: statement(query.unwrap_or(Json::Null), Layer::Query),
@@ -90,7 +88,7 @@ pub fn layers(query: Option<Json>, constraint: Option<Json>) -> Body {
     }
 }
 
-/// Parses one statement. It never fails: faults travel with it.
+/// Parses one statement. The statement keeps its faults.
 pub fn statement(json: Json, layer: Layer) -> Statement {
     let mut parser = Parser { places: Places::new(layer), faults: Faults::default(), relations: 0, entries: 0 };
     let mut statement = Statement::empty(layer);
@@ -101,7 +99,7 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
         other => parser.fault(
             Code::WrongShape,
             root,
-            format!("a statement is an object with the keys {}; found {}", words(&TOP_KEYS), other.noun()),
+            format!("a statement must be an object with the keys {}; found {}", quoted_list(&TOP_KEYS), other.noun()),
         ),
     }
     statement.faults = parser.faults;
@@ -109,7 +107,7 @@ pub fn statement(json: Json, layer: Layer) -> Statement {
     statement
 }
 
-/// What cuts a page out of the rows.
+/// The two keys that select a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Limit,
@@ -129,7 +127,7 @@ struct Parser {
     places: Places,
     faults: Faults,
     relations: usize,
-    /// Entries of wheres.
+    /// Entries of `where` so far.
     entries: usize,
 }
 
@@ -166,8 +164,8 @@ impl Parser {
 
     pub(super) fn limit(&mut self, at: At, value: &Json) -> Option<u64> {
         let limit = self.whole_number(at, value, Bound::Limit)?;
-        if limit > MOST_ROWS {
-            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {limit}"));
+        if limit > MAX_LIMIT {
+            self.fault(Code::Limit, at, format!("`limit` must be at most {MAX_LIMIT}; found {limit}"));
             return None;
         }
         Some(limit)
@@ -182,7 +180,7 @@ impl Parser {
             Json::Number(text) => crate::value::whole(text),
             _ => None,
         };
-        // A database counts rows with 63 bits.
+        // Databases count rows in 63 bits.
         if let Some(number) = number.filter(|number| *number >= 0)
             && let Ok(number) = i64::try_from(number)
         {
@@ -190,18 +188,18 @@ impl Parser {
         }
         let beyond = number.is_some_and(|number| number >= 0) || matches!(value, Json::Number(text) if crate::value::is_huge_whole(text));
         if bound == Bound::Offset && beyond {
-            // Past the end of any table is past the end.
+            // Any such offset is past the end of every table.
             return Some(i64::MAX as u64);
         }
         let found = match value {
             Json::Number(text) => shorten(text),
             other => other.noun().to_owned(),
         };
-        // A number that is whole but beyond any limit is a limit too large, not a number malformed.
+        // A huge whole number is too large, not malformed.
         if beyond {
-            self.fault(Code::Limit, at, format!("`limit` is at most {MOST_ROWS}; found {found}"));
+            self.fault(Code::Limit, at, format!("`limit` must be at most {MAX_LIMIT}; found {found}"));
         } else {
-            self.fault(Code::WholeNumber, at, format!("`{}` is a whole number from 0; found {found}", bound.as_str()));
+            self.fault(Code::WholeNumber, at, format!("`{}` must be a whole number from 0; found {found}", bound.as_str()));
         }
         None
     }
@@ -211,50 +209,50 @@ impl Parser {
         self.faults.add(code, || places.pointer(at), about(at.layer, message));
     }
 
-    /// The entries of a list, which is told apart from others by its key and what it is.
-    fn entries_of(&mut self, at: At, value: Json, key: &str, what: &str) -> Option<Vec<Json>> {
+    /// The entries of the array under `key`; `accepted` describes the array in a message.
+    fn entries_of(&mut self, at: At, value: Json, key: &str, accepted: &str) -> Option<Vec<Json>> {
         match value {
-            Json::Array(items) if items.len() <= MOST_ENTRIES => Some(items),
+            Json::Array(items) if items.len() <= MAX_ENTRIES => Some(items),
             Json::Array(items) => {
-                self.fault(Code::Entries, at, format!("`{key}` has at most {MOST_ENTRIES} entries; found {}", items.len()));
+                self.fault(Code::Entries, at, format!("`{key}` takes at most {MAX_ENTRIES} entries; found {}", items.len()));
                 None
             }
             other => {
-                self.fault(Code::WrongShape, at, format!("`{key}` is {what}; found {}", other.noun()));
+                self.fault(Code::WrongShape, at, format!("`{key}` must be {accepted}; found {}", other.noun()));
                 None
             }
         }
     }
 
-    /// A text that names a field, reserved names refused.
-    fn name_text(&mut self, at: At, value: Json) -> Option<Box<str>> {
+    /// The name of a field; reserved names are refused.
+    fn field_name(&mut self, at: At, value: Json) -> Option<Box<str>> {
         match value {
             Json::Text(name) if self.allowed_name(at, &name) => Some(name.into()),
             Json::Text(_) => None,
             other => {
-                self.fault(Code::WrongShape, at, format!("a name is a text; found {}", other.noun()));
+                self.fault(Code::WrongShape, at, format!("a name must be a string; found {}", other.noun()));
                 None
             }
         }
     }
 
-    /// Refuses a reserved name; says whether the name may stand.
+    /// Reports a reserved name. False if the name is reserved.
     pub(super) fn allowed_name(&mut self, at: At, name: &str) -> bool {
         let reserved = name.split('.').any(|part| RESERVED.contains(&part));
         if reserved {
-            let message = format!("{} are reserved and cannot be used as names; found `{}`", words(&RESERVED), shorten(name));
+            let message = format!("{} are reserved and cannot be used as names; found `{}`", quoted_list(&RESERVED), shorten(name));
             self.fault(Code::ReservedName, at, message);
         }
         !reserved
     }
 }
 
-/// That the wheres have more than [`MOST_NODES`].
+/// The message for more than [`MAX_FILTER_NODES`].
 pub(crate) fn too_many_nodes() -> String {
-    format!("a statement has at most {MOST_NODES} connectors, relation filters and operators, in all its wheres")
+    format!("a statement has at most {MAX_FILTER_NODES} connectors, relation filters and operators in all its `where` clauses")
 }
 
-/// A word of the client for a message, cut short.
+/// A value of the client in a message, shortened.
 fn found(value: &Json) -> String {
     match value {
         Json::Text(text) => format!("{:?}", shorten(text)),
@@ -262,7 +260,7 @@ fn found(value: &Json) -> String {
     }
 }
 
-/// That something has no key of this name.
+/// The message for an unknown key.
 fn unknown_key(what: &str, known: &[&str], key: &str) -> String {
-    format!("{what} has only the keys {}{}; found `{}`", words(known), near(key, known), shorten(key))
+    format!("{what} takes only the keys {}{}; found `{}`", quoted_list(known), did_you_mean(key, known), shorten(key))
 }

@@ -1,11 +1,11 @@
-//! [`Statement`] → [`Plan`]: every name becomes a column or a relation the viewer may use, every value a checked one,
-//! every table comes with its policy. What passes here cannot be refused by the database.
+//! [`Statement`] → [`Plan`]: resolves every name to a column or relation that the viewer may use, checks every value, and adds the
+//! policy of every table. The database accepts every plan.
 
 mod aggregation;
 mod constraint;
 mod filter;
-mod leaf;
 mod load;
+mod operators;
 mod order;
 mod path;
 pub(crate) mod predicate;
@@ -14,12 +14,12 @@ mod table;
 use crate::catalog::{Catalog, Field, FieldId, Relation, Resource};
 use crate::error::{Code, Error, Faults, about, shorten};
 use crate::merge;
-use crate::parse::{MOST_NODES, too_many_nodes};
+use crate::messages::did_you_mean;
+use crate::parse::{MAX_FILTER_NODES, too_many_nodes};
 use crate::pointer::{At, Layer};
-use crate::policy::{Entrance, Viewer};
+use crate::policy::{ReadAccess, Viewer};
 use crate::statement::{Direction, Statement};
 use crate::value;
-use crate::wording::near;
 
 pub use aggregation::Grouped;
 pub(crate) use aggregation::Measured;
@@ -27,32 +27,32 @@ pub(crate) use constraint::check_constraint;
 use predicate::{Alias, Column, Comparison, Predicate};
 pub(crate) use table::Table;
 
-/// How many tables a plan may have, those of constraints that it follows included.
-const MOST_TABLES: usize = 2_000;
-/// How many values a list may have.
-pub const MOST_VALUES: usize = 10_000;
+/// How many tables a plan may have, including those of constraints.
+const MAX_TABLES: usize = 2_000;
+/// How many values a list of an operator may have.
+pub const MAX_VALUES: usize = 10_000;
 
-/// What is done with the rows.
+/// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `{total, count, rows}`
     Paginate,
-    /// All rows; `get` is another name of it.
+    /// All rows; `get` is an alias.
     List,
     /// The first row.
     Find,
 }
 
-/// A statement that can be run.
+/// A statement with resolved names, checked values and the policy of each table.
 #[derive(Debug)]
 pub struct Plan<'c> {
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
     /// Rows or groups.
     pub body: PlanBody<'c>,
 }
 
-/// The two kinds of answers.
+/// The two kinds of results.
 #[derive(Debug)]
 pub enum PlanBody<'c> {
     /// Rows with their relations.
@@ -69,7 +69,7 @@ pub struct Select<'c> {
     pub(crate) children: Vec<Child<'c>>,
 }
 
-/// Which rows of a table are meant, in which order and how many, whatever is then made of them.
+/// Which rows of a table, in which order, and how many.
 #[derive(Debug)]
 pub(crate) struct Scope<'c> {
     pub(crate) table: Table<'c>,
@@ -79,16 +79,16 @@ pub(crate) struct Scope<'c> {
     pub(crate) bounds: Bounds,
 }
 
-/// How a field appears in a row.
+/// Whether a row shows a field or its mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// As it is.
+    /// The value.
     Plain,
-    /// Masked.
+    /// The value through this mask.
     Masked(crate::catalog::Mask),
 }
 
-/// A relation that is loaded.
+/// A loaded relation.
 #[derive(Debug)]
 pub struct Child<'c> {
     pub(crate) relation: &'c Relation,
@@ -96,11 +96,11 @@ pub struct Child<'c> {
     pub(crate) select: Select<'c>,
 }
 
-/// A LEFT join made for a dot-path.
+/// A LEFT JOIN for a dot-path.
 #[derive(Debug)]
 pub(crate) struct Join<'c> {
     pub(crate) relation: &'c Relation,
-    /// The table the relation starts from.
+    /// The table that declares the relation.
     pub(crate) parent: Alias,
     pub(crate) parent_resource: &'c Resource,
     pub(crate) pivot: Alias,
@@ -114,12 +114,12 @@ pub(crate) struct Sort<'c> {
     pub(crate) direction: Direction,
 }
 
-/// By whose rights a piece of a plan is made.
+/// Whose rights apply to a part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rights {
-    /// The caller's.
+    /// The viewer's.
     Viewer,
-    /// The manifest's own: permissions and masks do not apply, `$account.…` is looked up, once there is a caller.
+    /// The manifest's: permissions and masks do not apply, and `$account.…` is a variable.
     Manifest,
 }
 
@@ -129,15 +129,15 @@ impl Rights {
     }
 }
 
-/// Plans a merged statement for the viewer who entered the resource. `id` asks for one row by its key.
-pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
-    let resource = entrance.resource();
+/// Plans a merged statement. `id` selects one row by its key.
+pub fn plan<'c>(access: ReadAccess<'c, '_>, statement: Statement, operation: Operation, id: Option<&[&str]>) -> Result<Plan<'c>, Error> {
+    let resource = access.resource();
     let statement = match &resource.constraint {
         Some(constraint) => merge::with_policy(statement, &constraint.statement),
         None => statement,
     };
-    let mut planner = Planner::new(entrance.catalog, entrance.viewer, &statement);
-    let Some(table) = Table::reach(&mut planner, entrance.resource, Rights::Viewer) else {
+    let mut planner = Planner::new(access.catalog, access.viewer, &statement);
+    let Some(table) = Table::reach(&mut planner, access.resource, Rights::Viewer) else {
         return Err(Error::one(Code::UnknownField, "", "the permission to read this resource is missing"));
     };
     let mut filters = planner.filters(&table, &statement.filters);
@@ -153,8 +153,8 @@ pub fn plan<'c>(entrance: Entrance<'c, '_>, statement: Statement, operation: Ope
         Some(aggregation) => PlanBody::Groups(planner.grouped(table, filters, aggregation, bounds)),
         None => PlanBody::Rows(planner.rows(table, filters, bounds)),
     };
-    if planner.tables > MOST_TABLES {
-        let message = format!("the statement looks at more than {MOST_TABLES} tables, those that constraints follow included");
+    if planner.tables > MAX_TABLES {
+        let message = format!("a statement reads at most {MAX_TABLES} tables, including those of constraints");
         planner.faults.add(Code::FilterNodes, || "/query".into(), message);
     }
     planner.faults.finish()?;
@@ -177,31 +177,24 @@ impl Bounds {
 /// When a plan is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// For the manifest itself.
+    /// At boot, to check a constraint.
     Boot,
-    /// For a caller.
+    /// For a request.
     Request,
 }
 
-/// How many nodes of where each layer has so far; the manifest's own are not counted.
-#[derive(Debug, Default)]
-struct Spent {
-    query: usize,
-    constraint: usize,
-}
-
-/// What a plan is made with: the catalog, the caller, and the statement whose faults are collected.
+/// Makes a plan and collects the faults of its statement.
 pub(crate) struct Planner<'c, 's> {
     pub(crate) catalog: &'c Catalog,
     pub(crate) viewer: &'s Viewer,
     statement: &'s Statement,
     faults: Faults,
     aliases: u32,
-    /// How many tables it has reached.
     tables: usize,
-    spent: Spent,
+    /// Nodes of `where` in the query and in the wire constraint. The manifest's are not counted.
+    filter_nodes: [usize; 2],
     stage: Stage,
-    /// A variable of a manifest's constraint was absent or of the wrong type: the constraint matches nothing.
+    /// The account lacks a variable of the constraint, or has one of the wrong type: the constraint matches no row.
     closed: bool,
 }
 
@@ -214,7 +207,7 @@ impl<'c, 's> Planner<'c, 's> {
             faults: statement.faults.clone(),
             aliases: 0,
             tables: 0,
-            spent: Spent::default(),
+            filter_nodes: [0; 2],
             stage: Stage::Request,
             closed: false,
         }
@@ -226,10 +219,10 @@ impl<'c, 's> Planner<'c, 's> {
         alias
     }
 
-    /// Counts one table, which a policy may have brought along; says whether there is room for it.
-    fn seat(&mut self) -> bool {
+    /// Counts one more table. False if that is too many.
+    fn count_table(&mut self) -> bool {
         self.tables += 1;
-        self.tables <= MOST_TABLES
+        self.tables <= MAX_TABLES
     }
 
     fn is_at_boot(&self) -> bool {
@@ -237,36 +230,36 @@ impl<'c, 's> Planner<'c, 's> {
     }
 
     fn fault(&mut self, code: Code, at: At, message: impl Into<String>) {
-        // A constraint was checked at boot: what is wrong with it now is the account's, and closes it.
+        // The constraint was checked at boot, so the account's variables are at fault.
         if at.layer == Layer::Policy && self.stage == Stage::Request {
             self.closed = true;
             return;
         }
         let statement = self.statement;
         let message = message.into();
-        // A name that is wrong in the query is as wrong where a constraint says it again.
-        for at in std::iter::once(at).chain(statement.said_again(at)) {
+        // A wrong name in the query is also wrong where the constraint repeats it.
+        for at in std::iter::once(at).chain(statement.repeated_at(at)) {
             self.faults.add(code, || statement.pointer(at), about(at.layer, message.clone()));
         }
     }
 
-    /// Counts one node of where against the layer's budget.
-    fn spend(&mut self, at: At) -> bool {
-        let spent = match at.layer {
-            Layer::Query => &mut self.spent.query,
-            Layer::Constraint => &mut self.spent.constraint,
+    /// Counts one node of `where` of the layer. False if that is too many.
+    fn count_node(&mut self, at: At) -> bool {
+        let layer = match at.layer {
+            Layer::Query => 0,
+            Layer::Constraint => 1,
             Layer::Policy => return true,
         };
-        *spent += 1;
-        let spent = *spent;
-        // One that was not even read to its end has been told so.
-        if spent == MOST_NODES + 1 && !self.faults.has(Code::FilterNodes, at.layer) {
+        self.filter_nodes[layer] += 1;
+        let count = self.filter_nodes[layer];
+        // The parser may have reported it.
+        if count == MAX_FILTER_NODES + 1 && !self.faults.has(Code::FilterNodes, at.layer) {
             self.fault(Code::FilterNodes, at, too_many_nodes());
         }
-        spent <= MOST_NODES
+        count <= MAX_FILTER_NODES
     }
 
-    /// A field the rights allow to use, or a fault.
+    /// The field, if the rights allow to use it; otherwise a fault.
     fn usable_field(&mut self, resource: &'c Resource, name: &str, at: At, rights: Rights) -> Option<(FieldId, &'c Field)> {
         let found = resource.field(name);
         if rights != Rights::Viewer {
@@ -277,51 +270,51 @@ impl<'c, 's> Planner<'c, 's> {
         }
         match found {
             Some((id, field)) if !field.hidden => {
-                if self.viewer.sees_plainly(field) {
+                if self.viewer.sees_unmasked(field) {
                     return Some((id, field));
                 }
-                self.fault(
-                    Code::MaskedField,
-                    at,
-                    format!("`{name}` is masked for you: it is shown, and cannot be used to filter, sort or aggregate"),
-                );
+                let message = format!("`{name}` is masked for you; a masked field cannot be used in `where`, `order` or `aggregation`");
+                self.fault(Code::MaskedField, at, message);
                 None
             }
             _ => {
-                let hint = Self::field_hint(resource, name);
+                let hint = did_you_mean(name, &Self::field_names(resource));
                 self.fault(Code::UnknownField, at, format!("`{}` has no field `{}`{hint}", resource.full_name, shorten(name)));
                 None
             }
         }
     }
 
-    fn field_hint(resource: &Resource, name: &str) -> String {
-        let known: Vec<&str> = resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect();
-        near(name, &known)
+    fn field_names(resource: &Resource) -> Vec<&str> {
+        resource.fields.iter().filter(|field| !field.hidden).map(|field| field.name.as_str()).collect()
     }
 
-    /// A relation the rights allow to follow; one that is not allowed is as unknown as one that does not exist.
+    /// The relations that the viewer may follow.
+    fn relation_names<'r>(&self, resource: &'r Resource) -> Vec<&'r str> {
+        let readable = resource.relations.iter().filter(|relation| self.viewer.can_read(self.catalog.resource(relation.target)));
+        readable.map(|relation| relation.name.as_str()).collect()
+    }
+
+    /// The relation, if the rights allow to follow it. A forbidden relation counts as unknown.
     fn usable_relation(&self, resource: &'c Resource, name: &str, rights: Rights) -> Option<&'c Relation> {
-        resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.may_read(self.catalog.resource(relation.target)))
+        resource.relation(name).filter(|relation| rights != Rights::Viewer || self.viewer.can_read(self.catalog.resource(relation.target)))
     }
 
     fn unknown_relation(&mut self, resource: &Resource, name: &str, at: At) {
-        let known: Vec<&str> = resource
-            .relations
-            .iter()
-            .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
-            .map(|relation| relation.name.as_str())
-            .collect();
-        let hint = near(name, &known);
+        let hint = did_you_mean(name, &self.relation_names(resource));
         self.fault(Code::UnknownRelation, at, format!("`{}` has no relation `{}`{hint}", resource.full_name, shorten(name)));
     }
 
-    /// The predicate that picks one row by its key.
+    /// The predicate that selects one row by its key.
     fn by_key(&mut self, table: &Table<'c>, parts: &[&str]) -> Option<(Layer, Predicate<'c>)> {
         let key = &table.resource.key;
         if parts.len() != key.len() {
             let names: Vec<&str> = key.iter().map(|id| table.resource.fields[*id].name.as_str()).collect();
-            self.faults.add(Code::Identifier, || "/id".into(), format!("the id is `{}`; found {} part(s)", names.join(","), parts.len()));
+            self.faults.add(
+                Code::Identifier,
+                || "/id".into(),
+                format!("the id has the form `{}`; found {} part(s)", names.join(","), parts.len()),
+            );
             return None;
         }
         let mut all = Vec::with_capacity(key.len());
@@ -329,7 +322,10 @@ impl<'c, 's> Planner<'c, 's> {
             let field = &table.resource.fields[*id];
             match value::from_text(field.kind.scalar(), part) {
                 Ok(value) => all.push(Predicate::Compare { column: table.column(*id), comparison: Comparison::Eq, value }),
-                Err(message) => self.faults.add(Code::Identifier, || "/id".into(), format!("`{}`: {message}", field.name)),
+                Err(message) => {
+                    let message = format!("`{}` of type {} {message}", field.name, field.kind.name());
+                    self.faults.add(Code::Identifier, || "/id".into(), message);
+                }
             }
         }
         Some((Layer::Query, Predicate::all(all)))

@@ -1,20 +1,20 @@
-//! Where a piece of a statement stands: a small arena of path segments, turned into a JSON Pointer only when a fault needs it.
+//! Places in a statement. A place becomes a JSON Pointer only when a fault needs it.
 
 use std::fmt::Write;
 
-/// Which of the three layers a piece of a statement came from.
+/// The source of a part of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layer {
-    /// The client's `query`.
+    /// The `query` of the body.
     Query,
-    /// The `constraint` that arrived on the wire.
+    /// The `constraint` of the body: the wire constraint.
     Constraint,
-    /// The manifest's own constraint or soft delete.
+    /// The manifest: constraint or soft delete.
     Policy,
 }
 
 impl Layer {
-    /// The layer's name in explain.
+    /// The name of the layer in `explain`.
     pub fn as_str(self) -> &'static str {
         match self {
             Layer::Query => "query",
@@ -67,7 +67,7 @@ impl Places {
         self.push(parent, Segment::Key(key.into()))
     }
 
-    /// A key of the grammar itself, which needs no copy.
+    /// A key of the grammar, which needs no copy.
     pub(crate) fn word(&mut self, parent: At, key: &'static str) -> At {
         self.push(parent, Segment::Static(key))
     }
@@ -103,30 +103,30 @@ impl Places {
     }
 }
 
-/// The most characters of one name: ours are shorter, and one that a client made up need not be repeated whole.
-const LONGEST_NAME: usize = 4_000;
-/// The most bytes of a pointer, about.
-const LONGEST: usize = 8_000;
+/// Longer names are cut; no known name is that long.
+const MAX_NAME_CHARACTERS: usize = 4_000;
+/// A pointer of this many bytes is not continued.
+const MAX_POINTER_BYTES: usize = 8_000;
 
-/// A JSON Pointer (RFC 6901) as it is written, of bounded length whatever it leads through.
+/// Builds a JSON Pointer (RFC 6901) of bounded length.
 #[derive(Debug, Default)]
 pub struct Pointer(String);
 
 impl Pointer {
-    /// From a place that is written already.
+    /// Continues an existing pointer.
     pub fn at(base: &str) -> Self {
         Pointer(base.to_owned())
     }
 
-    /// Goes on to a member of an object.
+    /// Appends a key of an object.
     pub fn key(&mut self, name: &str) {
-        if self.0.len() > LONGEST {
+        if self.0.len() > MAX_POINTER_BYTES {
             return;
         }
         self.0.push('/');
         for (index, character) in name.chars().enumerate() {
             match character {
-                _ if index == LONGEST_NAME => return self.0.push('…'),
+                _ if index == MAX_NAME_CHARACTERS => return self.0.push('…'),
                 '~' => self.0.push_str("~0"),
                 '/' => self.0.push_str("~1"),
                 other => self.0.push(other),
@@ -134,9 +134,9 @@ impl Pointer {
         }
     }
 
-    /// Goes on to an element of an array.
+    /// Appends an index of an array.
     pub fn index(&mut self, index: usize) {
-        if self.0.len() <= LONGEST {
+        if self.0.len() <= MAX_POINTER_BYTES {
             // Writing to a String cannot fail.
             _ = write!(self.0, "/{index}");
         }

@@ -235,12 +235,12 @@ pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
 pub const SMALLEST_TERM: f64 = 1e-288;
 
 /// What a column of a result means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decode {
     /// A field's value.
-    Value(Form, Stored),
+    Value(Scalar, Stored),
     /// An array of values.
-    Array(Form),
+    Array(Scalar),
     /// A number of rows.
     Count,
     /// A sum shown as a number.
@@ -259,62 +259,17 @@ pub enum Decode {
     RedactedNull,
 }
 
-/// The forms a value takes in JSON; an enum's values do not matter any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// `true`
-    Bool,
-    /// `1`, 32 bits
-    Int,
-    /// `1`, 64 bits
-    BigInt,
-    /// `1.5`
-    Float,
-    /// `"1.50"`
-    Decimal,
-    /// `"x"`
-    Text,
-    /// `"6f1c…"`
-    Uuid,
-    /// `"2024-02-29"`
-    Date,
-    /// `"17:30:00"`
-    Time,
-    /// `"2024-02-29T17:30:00Z"`
-    Timestamp,
-    /// As stored.
-    Json,
-}
-
-impl From<&Scalar> for Form {
-    fn from(scalar: &Scalar) -> Self {
-        match scalar {
-            Scalar::Bool => Form::Bool,
-            Scalar::Int => Form::Int,
-            Scalar::BigInt => Form::BigInt,
-            Scalar::Float => Form::Float,
-            Scalar::Decimal => Form::Decimal,
-            Scalar::Text | Scalar::Enum(_) => Form::Text,
-            Scalar::Uuid => Form::Uuid,
-            Scalar::Date => Form::Date,
-            Scalar::Time => Form::Time,
-            Scalar::Timestamp => Form::Timestamp,
-            Scalar::Json => Form::Json,
-        }
-    }
-}
-
 impl Decode {
     fn of(field: &Field) -> Self {
         match &field.kind {
-            Type::One(scalar) => Decode::Value(scalar.into(), field.stored),
-            Type::Array(scalar) => Decode::Array(scalar.into()),
+            Type::One(scalar) => Decode::Value(scalar.clone(), field.stored),
+            Type::Array(scalar) => Decode::Array(scalar.clone()),
         }
     }
 
     /// A value our own functions have brought to the standard form.
     fn standard(field: &Field) -> Self {
-        Decode::Value(field.kind.scalar().into(), Stored::Standard)
+        Decode::Value(field.kind.scalar().clone(), Stored::Standard)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Query Statement as a value: its grammar was looked at, names and types were not.
+//! The parsed Query Statement: its grammar is checked, its names and types are not.
 
 use crate::error::{Code, Faults};
 use crate::json::Json;
@@ -7,22 +7,22 @@ use crate::pointer::{At, Layer, Places};
 /// A parsed statement, of one layer or merged from several.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// The wheres of all layers; all of them must hold.
+    /// The `where` of each layer, ANDed.
     pub(crate) filters: Vec<Clause>,
-    pub(crate) relations: Vec<Relation>,
+    pub(crate) relations: Vec<RelationNode>,
     pub(crate) order: Vec<Order>,
     pub(crate) aggregation: Option<Aggregation>,
     pub(crate) limit: Option<u64>,
     pub(crate) offset: Option<u64>,
-    /// One arena a layer.
+    /// One for each layer.
     pub(crate) places: Vec<Places>,
-    /// What a constraint says of an order's field or of a relation that the query named already: where the query does, where it does.
+    /// Names in `order` and `relations` that a constraint repeats: the place in the query and the place in the constraint.
     pub(crate) repeated: Vec<(At, At)>,
-    /// What the grammar found wrong; a statement with faults never becomes a plan, which reports its own beside them.
+    /// Faults of the grammar. The plan reports them together with its own.
     pub(crate) faults: Faults,
 }
 
-/// One where object: its entries are ANDed.
+/// One `where` object: its entries are ANDed.
 #[derive(Clone, Debug)]
 pub(crate) struct Clause {
     pub(crate) at: At,
@@ -34,15 +34,15 @@ pub(crate) enum Entry {
     And(At, Vec<Clause>),
     Or(At, Vec<Clause>),
     Not(At, Clause),
-    /// A field with its operators or a relation with its where: only the catalog can tell.
+    /// A field with its operators or a relation with its `where`; the plan decides which.
     Named {
         name: Box<str>,
         at: At,
         inside: Inside,
     },
-    /// Something the grammar refused already; it matches nothing and is told once.
+    /// Reported already; it matches nothing.
     Refused,
-    /// A connector whose value has not its shape. It is told as such only where a connector can stand, and that only the catalog can tell.
+    /// A connector with a value of the wrong shape. Below a field it is an unknown operator instead, so the plan reports it.
     Malformed {
         word: &'static str,
         at: At,
@@ -59,20 +59,20 @@ pub(crate) enum Inside {
 
 /// A relation to load, `true` or a relation node.
 #[derive(Clone, Debug)]
-pub(crate) struct Relation {
+pub(crate) struct RelationNode {
     pub(crate) name: Box<str>,
     pub(crate) at: At,
     pub(crate) filters: Vec<Clause>,
     pub(crate) order: Vec<Order>,
     pub(crate) limit: Option<u64>,
     pub(crate) offset: Option<u64>,
-    pub(crate) relations: Vec<Relation>,
+    pub(crate) relations: Vec<RelationNode>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     pub(crate) field: Box<str>,
-    /// Where the field's name stands.
+    /// The place of the field's name.
     pub(crate) at: At,
     pub(crate) direction: Direction,
 }
@@ -96,20 +96,20 @@ pub(crate) struct Aggregation {
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateField {
     pub(crate) at: At,
-    /// None if it was refused already; its field is looked at all the same.
+    /// `None` if it was reported already; the plan still checks the field.
     pub(crate) function: Option<Function>,
     pub(crate) field: Box<str>,
     pub(crate) field_at: At,
-    pub(crate) alias: Alias,
+    pub(crate) alias: MeasureAlias,
 }
 
-/// The key of a measure in its result.
+/// The result key of a measure.
 #[derive(Clone, Debug)]
-pub(crate) enum Alias {
-    /// Made from function and field.
+pub(crate) enum MeasureAlias {
+    /// From function and field: `sum_total`.
     Default,
     Named(Box<str>),
-    /// Refused already.
+    /// Reported already.
     Refused,
 }
 
@@ -129,14 +129,14 @@ pub enum Function {
 }
 
 impl Function {
-    /// All of them, in the order the contract lists them.
+    /// All functions, in the order of the contract.
     pub(crate) const ALL: [Function; 5] = [Function::Count, Function::Sum, Function::Max, Function::Min, Function::Avg];
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Function::ALL.into_iter().find(|function| function.as_str() == word)
     }
 
-    /// The word in a statement.
+    /// The name in a statement.
     pub fn as_str(self) -> &'static str {
         match self {
             Function::Count => "count",
@@ -151,12 +151,7 @@ impl Function {
 /// The thirteen operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
-    Eq,
-    Ne,
-    Gt,
-    Gte,
-    Lt,
-    Lte,
+    Compare(Comparison),
     In,
     NotIn,
     Between,
@@ -166,14 +161,25 @@ pub(crate) enum Operator {
     Overlap,
 }
 
-/// Their names, in the order the contract lists them.
+/// The operators that compare with one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+}
+
+/// The operators with their names, in the order of the contract.
 pub(crate) const OPERATORS: [(&str, Operator); 13] = [
-    ("eq", Operator::Eq),
-    ("ne", Operator::Ne),
-    ("gt", Operator::Gt),
-    ("gte", Operator::Gte),
-    ("lt", Operator::Lt),
-    ("lte", Operator::Lte),
+    ("eq", Operator::Compare(Comparison::Eq)),
+    ("ne", Operator::Compare(Comparison::Ne)),
+    ("gt", Operator::Compare(Comparison::Gt)),
+    ("gte", Operator::Compare(Comparison::Gte)),
+    ("lt", Operator::Compare(Comparison::Lt)),
+    ("lte", Operator::Compare(Comparison::Lte)),
     ("in", Operator::In),
     ("notIn", Operator::NotIn),
     ("between", Operator::Between),
@@ -194,7 +200,7 @@ impl Operator {
 }
 
 impl Statement {
-    /// The statement that asks for everything.
+    /// A statement without any key: all rows.
     pub fn empty(layer: Layer) -> Self {
         Statement {
             filters: Vec::new(),
@@ -209,8 +215,8 @@ impl Statement {
         }
     }
 
-    /// Where a constraint on the wire says again what stands there.
-    pub(crate) fn said_again(&self, at: At) -> impl Iterator<Item = At> + '_ {
+    /// The places where the wire constraint repeats the name at this place.
+    pub(crate) fn repeated_at(&self, at: At) -> impl Iterator<Item = At> + '_ {
         let again = move |(first, again): &(At, At)| (*first == at && again.layer == Layer::Constraint).then_some(*again);
         self.repeated.iter().filter_map(again)
     }

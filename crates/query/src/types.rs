@@ -1,10 +1,10 @@
-//! The types a field can have, and which operators and functions go with each.
+//! The types of fields, and the operators and functions that each type accepts.
 
 use std::sync::Arc;
 
-use crate::statement::{Function, Operator};
+use crate::statement::{Comparison, Function, Operator};
 
-/// A value that a manifest gives an enum, and one of the few texts that may stand in SQL: a client's text is never made one.
+/// A value of an enum, from the manifest or the database. It may appear in SQL text, so it is never made from a request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnumValue(Box<str>);
 
@@ -15,7 +15,6 @@ impl EnumValue {
     }
 }
 
-/// As the text: messages show it so.
 impl std::fmt::Debug for EnumValue {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Debug::fmt(&self.0, out)
@@ -36,7 +35,7 @@ impl std::ops::Deref for EnumValue {
     }
 }
 
-/// A type of one value.
+/// The type of a single value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// `bool`
@@ -104,7 +103,7 @@ impl Scalar {
     }
 }
 
-/// The names of all types, for messages.
+/// The names of all types.
 pub const TYPE_NAMES: [&str; 12] =
     ["bool", "int", "bigint", "float", "decimal", "text", "uuid", "date", "time", "timestamp", "json", "enum"];
 
@@ -126,7 +125,7 @@ impl Type {
         }
     }
 
-    /// Types of one family can equal one another in a relation; those of none connect no rows.
+    /// Join columns must be of one family. Types without a family cannot be join columns.
     pub fn family(&self) -> Option<&'static str> {
         match self {
             Type::Array(_) | Type::One(Scalar::Json) => None,
@@ -136,14 +135,14 @@ impl Type {
         }
     }
 
-    /// The scalar itself or of the elements.
+    /// The type of the value, or of the elements of an array.
     pub fn scalar(&self) -> &Scalar {
         match self {
             Type::One(scalar) | Type::Array(scalar) => scalar,
         }
     }
 
-    /// Whether it can be sorted, grouped, and compared by `gt` and its kind.
+    /// Whether `order` and `groupBy` accept it.
     pub fn is_sortable(&self) -> bool {
         !matches!(self, Type::Array(_) | Type::One(Scalar::Json))
     }
@@ -159,8 +158,8 @@ impl Type {
     pub(crate) fn admits(&self, operator: Operator) -> bool {
         match operator {
             Operator::IsNull => true,
-            Operator::Eq | Operator::Ne | Operator::In | Operator::NotIn => matches!(self, Type::One(_)),
-            Operator::Gt | Operator::Gte | Operator::Lt | Operator::Lte | Operator::Between => self.is_ordered(),
+            Operator::Compare(Comparison::Eq | Comparison::Ne) | Operator::In | Operator::NotIn => matches!(self, Type::One(_)),
+            Operator::Compare(_) | Operator::Between => self.is_ordered(),
             Operator::ILike => matches!(self, Type::One(Scalar::Text | Scalar::Enum(_))),
             Operator::Contains | Operator::Overlap => matches!(self, Type::Array(_) | Type::One(Scalar::Json)),
         }
@@ -174,12 +173,12 @@ impl Type {
         }
     }
 
-    /// The aggregate functions that go with this type, for descriptions.
+    /// The aggregate functions that accept this type.
     pub fn functions(&self) -> Vec<&'static str> {
         Function::ALL.into_iter().filter(|function| self.measures(*function)).map(Function::as_str).collect()
     }
 
-    /// The operators that go with this type, for messages and descriptions.
+    /// The operators that accept this type.
     pub fn operators(&self) -> Vec<&'static str> {
         crate::statement::OPERATORS.iter().filter(|(_, operator)| self.admits(*operator)).map(|(name, _)| *name).collect()
     }

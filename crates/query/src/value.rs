@@ -1,12 +1,12 @@
-//! A scalar of the wire, checked against a field's type. What passes here cannot fail in a database.
+//! Checks scalars of a statement against the type of their field. A database accepts every checked value.
 
-pub(crate) mod calendar;
+mod calendar;
 mod number;
-mod short;
 
 use crate::json::{self, Json};
 use crate::types::Scalar;
 
+pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text, write_date, write_time, write_timestamp};
 pub use number::normal_decimal;
 pub(crate) use number::{is_huge_whole, whole};
 
@@ -33,13 +33,13 @@ pub enum Value {
     Time(i64),
     /// Microseconds since 1970-01-01T00:00:00Z.
     Timestamp(i64),
-    /// A JSON text.
+    /// JSON, as text.
     Json(String),
     /// Values of one type, bound as one parameter.
     List(Vec<Value>),
 }
 
-/// Checks one scalar. The error says what would be accepted.
+/// Checks one scalar. The error is a message without its subject: `takes …; found …`.
 pub(crate) fn check(scalar: &Scalar, json: &Json) -> Result<Value, String> {
     if *json == Json::Null {
         return Ok(Value::Null);
@@ -63,10 +63,10 @@ pub(crate) fn check(scalar: &Scalar, json: &Json) -> Result<Value, String> {
         (Scalar::Json, scalar) => json_scalar(scalar),
         _ => None,
     };
-    value.ok_or_else(|| wanted(scalar, json))
+    value.ok_or_else(|| mismatch(scalar, json))
 }
 
-/// Checks the text of an address (`find/{id}`) as a value of this type.
+/// Checks a part of the id in a path (`find/{id}`) as a value of this type.
 pub(crate) fn from_text(scalar: &Scalar, text: &str) -> Result<Value, String> {
     let json = match scalar {
         Scalar::Int | Scalar::Float => Json::Number(text.into()),
@@ -75,7 +75,7 @@ pub(crate) fn from_text(scalar: &Scalar, text: &str) -> Result<Value, String> {
         _ => Json::Text(text.to_owned()),
     };
     if text.contains('\0') {
-        return Err("a text cannot hold U+0000".to_owned());
+        return Err("cannot contain U+0000".to_owned());
     }
     check(scalar, &json)
 }
@@ -84,26 +84,26 @@ fn json_scalar(json: &Json) -> Option<Value> {
     Some(Value::Json(match json {
         Json::Null => "null".to_owned(),
         Json::Bool(value) => value.to_string(),
-        // The same bound as a decimal: what passes here must pass the database's numeric.
+        // The same bound as a decimal: the database compares it as numeric.
         Json::Number(text) => number::decimal(text)?.into_owned(),
         Json::Text(text) => json::text(text),
         Json::Array(_) | Json::Object(_) => return None,
     }))
 }
 
-fn wanted(scalar: &Scalar, found: &Json) -> String {
+fn mismatch(scalar: &Scalar, found: &Json) -> String {
     let accepted = match scalar {
         Scalar::Bool => "true or false".to_owned(),
         Scalar::Int => "a whole number from -2147483648 to 2147483647".to_owned(),
-        Scalar::BigInt => "a whole number from -9223372036854775808 to 9223372036854775807, or the same as a text".to_owned(),
+        Scalar::BigInt => "a whole number from -9223372036854775808 to 9223372036854775807, or the same as a string".to_owned(),
         Scalar::Float => "a number a double can hold".to_owned(),
-        Scalar::Decimal => "a number of at most 300 digits on either side of the point, or the same as a text".to_owned(),
-        Scalar::Text => "a text".to_owned(),
+        Scalar::Decimal => "a number of at most 300 digits on either side of the point, or the same as a string".to_owned(),
+        Scalar::Text => "a string".to_owned(),
         Scalar::Uuid => "a UUID such as \"6f1c1d1e-8a1b-4c3d-9e2f-0a1b2c3d4e5f\"".to_owned(),
         Scalar::Date => "a date such as \"2024-02-29\"".to_owned(),
         Scalar::Time => "a time such as \"17:30:00\" or \"17:30:00.25\"".to_owned(),
         Scalar::Timestamp => "an RFC 3339 timestamp such as \"2024-02-29T17:30:00Z\"".to_owned(),
-        Scalar::Json => "a text, a number of at most 300 digits on either side of the point, a boolean or null".to_owned(),
+        Scalar::Json => "a string, a number of at most 300 digits on either side of the point, a boolean or null".to_owned(),
         Scalar::Enum(values) => {
             let values: Vec<String> = values.iter().take(40).map(|value| format!("{value:?}")).collect();
             format!("one of {}", values.join(", "))
@@ -114,7 +114,7 @@ fn wanted(scalar: &Scalar, found: &Json) -> String {
         Json::Text(text) => format!("{:?}", crate::error::shorten(text)),
         other => other.noun().to_owned(),
     };
-    format!("this {} takes {accepted}; found {found}", scalar.name())
+    format!("takes {accepted}; found {found}")
 }
 
 fn uuid(text: &str) -> Option<[u8; 16]> {
@@ -138,58 +138,50 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
     Some(out)
 }
 
-/// The canonical text of a UUID: lower case, five groups.
-pub fn uuid_text(uuid: &[u8; 16]) -> ShortText {
-    let mut text = ShortText::default();
+/// Appends a UUID in its canonical form: lower case, five groups.
+pub fn write_uuid(out: &mut Vec<u8>, uuid: &[u8; 16]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    let mut place = 0;
     for (index, byte) in uuid.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
-            text.push(b'-');
+            place += 1;
         }
-        for digit in [byte >> 4, byte & 15] {
-            text.push(b"0123456789abcdef"[usize::from(digit)]);
-        }
+        text[place] = HEX[usize::from(byte >> 4)];
+        text[place + 1] = HEX[usize::from(byte & 15)];
+        place += 2;
     }
-    text
+    out.extend_from_slice(&text);
 }
 
-pub use calendar::{date_text, time_text, timestamp_fixed_text, timestamp_text};
-pub use short::ShortText;
+/// The canonical form of a UUID; see [`write_uuid`].
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut out = Vec::new();
+    write_uuid(&mut out, uuid);
+    ascii(out)
+}
 
-/// Reads the texts a SQLite file keeps: the value when the text is exactly in the stored form.
+/// The bytes are ASCII, so this cannot fail.
+fn ascii(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Parses the strings that a SQLite file stores. `None` if a string is not in the stored form.
 pub mod stored {
-    use std::borrow::Cow;
+    use super::{calendar, uuid};
 
-    use super::{calendar, number, uuid};
+    pub use super::calendar::{date, time, timestamp as datetime};
+    pub use super::number::decimal;
 
     /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`
     pub fn timestamp(text: &str) -> Option<i64> {
-        // Of this length and with these letters there is one text for each instant.
+        // With this length and these letters there is one string for each timestamp.
         let bytes = text.as_bytes();
         (bytes.len() == 27 && bytes[10] == b'T' && bytes[19] == b'.' && bytes[26] == b'Z').then(|| calendar::timestamp(text)).flatten()
-    }
-
-    /// `YYYY-MM-DD HH:MM:SS[.f…]`, what SQLite's own `datetime()` writes; always UTC.
-    pub fn datetime(text: &str) -> Option<i64> {
-        calendar::timestamp(text)
-    }
-
-    /// `YYYY-MM-DD`
-    pub fn date(text: &str) -> Option<i32> {
-        calendar::date(text)
-    }
-
-    /// `HH:MM:SS[.ffffff]`
-    pub fn time(text: &str) -> Option<i64> {
-        calendar::time(text)
     }
 
     /// Lower case, five groups.
     pub fn uuid_canonical(text: &str) -> bool {
         !text.bytes().any(|byte| byte.is_ascii_uppercase()) && uuid(text).is_some()
-    }
-
-    /// Plain or scientific digits, as plain digits with the scale kept.
-    pub fn decimal(text: &str) -> Option<Cow<'_, str>> {
-        number::decimal(text)
     }
 }

@@ -1,7 +1,9 @@
-//! The descriptions against the product: what the schema of a statement accepts is what parse and plan accept, in both
-//! directions, but for a list of things that no schema can say.
+//! Compares descriptions with parse and plan: the schema of a statement accepts exactly what they accept, except for a list of things that
+//! no schema can express.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "describe/inexpressible.rs"]
+mod inexpressible;
 #[path = "describe/mutate.rs"]
 mod mutate;
 #[path = "describe/rows.rs"]
@@ -9,8 +11,6 @@ mod rows;
 #[path = "describe/shapes.rs"]
 mod shapes;
 mod support;
-#[path = "describe/unsaid.rs"]
-mod unsaid;
 #[path = "describe/values.rs"]
 mod values;
 
@@ -27,8 +27,8 @@ use query::policy::{self, Viewer};
 use query::sql::Dialect;
 use serde_json::{Value, json};
 
-/// What makes plan refuse a statement that its schema accepts: nothing else may.
-pub(crate) const UNSAID: [Code; 7] =
+/// The faults that no schema can express.
+pub(crate) const INEXPRESSIBLE: [Code; 7] =
     [Code::DuplicateKey, Code::Depth, Code::FilterNodes, Code::RelationNodes, Code::JsonDepth, Code::EqualKeys, Code::OrderGroup];
 
 pub(crate) fn catalog() -> &'static Catalog {
@@ -42,7 +42,7 @@ pub(crate) fn validator(catalog: &Catalog, definition: &str) -> Validator {
     jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{definition}: {error}"))
 }
 
-/// The validators of every resource's body, by the resource's number.
+/// The validators of the body of every resource, by resource id.
 pub(crate) fn requests() -> &'static [Validator] {
     static REQUESTS: OnceLock<Vec<Validator>> = OnceLock::new();
     REQUESTS.get_or_init(|| {
@@ -51,12 +51,12 @@ pub(crate) fn requests() -> &'static [Validator] {
     })
 }
 
-/// What parse and plan say to somebody who holds every permission: the codes of their faults, or none.
+/// The codes that parse and plan report to a viewer with every permission.
 pub(crate) fn faults(resource: &str, body: &str) -> Vec<Code> {
     let id = catalog().by_name(resource).expect("a resource");
     let viewer = Viewer::operator();
-    let entrance = policy::enter(catalog(), id, &viewer).expect("the operator may read everything");
-    let planned = support::merged(body.as_bytes()).and_then(|statement| plan::plan(entrance, statement, Operation::List, None));
+    let access = policy::authorize_read(catalog(), id, &viewer).expect("the operator may read everything");
+    let planned = support::merged(body.as_bytes()).and_then(|statement| plan::plan(access, statement, Operation::List, None));
     planned.map_or_else(|error| error.faults.iter().map(|fault| fault.code).collect(), |_| Vec::new())
 }
 
@@ -65,16 +65,16 @@ pub(crate) fn accepts(resource: &str, body: &Value) -> bool {
     requests()[catalog().by_name(resource).expect("a resource")].is_valid(body)
 }
 
-/// How schema and plan judged one body.
+/// How often schema and plan agree.
 #[derive(Debug, Default)]
 struct Tally {
     accepted: usize,
     refused: usize,
-    unsaid: usize,
+    inexpressible: usize,
 }
 
 impl Tally {
-    /// Compares both, and fails where they differ without a reason that is on the list.
+    /// Compares both; fails on a difference that is not on the list.
     fn judge(&mut self, resource: &str, body: &Value) {
         let text = body.to_string();
         let faults = faults(resource, &text);
@@ -87,13 +87,14 @@ impl Tally {
                 panic!("plan accepts and the schema of {resource} refuses\n{text}\n{}", errors.join("\n"));
             }
             (false, true) => {
-                let known = faults.iter().all(|code| UNSAID.contains(code)) || unsaid::INSTANTS.iter().any(|value| text.contains(value));
+                let known = faults.iter().all(|code| INEXPRESSIBLE.contains(code))
+                    || inexpressible::INSTANTS.iter().any(|value| text.contains(value));
                 assert!(
                     known,
                     "the schema of {resource} accepts and plan refuses {faults:?}
 {text}"
                 );
-                self.unsaid += 1;
+                self.inexpressible += 1;
             }
         }
     }
@@ -114,7 +115,7 @@ fn the_schema_accepts_what_plan_accepts_and_refuses_what_plan_refuses() {
         }
     }
     assert!(tally.accepted > 2_500 && tally.refused > 2_500, "too one-sided to mean much: {tally:?}");
-    assert!(tally.unsaid < 300, "the exceptions are exceptions: {tally:?}");
+    assert!(tally.inexpressible < 300, "the exceptions are exceptions: {tally:?}");
 }
 
 // contract E6.1
@@ -123,7 +124,7 @@ fn the_schema_agrees_on_every_golden_case() {
     let mut tally = Tally::default();
     for theme in support::case::themes() {
         for case in support::case::cases(&theme) {
-            // What is written as bytes is there for what JSON values cannot hold.
+            // Cases with their own bytes are not valid JSON values.
             if let Ok(body) = serde_json::from_str::<Value>(&case.body())
                 && !case.is_raw()
             {

@@ -1,4 +1,4 @@
-//! The fuzz target's code in the ordinary test run: a few thousand mutations of the golden cases, always the same ones.
+//! Runs the fuzz target on a few thousand fixed mutations of the golden cases.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../../fuzz/judge.rs"]
@@ -9,7 +9,7 @@ use oracle::Random;
 use support::case::{GoldenCase, cases, themes};
 
 const MUTATIONS: usize = 4_000;
-/// Larger bodies are cut: most budgets are met well below.
+/// Larger bodies are cut; this is enough to reach most bounds.
 const LARGEST: usize = 4_096;
 
 fn seed(case: &GoldenCase) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn corpus() -> Vec<Vec<u8>> {
     themes().iter().flat_map(|theme| cases(theme)).map(|case| seed(&case)).collect()
 }
 
-/// Words that lead somewhere: keys, operators, names, and values at the edge.
+/// Keys, operators, names and edge values.
 const WORDS: [&str; 32] = [
     "\"where\"",
     "\"relations\"",

@@ -1,6 +1,6 @@
-//! Golden cases: what each statement becomes in both dialects, or what is wrong with it, as snapshots to be read like code.
+//! Golden cases: snapshots of the SQL of each statement in both dialects, or of its faults.
 //!
-//! `INSTA_UPDATE=always cargo test -p peristyle-query --test golden` writes them anew.
+//! `INSTA_UPDATE=always cargo test -p peristyle-query --test golden` updates them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -17,7 +17,7 @@ use query::value::{self, Value};
 use support::case::{GoldenCase, cases, themes};
 use support::{DIALECTS, Planned, catalog, planned};
 
-/// One test a theme, and one that no theme is left out.
+/// One test for each theme, and one that checks that no theme is missing.
 macro_rules! snapshots {
     ($($test:ident = $theme:literal,)+) => {
         $(#[test] fn $test() { compare($theme); })+
@@ -52,20 +52,20 @@ snapshots! {
 
 fn compare(theme: &str) {
     let mut text = String::new();
-    let mut surprises = Vec::new();
+    let mut mismatches = Vec::new();
     for case in cases(theme) {
         let found = describe(&mut text, &case);
         if found != case.faults {
-            surprises.push(format!("{}\n  expected {:?}\n  found    {found:?}", case.name, case.faults));
+            mismatches.push(format!("{}\n  expected {:?}\n  found    {found:?}", case.name, case.faults));
         }
     }
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(theme, text);
     });
-    assert!(surprises.is_empty(), "the faults of {} cases:\n{}", surprises.len(), surprises.join("\n"));
+    assert!(mismatches.is_empty(), "the faults of {} cases:\n{}", mismatches.len(), mismatches.join("\n"));
 }
 
-/// Writes what becomes of a case; gives code and path of its faults.
+/// Writes the SQL or the faults of a case; returns code and path of the faults.
 fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
     let operation = match &case.operation {
         Operation::List => "lists",
@@ -75,7 +75,7 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
     };
     writeln!(out, "# {} [{}]\n{} {operation} {}", case.name, case.rules.join(" "), case.viewer, case.resource).unwrap();
     writeln!(out, "{}", shortened(case.body().escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'"))).unwrap();
-    let mut told = Vec::new();
+    let mut faults = Vec::new();
     for dialect in DIALECTS {
         match planned(catalog(dialect), case) {
             Planned::Plan(plan) => {
@@ -83,11 +83,11 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
                 writeln!(out, "-- {dialect:?}").unwrap();
                 rendered(out, case, &query);
             }
-            Planned::Faults(error) => told.push(error.faults),
-            Planned::Denied => told.push(Vec::new()),
+            Planned::Faults(error) => faults.push(error.faults),
+            Planned::Denied => faults.push(Vec::new()),
         }
     }
-    let found: Vec<String> = match told.as_slice() {
+    let found: Vec<String> = match faults.as_slice() {
         [] => Vec::new(),
         [first, second] => {
             assert_eq!(first, second, "the databases differ in the faults of: {}", case.name);
@@ -99,7 +99,7 @@ fn describe(out: &mut String, case: &GoldenCase) -> Vec<String> {
         }
         _ => panic!("one dialect refuses what the other takes: {}", case.name),
     };
-    for fault in told.first().into_iter().flatten().take(12) {
+    for fault in faults.first().into_iter().flatten().take(12) {
         let path = shortened(fault.path.escape_debug().to_string());
         writeln!(out, "-- {} {path}\n   {}", fault.code.as_str(), fault.message.escape_debug()).unwrap();
     }
@@ -134,7 +134,7 @@ fn level(out: &mut String, path: &str, level_: &Level) {
     }
 }
 
-/// The text with a line for each clause, and what is bound.
+/// The SQL with a line for each clause, and its parameters.
 fn statement(out: &mut String, path: &str, sql: &Sql) {
     let text = in_lines(sql.text());
     if !path.is_empty() {
@@ -179,24 +179,24 @@ fn shown(value: &Value) -> String {
         Value::Float(number) => format!("{number:?}"),
         Value::Decimal(digits) => digits.clone(),
         Value::Text(text) | Value::Json(text) => format!("{text:?}"),
-        Value::Uuid(uuid) => value::uuid_text(uuid).into(),
-        Value::Date(days) => value::date_text(i64::from(*days)).expect("a date").into(),
-        Value::Time(micros) => value::time_text(*micros).into(),
-        Value::Timestamp(micros) => value::timestamp_text(*micros).expect("a timestamp").into(),
+        Value::Uuid(uuid) => value::uuid_text(uuid),
+        Value::Date(days) => value::date_text(i64::from(*days)).expect("a date"),
+        Value::Time(micros) => value::time_text(*micros),
+        Value::Timestamp(micros) => value::timestamp_text(*micros).expect("a timestamp"),
         Value::List(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
     }
 }
 
 #[test]
-fn every_code_is_met_by_a_case() {
+fn every_code_has_a_case() {
     let met: BTreeSet<String> = every_case().iter().flat_map(|case| case.faults.clone()).collect();
     let missing: Vec<&str> =
         Code::ALL.iter().map(|code| code.as_str()).filter(|code| !met.iter().any(|fault| fault.starts_with(code))).collect();
-    assert!(missing.is_empty(), "no case meets {missing:?}");
+    assert!(missing.is_empty(), "no case has {missing:?}");
 }
 
 #[test]
-fn case_names_are_told_apart() {
+fn case_names_are_unique() {
     for theme in themes() {
         let names: Vec<String> = cases(&theme).into_iter().map(|case| case.name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
@@ -208,9 +208,9 @@ fn every_case() -> Vec<GoldenCase> {
     themes().iter().flat_map(|theme| cases(theme)).collect()
 }
 
-/// contract Q3.1, contract Q3.12: what the types admit is all asked for somewhere.
+/// contract Q3.1, contract Q3.12: every operator of every type has a case.
 #[test]
-fn every_operator_is_asked_of_every_type_that_admits_it() {
+fn every_type_has_a_case_for_each_of_its_operators() {
     let catalog = catalog(Dialect::Sqlite);
     let mut asked = BTreeSet::new();
     for case in every_case().iter().filter(|case| case.faults.is_empty()) {
@@ -228,7 +228,7 @@ fn every_operator_is_asked_of_every_type_that_admits_it() {
         let kind = Type::Array(Scalar::from_name(name).expect("a type"));
         missing.extend(kind.operators().into_iter().map(|operator| (kind.name(), operator)).filter(|pair| !asked.contains(pair)));
     }
-    assert!(missing.is_empty(), "no case asks {missing:?}");
+    assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
 fn collect(catalog: &Catalog, resource: &Resource, clause: &serde_json::Value, asked: &mut BTreeSet<(String, &'static str)>) {

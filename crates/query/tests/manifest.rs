@@ -1,10 +1,10 @@
-//! What a manifest may not say: every fault names its line and what is accepted, before anything is served.
+//! Faults of a manifest: each names its line and what is accepted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use query::catalog::Catalog;
 use query::manifest::Manifest;
 
-/// Two resources that lead to each other, with a constraint each.
+/// Two resources with relations to each other and a constraint each.
 fn manifest(first: &str, second: &str) -> String {
     format!(
         "[resource.t.first]\n{first}\n\
@@ -16,7 +16,7 @@ fn manifest(first: &str, second: &str) -> String {
     )
 }
 
-/// The faults as `line: message`, none for a manifest that is good.
+/// The faults as `line: message`; empty for a valid manifest.
 fn faults(text: &str) -> Vec<String> {
     let read = Manifest::read(text).and_then(|manifest| Catalog::resolve(&manifest));
     read.err().map(|error| error.0.iter().map(|fault| format!("{}: {}", fault.line, fault.message)).collect()).unwrap_or_default()
@@ -32,7 +32,7 @@ fn constraints_that_lead_to_each_other_are_refused() {
     let circle = faults(&manifest(onward, back));
     assert_eq!(circle.len(), 2, "{circle:?}");
     assert!(circle.iter().all(|fault| fault.contains("leads back to itself")), "{circle:?}");
-    // What a constraint loads or sorts by follows the constraints of others too.
+    // Relations that a constraint loads also follow constraints.
     for more in ["relations = { second = true }", "order = [{ field = \"second.name\" }]"] {
         let onward = format!("constraint = {{ where = {{ second = {{}} }}, {more} }}");
         assert_eq!(faults(&manifest(&onward, back)).len(), 2, "{more}");
@@ -45,7 +45,7 @@ fn constraints_that_lead_to_each_other_are_refused() {
 
 // contract P2.9
 #[test]
-fn a_constraint_neither_skips_nor_aggregates() {
+fn a_constraint_has_neither_offset_nor_aggregation() {
     for (constraint, word) in [
         ("constraint = { offset = 5 }", "`offset`"),
         ("constraint = { relations = { siblings = { offset = 1 } } }", "`offset`"),
@@ -91,7 +91,7 @@ fn a_constraint_is_checked_when_it_is_read() {
 
 // contract P1.5, contract P1.6
 #[test]
-fn a_context_of_the_server_is_refused_in_every_spelling_of_its_address() {
+fn a_reserved_context_is_refused_in_every_spelling() {
     for context in ["iam", "Iam", "hub", "Hub", "oAuth", "OAuth", "auth", "Auth"] {
         let found = faults(&format!("\n[resource.{context}.thing.fields]\nid = \"int\"\n"));
         assert!(found.len() == 1 && found[0].starts_with("2: ") && found[0].contains(context), "{context}: {found:?}");
@@ -115,7 +115,7 @@ fn a_value_of_an_enum_is_declared_once() {
 
 // contract P1.6
 #[test]
-fn a_field_that_is_refused_is_no_field_for_others() {
+fn a_field_with_a_fault_cannot_be_referenced() {
     for (first, last) in [("\"int\"", "\"inteeger\""), ("\"inteeger\"", "\"int\"")] {
         let text = format!(
             "[resource.t.first]\nsoft-delete = \"parentId\"\n[resource.t.first.fields]\nid = {{ type = {first}, key = true }}\nparentId = {last}\n\
@@ -123,6 +123,6 @@ fn a_field_that_is_refused_is_no_field_for_others() {
         );
         let found = faults(&text);
         assert!(found.iter().any(|fault| fault.contains("unknown type \"inteeger\"")), "{found:?}");
-        assert!(found.iter().any(|fault| fault.contains("no field of")), "{found:?}");
+        assert!(found.iter().any(|fault| fault.contains("not a field of")), "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a manifest's constraints become in a plan, where the fixture's have no such shape.
+//! Constraints in a plan, of shapes that the fixture does not have.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use query::catalog::Catalog;
@@ -14,15 +14,15 @@ fn catalog(text: &str) -> Catalog {
 }
 
 fn asked(catalog: &Catalog, resource: &str, viewer: &Viewer, query: &Value) -> Result<Query, Error> {
-    let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), viewer).expect("a way in");
+    let access = policy::authorize_read(catalog, catalog.by_name(resource).expect("a resource"), viewer).expect("read access");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes())?;
-    let plan = plan::plan(entrance, body.query, plan::Operation::List, None)?;
+    let plan = plan::plan(access, body.query, plan::Operation::List, None)?;
     Ok(sql::render(&plan, Dialect::Postgres))
 }
 
 // contract P2.7
 #[test]
-fn an_absent_variable_closes_what_a_constraint_loads_whatever_stands_around_it() {
+fn an_absent_variable_closes_a_relation_that_a_constraint_loads() {
     let clauses = [
         "{ not = { name = { eq = \"$account.meta.secret\" } } }",
         "{ or = [{ id = { gt = 0 } }, { name = { eq = \"$account.meta.secret\" } }] }",
@@ -51,7 +51,7 @@ fn an_absent_variable_closes_what_a_constraint_loads_whatever_stands_around_it()
 
 // contract Q11.3, contract P2.9
 #[test]
-fn constraints_that_are_followed_over_and_over_have_a_bound() {
+fn the_number_of_tables_of_constraints_is_bounded() {
     let nodes = |count: usize| vec!["{ child = {} }"; count].join(", ");
     let catalog = catalog(&format!(
         "[resource.t.first.fields]\nid = {{ type = \"int\", key = true }}\n\
@@ -70,7 +70,7 @@ fn constraints_that_are_followed_over_and_over_have_a_bound() {
 
 /// contract I12.2: a hub knows the permissions that resources ask for, and those that lift masks.
 #[test]
-fn the_catalog_names_every_permission_that_is_asked_for() {
+fn the_catalog_lists_every_permission() {
     let text = "[resource.shop.customer]\npermission = \"shop.customer.get\"\n[resource.shop.customer.fields]\n\
                 id = { type = \"int\", key = true }\nemail = { type = \"text\", mask = \"email\", unmask = \"shop.customer.pii\" }\n\
                 phone = { type = \"text\", mask = \"redact\" }\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";

@@ -8,7 +8,7 @@ use query::catalog::ResourceId;
 use query::merge::merged;
 use query::parse::Body;
 use query::plan::{self, Operation};
-use query::policy::{self, Entrance};
+use query::policy::{self, ReadAccess};
 use query::sql::{self, Query};
 use store::Answer;
 use store::run::Format;
@@ -24,15 +24,15 @@ pub(crate) use key::key_parts;
 pub(crate) const LONGEST_RECORD: usize = 16 * 1024 * 1024;
 
 /// Permission is decided before the statement is looked at.
-pub(crate) fn enter<'s, 'c>(service: &'s Service, resource: ResourceId, caller: &'c Caller) -> Result<Entrance<'s, 'c>, Problem> {
-    policy::enter(&service.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
+pub(crate) fn enter<'s, 'c>(service: &'s Service, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
+    policy::authorize_read(&service.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
 }
 
 /// Validates what a parsed `{query?, constraint?}` asks, for the row with this key where one is named, and writes its SQL.
 /// No connection is taken before this is done.
 pub(crate) fn render(
     service: &Service,
-    entrance: Entrance<'_, '_>,
+    entrance: ReadAccess<'_, '_>,
     operation: Operation,
     key: Option<&[String]>,
     body: Body,

@@ -12,7 +12,7 @@ pub fn now() -> Moment {
 
 /// A moment as RFC 3339 in UTC.
 pub fn rfc3339(moment: Moment) -> String {
-    query::value::timestamp_text(moment.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+    query::value::timestamp_text(moment.unix().saturating_mul(1_000_000)).unwrap_or_default()
 }
 
 /// The system's generator failed, and nothing that needs to be secret can be made.

@@ -8,7 +8,7 @@ use axum::http::{Method, Response};
 use percent_encoding::percent_decode_str;
 use query::parse;
 use query::plan::Operation;
-use query::policy::Entrance;
+use query::policy::ReadAccess;
 
 use crate::auth::Caller;
 use crate::error::oauth::json_no_store;
@@ -84,7 +84,7 @@ impl Asked {
         let entrance = ask::enter(service, resource, &caller)?;
         match self {
             Asked::Explain => {
-                if !caller.viewer().holds(explain::PERMISSION) {
+                if !caller.viewer().has_permission(explain::PERMISSION) {
                     return Err(caller.refusal());
                 }
                 Box::pin(explain::answer(service, (&caller, entrance), request)).await
@@ -116,7 +116,7 @@ async fn changed(
 
 async fn rows(
     service: &Service,
-    (caller, entrance): (&Caller, Entrance<'_, '_>),
+    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     operation: Operation,
     id: Option<String>,
     request: Request,

@@ -11,9 +11,9 @@ pub(crate) mod values;
 use std::fmt;
 
 use query::catalog::{Catalog, Field, Identifier, Native, Resource, ResourceId, TableName};
+use query::messages::did_you_mean_as;
 use query::sql::Dialect;
 use query::types::{Scalar, Type};
-use query::wording::near_as;
 
 use crate::schema::{Schema, Table};
 
@@ -240,7 +240,7 @@ impl<'c> Checker<'c> {
                 }
             })
             .collect();
-        near_as(&name.to_string(), names.iter().map(|(name, shown)| (name.as_str(), shown.as_str())))
+        did_you_mean_as(&name.to_string(), names.iter().map(|(name, shown)| (name.as_str(), shown.as_str())))
     }
 
     /// Whether PostgreSQL takes the name as it is.

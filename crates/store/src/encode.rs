@@ -3,7 +3,7 @@
 use query::catalog::Mask;
 use query::json::{write_text, write_utf8};
 use query::plan::Show;
-use query::value::{self, ShortText};
+use query::value;
 
 /// Makes an object of members that were written from here on: each begins with a comma, and the first one's becomes the brace.
 pub(crate) fn open(out: &mut Vec<u8>, start: usize) {
@@ -72,11 +72,15 @@ pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// The same for one that was made here, and is ASCII without being looked at.
-pub(crate) fn short(out: &mut Vec<u8>, text: &ShortText) {
+/// Quotes what `write` appends; null if it returns `None`.
+fn quoted_by(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) {
     out.push(b'"');
-    text.append_to(out);
-    out.push(b'"');
+    if write(out).is_some() {
+        out.push(b'"');
+    } else {
+        out.pop();
+        null(out);
+    }
 }
 
 pub(crate) const REDACTED: &[u8] = b"\"***\"";
@@ -103,21 +107,25 @@ fn masked(text: &str, mask: Mask) -> String {
 }
 
 pub(crate) fn date(out: &mut Vec<u8>, days: i64) {
-    match value::date_text(days) {
-        Some(text) => short(out, &text),
-        None => null(out),
-    }
+    quoted_by(out, |out| value::write_date(out, days));
+}
+
+pub(crate) fn uuid(out: &mut Vec<u8>, uuid: &[u8; 16]) {
+    quoted_by(out, |out| {
+        value::write_uuid(out, uuid);
+        Some(())
+    });
 }
 
 pub(crate) fn time(out: &mut Vec<u8>, micros: i64) {
-    short(out, &value::time_text(micros));
+    quoted_by(out, |out| {
+        value::write_time(out, micros);
+        Some(())
+    });
 }
 
 pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {
-    match value::timestamp_text(micros) {
-        Some(text) => short(out, &text),
-        None => null(out),
-    }
+    quoted_by(out, |out| value::write_timestamp(out, micros));
 }
 
 /// JSON as stored, on one line: line ends can only stand between tokens, where a space does as well.

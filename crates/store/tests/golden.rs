@@ -30,7 +30,7 @@ fn asked(golden: &GoldenCase) -> Case {
 async fn run(golden: &GoldenCase, catalog: &Catalog, database: &Database) -> Result<Answer, Vec<String>> {
     let resource = catalog.by_name(&golden.resource).expect("a resource");
     let viewer = support::viewer(golden.viewer);
-    let entrance = policy::enter(catalog, resource, &viewer).map_err(|_| vec!["denied".to_owned()])?;
+    let entrance = policy::authorize_read(catalog, resource, &viewer).map_err(|_| vec!["denied".to_owned()])?;
     let operation = match golden.operation {
         Operation::Paginate => plan::Operation::Paginate,
         Operation::List => plan::Operation::List,

@@ -71,7 +71,7 @@ fn held() -> usize {
 async fn pass(database: &Database, (resource, operation): (&str, plan::Operation), body: &str, format: Format) -> (String, usize, usize) {
     let catalog = catalog(MANIFEST, database).await;
     let viewer = Viewer::new([], serde_json::Value::Null);
-    let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("entered");
+    let entrance = policy::authorize_read(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("entered");
     let statement = parse::body(body.as_bytes()).expect("a statement").query;
     let plan = plan::plan(entrance, statement, operation, None).expect("a plan");
     let before = held();
@@ -169,7 +169,7 @@ async fn sorts_that_do_not_fit_are_written_to_disk_by_sqlite() {
     let sorted = |descending: bool| {
         let dir = if descending { "desc" } else { "asc" };
         let viewer = Viewer::new([], serde_json::Value::Null);
-        let entrance = policy::enter(&catalog, catalog.by_name("app.item").expect("a resource"), &viewer).expect("entered");
+        let entrance = policy::authorize_read(&catalog, catalog.by_name("app.item").expect("a resource"), &viewer).expect("entered");
         let body = format!(r#"{{"query":{{"order":[{{"field":"ownerId","dir":"{dir}"}}]}}}}"#);
         let statement = parse::body(body.as_bytes()).expect("a statement").query;
         let plan = plan::plan(entrance, statement, plan::Operation::List, None).expect("a plan");

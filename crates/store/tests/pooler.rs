@@ -100,7 +100,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 async fn listed(database: &Database, resource: &str) -> Result<String, Error> {
     let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
     let viewer = Viewer::operator();
-    let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
+    let entrance = policy::authorize_read(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let plan = plan::plan(entrance, parse::body(b"{}").expect("a body").query, plan::Operation::Find, None).expect("a plan");
     match database.run(sql::render(&plan, database.dialect()), Format::Json).await? {
         Answer::Whole(bytes) | Answer::Page(bytes, _) => Ok(String::from_utf8_lossy(&bytes).into_owned()),

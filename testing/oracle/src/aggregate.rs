@@ -1,4 +1,4 @@
-//! Aggregation: rows joined along dot-paths, grouped, and one object for each group (C10).
+//! Aggregation: rows joined along dot-paths, grouped, and one object for each group.
 
 use crate::cell::Cell;
 use crate::decimal::Decimal;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A root row with the related row of each relation the block names; none where a relation has no match.
+/// A root row with one related row of each relation; `None` for a relation without a match.
 #[derive(Clone)]
 struct Joined<'a> {
     root: &'a Row,
@@ -23,7 +23,7 @@ struct Group<'a> {
     rows: Vec<Joined<'a>>,
 }
 
-/// The groups in runs of equals, as the statement's order leaves them.
+/// The sorted groups, in runs of ties.
 pub(crate) fn groups<'a>(session: &Session<'a>, resource: &'a Resource, rows: &[&'a Row], statement: &Statement) -> Vec<Vec<Value>> {
     let block = statement.aggregation.as_ref().expect("the statement aggregates");
     let group_by = group_by(block);
@@ -56,20 +56,20 @@ pub(crate) fn groups<'a>(session: &Session<'a>, resource: &'a Resource, rows: &[
 
 pub(crate) fn group_by(block: &Value) -> Vec<String> {
     let entries = block.get("groupBy").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    entries.iter().map(|entry| entry.as_str().expect("a groupBy entry is a text").to_owned()).collect()
+    entries.iter().map(|entry| entry.as_str().expect("a groupBy entry is a string").to_owned()).collect()
 }
 
 fn fields(block: &Value) -> &[Value] {
     block["fields"].as_array().expect("aggregation.fields is a list")
 }
 
-/// Every field or dot-path the block names.
+/// Every field and dot-path of the block.
 fn paths(block: &Value) -> Vec<String> {
-    let named = fields(block).iter().map(|entry| entry["field"].as_str().expect("a field is a text").to_owned());
+    let named = fields(block).iter().map(|entry| entry["field"].as_str().expect("a field is a string").to_owned());
     group_by(block).into_iter().chain(named).collect()
 }
 
-/// A LEFT join with each relation on the way, once however often it is named.
+/// A LEFT JOIN with each relation, once.
 fn joined<'a>(session: &Session<'a>, resource: &'a Resource, root: &'a Row, paths: &[String]) -> Vec<Joined<'a>> {
     let mut result = vec![Joined { root, related: BTreeMap::new() }];
     for (name, _) in paths.iter().filter_map(|path| path.split_once('.')) {
@@ -120,8 +120,8 @@ fn shown<'a>(session: &Session<'a>, resource: &'a Resource, group: &Group<'_>, b
         object.insert(path.clone(), cell.show(field(session, resource, path).kind));
     }
     for entry in fields(block) {
-        let function = entry["fn"].as_str().expect("fn is a text");
-        let path = entry["field"].as_str().expect("field is a text");
+        let function = entry["fn"].as_str().expect("fn is a string");
+        let path = entry["field"].as_str().expect("field is a string");
         let value = if path == "*" {
             Value::from(group.rows.len())
         } else {
@@ -138,7 +138,7 @@ fn shown<'a>(session: &Session<'a>, resource: &'a Resource, group: &Group<'_>, b
     Value::Object(object)
 }
 
-/// A function over cells that are not NULL; without any it is null, and a count zero.
+/// A function over cells that are not NULL. Over no cell it is null, and `count` is zero.
 fn aggregated(function: &str, kind: Kind, cells: Vec<Cell>) -> Value {
     if function == "count" {
         return Value::from(cells.len());

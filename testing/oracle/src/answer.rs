@@ -1,4 +1,4 @@
-//! The answer to a valid statement: permission, merge, rows or groups, and what the operation makes of them.
+//! The answer to a valid statement: permission, merge, rows or groups, and the operation.
 
 use crate::aggregate;
 use crate::fixture;
@@ -16,7 +16,7 @@ pub enum Operation {
     Paginate,
     List,
     Find,
-    /// By key; the parts of a composite key are joined with a comma.
+    /// The parts of a composite key are joined with a comma.
     FindById(String),
 }
 
@@ -29,7 +29,7 @@ pub enum Answer {
     Forbidden,
 }
 
-/// A question put to a world: who asks for what, and how.
+/// A request: viewer, resource, operation and statement.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub viewer: &'a Viewer,
@@ -46,7 +46,7 @@ pub fn answer(viewer: &Viewer, resource: &str, operation: &Operation, query: Opt
 
 /// Answers a valid statement over any data.
 pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
-    if !question.viewer.may_read(world.schema.resource(question.resource)) {
+    if !question.viewer.can_read(world.schema.resource(question.resource)) {
         return Answer::Forbidden;
     }
     let (total, runs) = listing(world, question);
@@ -59,7 +59,7 @@ pub fn answer_in(world: &World, question: Question<'_>) -> Answer {
     }
 }
 
-/// The statement as it is answered: the query, narrowed by the wire's constraint and by the manifest's.
+/// The query, narrowed by the wire constraint and by the manifest's constraint.
 pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
     let resource = world.schema.resource(question.resource);
     let mut additions = policy::additions(world, question.viewer, resource);
@@ -79,7 +79,7 @@ pub(crate) fn merged(world: &World, question: Question<'_>) -> Statement {
     statement
 }
 
-/// How many there are, and those that were asked for in runs whose inner order is open.
+/// The total, and the selected rows in runs of ties.
 pub(crate) fn listing(world: &World, question: Question<'_>) -> (u64, Vec<Vec<Value>>) {
     let session = Session::new(world, question.viewer);
     let resource = session.resource(question.resource);

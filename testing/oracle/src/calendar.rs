@@ -1,6 +1,6 @@
-//! Dates, times and timestamps as canonical texts that compare as what they stand for.
+//! Dates, times and timestamps as canonical strings that sort chronologically.
 
-/// Whether the text is a day of the calendar, `YYYY-MM-DD`.
+/// Whether the string is a real day, `YYYY-MM-DD`.
 pub(crate) fn is_date(text: &str) -> bool {
     date(text).is_some()
 }
@@ -90,7 +90,7 @@ fn show((year, month, day): Day) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The numbers between separators, each of an exact count of digits.
+/// The numbers between separators, each with a fixed number of digits.
 fn numbers(text: &str, separator: char, widths: &[usize]) -> Option<Vec<i64>> {
     let parts: Vec<&str> = text.split(separator).collect();
     let shaped = parts.len() == widths.len()

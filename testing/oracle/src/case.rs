@@ -1,4 +1,4 @@
-//! A statement that was made up, and what is known of it.
+//! A generated request, with its fault if it has one.
 
 use crate::answer::{Answer, Operation, Question, answer_in};
 use crate::fixture::viewers::viewer;

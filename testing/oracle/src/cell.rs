@@ -1,4 +1,4 @@
-//! One stored value: how it is read from JSON, compared and shown.
+//! A stored value: parsed from JSON, compared and shown.
 
 use crate::calendar;
 use crate::decimal::Decimal;
@@ -6,8 +6,8 @@ use crate::schema::{Field, Kind};
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// A value of a column. Texts stand for every type whose canonical text compares as the type does:
-/// text, uuid, date, time, timestamp and enum.
+/// A value of a column. `Text` is for every type with canonical strings that sort as the type does: text, uuid, date, time, timestamp and
+/// enum.
 #[derive(Debug, Clone)]
 pub enum Cell {
     Null,
@@ -21,7 +21,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The stored value of a field, absent meaning NULL; a JSON null is a value of a json field.
+    /// The stored value of a field; absent is NULL. JSON null is a value of a json field.
     pub fn stored(field: &Field, value: Option<&Value>) -> Self {
         let Some(value) = value else {
             return Self::Null;
@@ -33,7 +33,7 @@ impl Cell {
         Self::scalar(field, value).unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
     }
 
-    /// An operator's value or element, where a JSON null is NULL.
+    /// The value or element of an operator; JSON null is NULL.
     pub fn given_or_null(field: &Field, value: &Value) -> Self {
         if value.is_null() {
             return Self::Null;
@@ -41,7 +41,7 @@ impl Cell {
         Self::scalar(field, value).unwrap_or_else(|| panic!("{value} does not fit the field {}", field.name))
     }
 
-    /// A scalar of the field's type (of its elements' type for an array); none when the value does not fit.
+    /// A scalar of the field's type, or of its elements' type; `None` if the value does not fit.
     pub fn scalar(field: &Field, value: &Value) -> Option<Self> {
         let text = value.as_str().filter(|text| !text.contains('\0'));
         match field.kind {
@@ -67,7 +67,7 @@ impl Cell {
         matches!(self, Self::Null)
     }
 
-    /// The order of two values of one type; none when either is NULL.
+    /// The order of two values of one type; `None` if either is NULL.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Null, _) | (_, Self::Null) => None,
@@ -80,7 +80,7 @@ impl Cell {
         }
     }
 
-    /// SQL's equality: unknown when either is NULL.
+    /// SQL's equality: unknown if either is NULL.
     pub fn equals(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::Json(left), Self::Json(right)) => Some(same_json(left, right)),
@@ -88,7 +88,7 @@ impl Cell {
         }
     }
 
-    /// The order of a sort: NULL after everything else when ascending.
+    /// The order of an ascending sort: NULL last.
     pub fn sort(&self, other: &Self) -> Ordering {
         match (self.is_null(), other.is_null()) {
             (true, true) => Ordering::Equal,

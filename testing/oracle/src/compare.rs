@@ -1,4 +1,4 @@
-//! Compares two answers to one case: exactly where the statement determines the order, as multisets where it does not.
+//! Compares two answers to one case: in order if the statement determines the order, otherwise as multisets.
 
 use crate::answer::{Answer, listing, merged};
 use crate::case::Case;
@@ -6,7 +6,7 @@ use crate::fixture::world;
 use crate::statement::Statement;
 use serde_json::{Number, Value};
 
-/// Says how the actual answer differs from the expected one.
+/// The first difference between the expected and the actual answer.
 pub fn compare(case: &Case, expected: &Answer, actual: &Answer) -> Result<(), String> {
     match (expected, actual) {
         (Answer::Page { total, count, rows }, Answer::Page { total: actual_total, count: actual_count, rows: actual_rows }) => {
@@ -18,7 +18,7 @@ pub fn compare(case: &Case, expected: &Answer, actual: &Answer) -> Result<(), St
         (Answer::Rows(rows), Answer::Rows(actual_rows)) => compare_rows(case, rows, actual_rows),
         (Answer::Row(row), Answer::Row(actual_row)) => {
             let statement = merged(world(), case.question());
-            same("row", &settled_row(&statement, row), &settled_row(&statement, actual_row))
+            same("row", &normalized_row(&statement, row), &normalized_row(&statement, actual_row))
         }
         (Answer::NotFound, Answer::NotFound) | (Answer::Forbidden, Answer::Forbidden) => Ok(()),
         _ => Err(format!("expected {}, found {}", brief(expected), brief(actual))),
@@ -39,7 +39,7 @@ fn brief(answer: &Answer) -> String {
     }
 }
 
-/// At the top the oracle itself tells where the runs of ties are, since a dot-path may sort by what no row shows.
+/// The oracle computes the runs of ties, because a dot-path can sort by a field that no row shows.
 fn compare_rows(case: &Case, expected: &[Value], actual: &[Value]) -> Result<(), String> {
     if expected.len() != actual.len() {
         return Err(format!("rows: expected {}, found {}", expected.len(), actual.len()));
@@ -51,7 +51,7 @@ fn compare_rows(case: &Case, expected: &[Value], actual: &[Value]) -> Result<(),
     }
     let mut start = 0;
     for length in lengths {
-        let run = |rows: &[Value]| as_set(rows[start..start + length].iter().map(|row| settled_row(&statement, row)).collect());
+        let run = |rows: &[Value]| as_set(rows[start..start + length].iter().map(|row| normalized_row(&statement, row)).collect());
         for (index, (expected, actual)) in run(expected).iter().zip(&run(actual)).enumerate() {
             same(&format!("row {}", start + index), expected, actual)?;
         }
@@ -60,22 +60,22 @@ fn compare_rows(case: &Case, expected: &[Value], actual: &[Value]) -> Result<(),
     Ok(())
 }
 
-/// A row whose numbers are in one spelling and whose children stand in one order wherever the statement leaves it open.
-fn settled_row(statement: &Statement, row: &Value) -> Value {
+/// A row with normalized numbers, and with children in a fixed order if the statement does not determine it.
+fn normalized_row(statement: &Statement, row: &Value) -> Value {
     let Value::Object(object) = row else {
         return plain(row);
     };
     let settle = |name: &String, value: &Value| match (statement.relations.get(name), value) {
-        (Some(node), Value::Array(children)) if statement.aggregation.is_none() => Value::Array(settled_children(node, children)),
-        (Some(node), Value::Object(_)) if statement.aggregation.is_none() => settled_row(node, value),
+        (Some(node), Value::Array(children)) if statement.aggregation.is_none() => Value::Array(normalized_children(node, children)),
+        (Some(node), Value::Object(_)) if statement.aggregation.is_none() => normalized_row(node, value),
         _ => plain(value),
     };
     Value::Object(object.iter().map(|(name, value)| (name.clone(), settle(name, value))).collect())
 }
 
-/// Children sort by columns of their own, which their rows show.
-fn settled_children(node: &Statement, children: &[Value]) -> Vec<Value> {
-    let rows: Vec<Value> = children.iter().map(|child| settled_row(node, child)).collect();
+/// Children are sorted by their own fields, which their rows show.
+fn normalized_children(node: &Statement, children: &[Value]) -> Vec<Value> {
+    let rows: Vec<Value> = children.iter().map(|child| normalized_row(node, child)).collect();
     if node.order.is_empty() {
         return as_set(rows);
     }
@@ -112,7 +112,7 @@ fn plain_number(number: &Number) -> Number {
     }
 }
 
-/// The first difference of two settled values, with the way to it.
+/// The first difference of two normalized values, with its path.
 fn same(path: &str, expected: &Value, actual: &Value) -> Result<(), String> {
     match (expected, actual) {
         (Value::Object(left), Value::Object(right)) => {

@@ -1,4 +1,4 @@
-//! Exact decimals: an unscaled whole number and how many of its digits stand after the point.
+//! Exact decimals: an unscaled whole number and the number of its decimals.
 
 use num_bigint::BigInt;
 use std::cmp::Ordering;
@@ -18,7 +18,7 @@ impl Decimal {
         Self { unscaled: BigInt::from(value), scale: 0 }
     }
 
-    /// Reads `-12.340`, also with an exponent as JSON numbers may have one.
+    /// Parses `-12.340`, also with an exponent.
     pub fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),

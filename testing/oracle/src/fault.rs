@@ -1,4 +1,4 @@
-//! Plants one fault into a valid statement, mostly by adding to it, so that nothing else becomes wrong.
+//! Adds exactly one fault to a valid statement.
 
 mod aggregation;
 mod clause;
@@ -11,7 +11,7 @@ use crate::generate::maker::Maker;
 use crate::schema::Resource;
 use planter::{Planter, Spoiler};
 
-/// Puts one fault of a random kind into the case.
+/// Adds one random fault to the case.
 pub(crate) fn plant(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
     let groups = [shape::SPOILERS, clause::SPOILERS, clause::SPOILERS, aggregation::SPOILERS, limit::SPOILERS];
     let spoilers: Vec<Spoiler> = groups.concat();

@@ -1,4 +1,4 @@
-//! The data the three parties are asked about: a manifest, rows, scripts for both databases and callers.
+//! The data of the differential test: a manifest, rows, scripts for both databases, and viewers.
 
 mod data;
 mod means;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// The text of the manifest, for the server under test.
 pub const MANIFEST: &str = include_str!("../fixture/manifest.toml");
 
-/// The fixture's data as the oracle holds it.
+/// The rows of the fixture.
 pub fn world() -> &'static World {
     static WORLD: OnceLock<World> = OnceLock::new();
     WORLD.get_or_init(|| World::new(Schema::parse(MANIFEST), &data::rows(), data::pivots()))

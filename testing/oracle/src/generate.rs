@@ -32,7 +32,7 @@ impl Generator {
         let mut maker = Maker::new(Random::new(self.random.draw()), self.some_viewer());
         let forbidden = self.random.one_in(40);
         let resources: Vec<&'static Resource> = world().schema.resources().collect();
-        let fits = |resource: &&Resource| forbidden || maker.viewer.may_read(resource);
+        let fits = |resource: &&Resource| forbidden || maker.viewer.can_read(resource);
         let resources: Vec<&'static Resource> = resources.into_iter().filter(fits).collect();
         let resource = *self.random.pick(&resources);
         let operation = maker.operation(resource);
@@ -41,7 +41,7 @@ impl Generator {
         let aggregates = case.query.as_ref().is_some_and(|query| query.get("aggregation").is_some_and(Value::is_object));
         case.constraint = maker.constraint(resource, aggregates);
         settle(&mut maker, resource, &mut case);
-        if maker.viewer.may_read(resource) && self.random.one_in(8) {
+        if maker.viewer.can_read(resource) && self.random.one_in(8) {
             fault::plant(&mut maker, resource, &mut case);
         }
         case
@@ -58,7 +58,7 @@ impl Generator {
     }
 }
 
-/// Adds an order where only a part of the rows is asked for, so that the answer is determined.
+/// Adds an order if limit or offset selects a part of the rows, so that the answer is unique.
 fn settle(maker: &mut Maker, resource: &'static Resource, case: &mut Case) {
     let statement = merged(world(), case.question());
     if !statement.is_cut() {

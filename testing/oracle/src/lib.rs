@@ -1,5 +1,5 @@
-//! A deliberately naive, in-memory reading of the Query Statement: nested loops over rows, three-valued logic as
-//! `Option<bool>`. It is the third party of the differential test and shares no code with the product.
+//! A deliberately simple evaluator of the Query Statement: nested loops over rows in memory, three-valued logic as `Option<bool>`. The
+//! differential test compares it with both databases. It shares no code with the product.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! Filtered, sorted and cut rows with their loaded relations.
+//! Filters, sorts and cuts rows, and loads their relations.
 
 use crate::cell::Cell;
 use crate::render;
@@ -10,13 +10,13 @@ use crate::world::Row;
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// The rows that meet every where of the statement.
+/// The rows that meet every `where` of the statement.
 pub(crate) fn filtered<'a>(session: &Session<'a>, resource: &'a Resource, rows: Vec<&'a Row>, statement: &Statement) -> Vec<&'a Row> {
     let meets = |row: &Row| statement.wheres.iter().all(|clause| session.meets(resource, row, clause) == Some(true));
     rows.into_iter().filter(|row| meets(row)).collect()
 }
 
-/// The sorted rows as runs of equals: inside a run the statement leaves the order open (C9).
+/// The sorted rows in runs of ties; the order inside a run is undefined.
 pub(crate) fn sorted<'a>(session: &Session<'a>, resource: &'a Resource, rows: Vec<&'a Row>, statement: &Statement) -> Vec<Vec<&'a Row>> {
     let mut order = statement.order.clone();
     if !order.is_empty() {
@@ -27,8 +27,7 @@ pub(crate) fn sorted<'a>(session: &Session<'a>, resource: &'a Resource, rows: Ve
     runs(keyed, &order)
 }
 
-/// The fields that break ties: the key where rows are cut, and for a caller who cannot see the key plainly all they see that can be
-/// sorted by. Nothing does without a key.
+/// The fields that break ties: the key if rows are cut; all visible sortable fields if the viewer does not see the key; none without a key.
 pub(crate) fn tie_break(viewer: &Viewer, resource: &Resource, statement: &Statement) -> Vec<String> {
     let names = |fields: Vec<&Field>| fields.into_iter().map(|field| field.name.clone()).collect();
     if !viewer.sees_key(resource) && !resource.keys().is_empty() {
@@ -37,7 +36,7 @@ pub(crate) fn tie_break(viewer: &Viewer, resource: &Resource, statement: &Statem
     if statement.is_cut() { names(resource.keys()) } else { Vec::new() }
 }
 
-/// Sorts by key and puts rows of equal keys together.
+/// Sorts by key and groups ties into runs.
 pub(crate) fn runs<T>(mut keyed: Vec<(Vec<Cell>, T)>, order: &[Order]) -> Vec<Vec<T>> {
     let compare = |left: &[Cell], right: &[Cell]| {
         let entries = order.iter().zip(left.iter().zip(right));
@@ -61,7 +60,7 @@ fn sort_key<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, order:
     order.iter().map(|entry| column(session, resource, row, &entry.field)).collect()
 }
 
-/// A column of the row, or of the row a to-one relation leads to; NULL without such a row.
+/// A column of the row or of a to-one relation; NULL without a related row.
 fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, path: &str) -> Cell {
     let Some((relation, name)) = path.split_once('.') else {
         return row[resource.index(path)].clone();
@@ -72,7 +71,7 @@ fn column<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, path: &s
     related.first().map_or(Cell::Null, |other| other[target.index(name)].clone())
 }
 
-/// A row of the answer with the relations that were asked for.
+/// A row of the answer with its loaded relations.
 pub(crate) fn shown<'a>(session: &Session<'a>, resource: &'a Resource, row: &Row, statement: &Statement) -> Value {
     let mut object = render::row(session.viewer, resource, row);
     for (name, node) in &statement.relations {

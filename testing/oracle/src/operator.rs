@@ -1,4 +1,4 @@
-//! The thirteen leaf operators in three-valued logic: none stands for SQL's unknown.
+//! The thirteen operators in three-valued logic: `None` is SQL's unknown.
 
 use crate::cell::{Cell, same_json};
 use crate::pattern;
@@ -6,7 +6,7 @@ use crate::schema::Field;
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// Both: false wins over unknown, unknown over true.
+/// AND: false wins over unknown, unknown over true.
 pub(crate) fn both(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     match (left, right) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -15,7 +15,7 @@ pub(crate) fn both(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     }
 }
 
-/// Either: true wins over unknown, unknown over false.
+/// OR: true wins over unknown, unknown over false.
 pub(crate) fn either(left: Option<bool>, right: Option<bool>) -> Option<bool> {
     match (left, right) {
         (Some(true), _) | (_, Some(true)) => Some(true),
@@ -28,7 +28,7 @@ pub(crate) fn negated(value: Option<bool>) -> Option<bool> {
     value.map(|value| !value)
 }
 
-/// One operator of a leaf on one cell.
+/// Applies one operator to one cell.
 pub(crate) fn apply(field: &Field, cell: &Cell, operator: &str, value: &Value) -> Option<bool> {
     let given = |value: &Value| Cell::given_or_null(field, value);
     let ordered = |test: fn(Ordering) -> bool| cell.compare(&given(value)).map(test);
@@ -49,7 +49,7 @@ pub(crate) fn apply(field: &Field, cell: &Cell, operator: &str, value: &Value) -
         }
         "isNull" => Some(cell.is_null() == value.as_bool().expect("isNull takes a boolean")),
         "iLike" => match cell {
-            Cell::Text(text) => Some(pattern::matches(text, value.as_str().expect("iLike takes a text"))),
+            Cell::Text(text) => Some(pattern::matches(text, value.as_str().expect("iLike takes a string"))),
             _ => None,
         },
         "contains" => elements(field, cell, value, |found| found.iter().all(|found| *found)),
@@ -58,13 +58,13 @@ pub(crate) fn apply(field: &Field, cell: &Cell, operator: &str, value: &Value) -
     }
 }
 
-/// An empty list matches nothing, whatever the cell is.
+/// An empty list matches nothing, not even NULL.
 fn one_of(field: &Field, cell: &Cell, wanted: &[Value]) -> Option<bool> {
     let tests = wanted.iter().map(|value| cell.equals(&Cell::given_or_null(field, value)));
     tests.fold(Some(false), either)
 }
 
-/// Asks for each wanted element whether the column's list has it. What is json but no list never matches.
+/// Tests for each wanted element whether the list has it. JSON that is not an array never matches.
 fn elements(field: &Field, cell: &Cell, value: &Value, decide: fn(&[bool]) -> bool) -> Option<bool> {
     let single = [value.clone()];
     let wanted = value.as_array().map_or(&single[..], Vec::as_slice);

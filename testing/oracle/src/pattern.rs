@@ -1,6 +1,6 @@
 //! The `iLike` pattern: PostgreSQL's LIKE with a backslash as escape, regardless of case.
 
-/// Whether the whole text meets the pattern.
+/// Whether the whole string matches the pattern.
 pub(crate) fn matches(text: &str, pattern: &str) -> bool {
     let text: Vec<char> = text.chars().map(lower).collect();
     let pattern: Vec<char> = pattern.chars().map(lower).collect();

@@ -1,4 +1,4 @@
-//! The manifest's constraint for one caller: its account variables put in, or closed when they do not fit (B5).
+//! The manifest's constraint for one viewer: with the variables of the account, or closed if they do not fit.
 
 use crate::cell::Cell;
 use crate::schema::{Field, Resource};
@@ -7,7 +7,7 @@ use crate::viewer::Viewer;
 use crate::world::World;
 use serde_json::{Map, Value};
 
-/// Which rows of a resource the constraint lets through.
+/// The rows of a resource that a constraint allows.
 #[derive(Debug)]
 pub(crate) enum Scope {
     Everything,
@@ -26,13 +26,13 @@ pub(crate) fn scope(world: &World, viewer: &Viewer, resource: &Resource) -> Scop
     }
 }
 
-/// What the constraint adds to a statement at the root: relations the caller may read, order and limit.
+/// The relations, order and limit that a constraint adds to the root.
 pub(crate) fn additions(world: &World, viewer: &Viewer, resource: &Resource) -> Statement {
     let mut statement = Statement::parse_optional(resource.constraint.as_ref());
     statement.wheres.clear();
     statement.relations.retain(|name, _| {
         let relation = resource.relation(name).expect("the constraint names a relation");
-        viewer.may_read(world.schema.resource(&relation.target))
+        viewer.can_read(world.schema.resource(&relation.target))
     });
     statement
 }
@@ -49,13 +49,13 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
             name => match resource.relation(name) {
                 Some(relation) => {
                     let target = world.schema.resource(&relation.target);
-                    // A constraint that looks at rows whose own constraint is closed is closed with it.
+                    // A constraint on a resource with a closed constraint is closed too.
                     if let Scope::Nothing = scope(world, viewer, target) {
                         return None;
                     }
                     resolve_clause(world, viewer, target, value)?
                 }
-                None => resolve_leaf(viewer, resource.field(name).expect("the constraint names a field"), value)?,
+                None => resolve_operators(viewer, resource.field(name).expect("the constraint names a field"), value)?,
             },
         };
         resolved.insert(key.clone(), value);
@@ -63,8 +63,8 @@ fn resolve_clause(world: &World, viewer: &Viewer, resource: &Resource, clause: &
     Some(Value::Object(resolved))
 }
 
-fn resolve_leaf(viewer: &Viewer, field: &Field, leaf: &Value) -> Option<Value> {
-    let operators = leaf.as_object().expect("a leaf is an object").iter();
+fn resolve_operators(viewer: &Viewer, field: &Field, values: &Value) -> Option<Value> {
+    let operators = values.as_object().expect("operators are an object").iter();
     operators.map(|(operator, value)| Some((operator.clone(), resolve_value(viewer, field, operator, value)?))).collect()
 }
 

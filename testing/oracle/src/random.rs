@@ -1,4 +1,4 @@
-//! A small deterministic generator of random numbers (splitmix64).
+//! A small deterministic random number generator (splitmix64).
 
 /// The state of the generator: equal seeds give equal sequences.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is at least one.
+    /// A number below `bound`, which must be positive.
     pub fn below(&mut self, bound: usize) -> usize {
         assert!(bound > 0, "below() needs a bound above zero");
         usize::try_from(self.draw() % bound as u64).expect("a remainder fits its divisor's type")
@@ -32,7 +32,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// Some element, or none of an empty slice.
+    /// A random element; `None` if the slice is empty.
     pub fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() { None } else { Some(self.pick(from)) }
     }

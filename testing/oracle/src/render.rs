@@ -1,4 +1,4 @@
-//! A row in an answer: its fields as the caller may see them (B4, C11).
+//! A row in an answer: its fields as the viewer sees them.
 
 use crate::cell::Cell;
 use crate::schema::{Field, Kind, Mask, Resource};
@@ -6,7 +6,7 @@ use crate::viewer::Viewer;
 use crate::world::Row;
 use serde_json::{Map, Value};
 
-/// Every field that is not hidden, masked where it must be.
+/// Every field that is not hidden, masked if necessary.
 pub(crate) fn row(viewer: &Viewer, resource: &Resource, row: &Row) -> Map<String, Value> {
     let visible = resource.fields.iter().zip(row).filter(|(field, _)| !field.hidden);
     visible.map(|(field, cell)| (field.name.clone(), shown(viewer, field, cell))).collect()

@@ -1,4 +1,4 @@
-//! The manifest as the oracle reads it: resources, their fields and their relations.
+//! The parsed manifest: resources, fields and relations.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,13 +62,13 @@ pub struct Field {
 }
 
 impl Field {
-    /// Whether the field is neither an array nor json: it can be sorted and grouped by.
+    /// Whether `order` and `groupBy` accept the field: it is neither an array nor json.
     pub fn sortable(&self) -> bool {
         !self.array && self.kind != Kind::Json
     }
 }
 
-/// A pivot table: which of its columns name the own side and which the other.
+/// A pivot table, with its columns for the fields of the target.
 #[derive(Debug, Clone)]
 pub struct Through {
     pub table: String,
@@ -80,7 +80,7 @@ pub struct Relation {
     pub name: String,
     pub target: String,
     pub many: bool,
-    /// Own field and the field of the other, or the column of the pivot.
+    /// Own field and field of the target, or column of the pivot.
     pub on: Vec<(String, String)>,
     pub through: Option<Through>,
 }
@@ -121,7 +121,7 @@ impl Resource {
 pub struct Schema(BTreeMap<String, Resource>);
 
 impl Schema {
-    /// Reads a manifest that is known to be good.
+    /// Parses a valid manifest.
     pub fn parse(manifest: &str) -> Self {
         let table: toml::Table = manifest.parse().expect("the manifest is TOML");
         let mut resources = BTreeMap::new();
@@ -142,7 +142,7 @@ impl Schema {
         self.0.values()
     }
 
-    /// Every permission the manifest mentions, those that unmask included.
+    /// Every permission of the manifest, including those that unmask.
     pub fn permissions(&self) -> BTreeSet<String> {
         let unmask = self.0.values().flat_map(|resource| resource.fields.iter().filter_map(|field| field.unmask.clone()));
         self.0.values().filter_map(|resource| resource.permission.clone()).chain(unmask).collect()
@@ -205,7 +205,7 @@ fn read_relation(name: &str, declared: &toml::Value) -> Relation {
     }
 }
 
-/// The entries of a table in the order they were declared: the parts of a composite key have an order.
+/// The entries of a table in their order, which composite keys need.
 fn entries(value: &toml::Value) -> impl Iterator<Item = (&String, &toml::Value)> {
     value.as_table().expect("a table of the manifest").iter()
 }

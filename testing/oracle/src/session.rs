@@ -1,4 +1,4 @@
-//! One caller before the data: which rows the policy lets through, which rows are related, which meet a clause.
+//! The data as one viewer sees it: visible rows, related rows, and rows that meet a clause.
 
 use crate::cell::Cell;
 use crate::operator::{apply, both, either, negated};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(crate) struct Session<'a> {
     pub world: &'a World,
     pub viewer: &'a Viewer,
-    /// What the policy lets through, remembered by resource.
+    /// The visible rows of each resource, cached.
     visible: RefCell<BTreeMap<String, Rc<Vec<&'a Row>>>>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Session<'a> {
         self.world.schema.resource(name)
     }
 
-    /// The rows that are neither soft-deleted nor outside the manifest's constraint (B6).
+    /// The rows that are not soft-deleted and meet the manifest's constraint.
     pub(crate) fn visible(&self, resource: &'a Resource) -> Rc<Vec<&'a Row>> {
         if let Some(known) = self.visible.borrow().get(&resource.name) {
             return Rc::clone(known);
@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
         rows
     }
 
-    /// The visible rows a relation leads to, each once.
+    /// The visible related rows, each once.
     pub(crate) fn related(&self, resource: &'a Resource, row: &Row, relation: &Relation) -> Vec<&'a Row> {
         let target = self.resource(&relation.target);
         let candidates = self.visible(target);
@@ -81,15 +81,15 @@ impl<'a> Session<'a> {
                     let related = self.related(resource, row, relation);
                     Some(related.into_iter().any(|other| self.meets(target, other, value) == Some(true)))
                 }
-                None => meets_leaf(resource, row, key, value),
+                None => meets_operators(resource, row, key, value),
             },
         }
     }
 }
 
-fn meets_leaf(resource: &Resource, row: &Row, name: &str, leaf: &Value) -> Option<bool> {
+fn meets_operators(resource: &Resource, row: &Row, name: &str, values: &Value) -> Option<bool> {
     let index = resource.index(name);
-    let operators = leaf.as_object().expect("a leaf is an object").iter();
+    let operators = values.as_object().expect("operators are an object").iter();
     operators.map(|(operator, value)| apply(&resource.fields[index], &row[index], operator, value)).fold(Some(true), both)
 }
 

@@ -1,4 +1,4 @@
-//! A valid Query Statement or relation node in the oracle's hands, and the merge of two of them.
+//! A parsed, valid Query Statement or relation node, and the merge of two.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ pub(crate) struct Order {
     pub descending: bool,
 }
 
-/// A statement or relation node. Its wheres are all to hold.
+/// A statement or relation node. Its `wheres` are ANDed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Statement {
     pub wheres: Vec<Value>,
@@ -21,7 +21,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Reads a statement that is known to be valid. A null counts as absent.
+    /// Parses a valid statement. Null counts as absent.
     pub(crate) fn parse(value: &Value) -> Self {
         let present = |key: &str| value.get(key).filter(|value| !value.is_null());
         let number =
@@ -47,7 +47,7 @@ impl Statement {
         value.filter(|value| !value.is_null()).map(Self::parse).unwrap_or_default()
     }
 
-    /// This statement, narrowed by a constraint (C14). What only the constraint loads keeps its own offset.
+    /// This statement, narrowed by a constraint. A relation that only the constraint loads keeps its offset.
     #[must_use]
     pub(crate) fn narrowed_by(mut self, constraint: Self) -> Self {
         self.wheres.extend(constraint.wheres);
@@ -70,12 +70,12 @@ impl Statement {
         self
     }
 
-    /// Whether only a part of the sorted rows is wanted, so that ties must be broken.
+    /// Whether a limit or offset selects a part of the rows.
     pub(crate) fn is_cut(&self) -> bool {
         self.limit.is_some() || self.offset.is_some()
     }
 
-    /// The part of the sorted rows that is wanted.
+    /// The rows that limit and offset select.
     pub(crate) fn cut<T>(&self, rows: Vec<T>) -> Vec<T> {
         rows.into_iter().skip(self.offset.unwrap_or(0)).take(self.limit.unwrap_or(usize::MAX)).collect()
     }
@@ -83,7 +83,7 @@ impl Statement {
 
 fn read_order(entry: &Value) -> Order {
     Order {
-        field: entry["field"].as_str().expect("order.field is a text").to_owned(),
+        field: entry["field"].as_str().expect("order.field is a string").to_owned(),
         descending: entry.get("dir").and_then(Value::as_str) == Some("desc"),
     }
 }

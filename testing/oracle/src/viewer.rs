@@ -1,4 +1,4 @@
-//! Who asks: the permissions and the account of a caller.
+//! The permissions and the account of a viewer.
 
 use crate::schema::{Field, Resource};
 use serde_json::Value;
@@ -7,31 +7,31 @@ use serde_json::Value;
 pub struct Viewer {
     pub name: &'static str,
     pub permissions: Vec<String>,
-    /// The account as `$account` sees it: id, dTenants, meta and so on.
+    /// The account that `$account` refers to: id, dTenants, meta and so on.
     pub account: Value,
 }
 
 impl Viewer {
-    pub fn holds(&self, permission: &str) -> bool {
+    pub fn has_permission(&self, permission: &str) -> bool {
         self.permissions.iter().any(|held| held == permission)
     }
 
-    pub fn may_read(&self, resource: &Resource) -> bool {
-        resource.permission.as_deref().is_none_or(|permission| self.holds(permission))
+    pub fn can_read(&self, resource: &Resource) -> bool {
+        resource.permission.as_deref().is_none_or(|permission| self.has_permission(permission))
     }
 
     /// Whether the field shows its mask instead of its value.
     pub fn sees_masked(&self, field: &Field) -> bool {
-        field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.holds(permission))
+        field.mask.is_some() && !field.unmask.as_deref().is_some_and(|permission| self.has_permission(permission))
     }
 
-    /// Whether there is a key and the caller sees all of it plainly.
+    /// Whether there is a key without hidden or masked fields.
     pub fn sees_key(&self, resource: &Resource) -> bool {
         let keys = resource.keys();
         !keys.is_empty() && keys.into_iter().all(|key| self.may_use(key))
     }
 
-    /// Whether the field may stand in where, order, groupBy and aggregation.
+    /// Whether where, order, groupBy and aggregation accept the field.
     pub fn may_use(&self, field: &Field) -> bool {
         !field.hidden && !self.sees_masked(field)
     }

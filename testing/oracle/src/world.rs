@@ -1,4 +1,4 @@
-//! The data: a schema, the rows of its resources and of its pivot tables.
+//! A schema with the rows of its resources and pivot tables.
 
 use crate::cell::Cell;
 use crate::schema::{Resource, Schema};

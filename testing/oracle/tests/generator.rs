@@ -1,4 +1,4 @@
-//! The generator keeps its promises: what it calls valid has a determined answer, what it spoils has its fault where it says.
+//! The generator: valid cases have a unique answer, and a fault has the reported path.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -28,7 +28,7 @@ fn every_valid_case_has_an_answer_that_equals_itself() {
 }
 
 #[test]
-fn answers_are_mostly_neither_empty_nor_everything() {
+fn most_answers_have_some_rows_but_not_all() {
     let mut filled = 0;
     let mut empty = 0;
     for case in cases(2, 3000).iter().filter(|case| case.fault.is_none()) {
@@ -68,7 +68,7 @@ fn all_operators_codes_operations_and_viewers_occur() {
 }
 
 #[test]
-fn the_path_of_a_fault_leads_into_the_body() {
+fn the_path_of_a_fault_is_in_the_body() {
     for case in cases(4, 8000) {
         if let Some(fault) = &case.fault {
             assert!(case.body().pointer(&fault.path).is_some(), "{fault:?} in {}", case.body());
@@ -77,7 +77,7 @@ fn the_path_of_a_fault_leads_into_the_body() {
 }
 
 #[test]
-fn part_of_the_rows_is_asked_for_in_an_order_only() {
+fn a_limit_or_offset_has_an_order() {
     for case in cases(5, 4000).iter().filter(|case| case.fault.is_none()) {
         let present = |statement: &Option<Value>, key: &str| {
             statement.as_ref().and_then(|value| value.get(key)).is_some_and(|value| !value.is_null())
@@ -94,7 +94,7 @@ fn part_of_the_rows_is_asked_for_in_an_order_only() {
 }
 
 #[test]
-fn a_comparison_sees_through_ties_and_spelling_and_nothing_else() {
+fn a_comparison_ignores_only_ties_and_spelling() {
     let case = |query: Value| Case {
         viewer: "full",
         resource: "shop.country".to_owned(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use query::catalog::Catalog;
 use query::manifest::Manifest;
 use query::plan::Operation;
-use query::policy::{Viewer, enter};
+use query::policy::{Viewer, authorize_read};
 use query::sql::Dialect;
 
 #[global_allocator]
@@ -74,13 +74,13 @@ fn best(catalog: &Catalog, body: &[u8]) -> Result<Duration, Box<dyn Error>> {
 
 fn pass(catalog: &Catalog, viewer: &Viewer, body: &[u8]) -> Result<(), Box<dyn Error>> {
     let resource = catalog.by_name("shop.customer").ok_or("the manifest has no shop.customer")?;
-    let entrance = enter(catalog, resource, viewer)?;
+    let access = authorize_read(catalog, resource, viewer)?;
     let body = query::parse::body(black_box(body))?;
     let statement = match body.constraint {
         Some(constraint) => query::merge::merge(body.query, constraint),
         None => body.query,
     };
-    let plan = query::plan::plan(entrance, statement, Operation::List, None)?;
+    let plan = query::plan::plan(access, statement, Operation::List, None)?;
     black_box(query::sql::render(&plan, Dialect::Postgres));
     Ok(())
 }

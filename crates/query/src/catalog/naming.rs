@@ -1,4 +1,4 @@
-//! How names of the manifest become names of columns and paths.
+//! Converts names of the manifest to names of columns and paths.
 
 /// `createdAt` → `created_at`
 pub fn snake(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! Manifest → catalog: looks up every reference and refuses what could not be served safely.
+//! Manifest → catalog: resolves every reference and reports faults.
 
 use std::collections::HashSet;
 
@@ -6,26 +6,29 @@ use hashbrown::HashMap;
 
 use crate::json;
 use crate::manifest::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
+use crate::messages::{did_you_mean, quoted_list};
 use crate::parse::RESERVED;
 use crate::types::{EnumValue, Scalar, TYPE_NAMES, Type};
-use crate::wording::{near, words};
 
 use super::{Catalog, Field, FieldId, Identifier, Link, Mask, Native, Relation, Repeats, Resource, Stored, TableName, kebab, snake};
 
-/// The contexts of the identity half, which only the program itself declares.
+/// The contexts of the identity half. Only the built-in manifest declares them.
 pub const OWN_CONTEXTS: [&str; 4] = ["iam", "hub", "oAuth", "auth"];
-/// Names that connect clauses of a where.
+/// The connectors of `where`.
 pub const CONNECTORS: [&str; 3] = ["and", "or", "not"];
 const STORED: [&str; 2] = ["datetime", "unix"];
 
-/// Everything but the constraints, which are statements over a catalog that is whole otherwise.
+/// Resolves everything except constraints, which are planned over the resolved catalog.
 pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, ManifestError> {
     let mut resolver = Resolver { faults: Vec::new() };
     let mut catalog = Catalog::default();
     for ResourceDeclaration { line, context, .. } in &manifest.resources {
-        // Contexts are told apart by their addresses, in which a capital at the start is lost.
+        // Paths are in kebab-case, so `Iam` and `iam` are one context.
         if OWN_CONTEXTS.iter().any(|own| kebab(own) == kebab(context)) {
-            resolver.fault(*line, format!("context `{context}` belongs to the identity half; {} cannot be declared", words(&OWN_CONTEXTS)));
+            resolver.fault(
+                *line,
+                format!("context `{context}` is reserved for the identity half; a manifest cannot declare {}", quoted_list(&OWN_CONTEXTS)),
+            );
         }
     }
     let declarations: Vec<&ResourceDeclaration> = own.resources.iter().chain(&manifest.resources).collect();
@@ -38,7 +41,7 @@ pub(super) fn resolve(own: &Manifest, manifest: &Manifest) -> Result<Catalog, Ma
             resolver.fault(declaration.line, format!("resource `{}` is declared twice", resource.full_name));
         }
         if catalog.by_path.entry(path.0).or_default().insert(path.1, id).is_some() {
-            resolver.fault(declaration.line, format!("two resources would answer at {at}; give one of them another `plural`"));
+            resolver.fault(declaration.line, format!("two resources have the path {at}; give one of them another `plural`"));
         }
         catalog.resources.push(resource);
     }
@@ -64,7 +67,7 @@ impl Resolver {
         let mut field_index = HashMap::new();
         let mut key: Vec<FieldId> = Vec::new();
         for declared in &declaration.fields {
-            // One that is refused is no field: those after it take its number.
+            // A field with a fault gets no id.
             let Some(field) = self.field(declared) else { continue };
             if field_index.insert(declared.name.clone(), fields.len()).is_some() {
                 self.fault(declared.line, format!("field `{}` is declared twice", declared.name));
@@ -83,7 +86,7 @@ impl Resolver {
         let soft_delete = declaration.soft_delete.as_ref().and_then(|(name, line)| {
             let id = field_index.get(name).copied();
             if id.is_none() {
-                self.fault(*line, format!("`soft-delete` names `{name}`, which is no field of this resource"));
+                self.fault(*line, format!("`soft-delete` names `{name}`, which is not a field of this resource"));
             }
             id
         });
@@ -108,7 +111,10 @@ impl Resolver {
 
     fn name(&mut self, line: usize, name: &str, what: &str) {
         if CONNECTORS.contains(&name) || RESERVED.contains(&name) {
-            self.fault(line, format!("{what} cannot be called `{name}`: {} and {} are taken", words(&CONNECTORS), words(&RESERVED)));
+            self.fault(
+                line,
+                format!("{what} cannot have the name `{name}`: {} and {} are reserved", quoted_list(&CONNECTORS), quoted_list(&RESERVED)),
+            );
         }
     }
 
@@ -119,7 +125,11 @@ impl Resolver {
         let Some(mut scalar) = Scalar::from_name(base) else {
             self.fault(
                 *line,
-                format!("field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`", near(base, &TYPE_NAMES), words(&TYPE_NAMES)),
+                format!(
+                    "field `{name}`: unknown type {kind:?}{}; types are {} and `T[]`",
+                    did_you_mean(base, &TYPE_NAMES),
+                    quoted_list(&TYPE_NAMES)
+                ),
             );
             return None;
         };
@@ -151,19 +161,19 @@ impl Resolver {
                     self.fault(*line, format!("field `{name}`: `values` has {value:?} twice; write it once"));
                 }
                 if let Some(value) = declared.iter().find(|value| value.contains('\0')) {
-                    self.fault(*line, format!("field `{name}`: `values` has {value:?}, but no database keeps U+0000 in a text"));
+                    self.fault(*line, format!("field `{name}`: `values` has {value:?}, but a string cannot contain U+0000"));
                 }
                 *values = declared.iter().map(|value| EnumValue::new(value)).collect();
             }
             (Scalar::Enum(_), _) => {
                 self.fault(*line, format!("field `{name}`: an enum needs `values`, such as `values = [\"lead\", \"active\"]`"));
             }
-            (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` goes with type `enum` only")),
+            (_, Some(_)) => self.fault(*line, format!("field `{name}`: `values` is accepted for type `enum` only")),
             _ => {}
         }
     }
 
-    /// How SQLite keeps a moment.
+    /// How a SQLite file stores a timestamp.
     fn stored(&mut self, declaration: &FieldDeclaration, kind: &Type) -> Stored {
         let FieldDeclaration { line, name, .. } = declaration;
         let stored = match declaration.stored.as_deref() {
@@ -171,12 +181,12 @@ impl Resolver {
             Some("datetime") => Stored::Datetime,
             Some("unix") => Stored::Unix,
             Some(other) => {
-                self.fault(*line, format!("field `{name}`: `stored` is one of {}; found {other:?}", words(&STORED)));
+                self.fault(*line, format!("field `{name}`: `stored` must be one of {}; found {other:?}", quoted_list(&STORED)));
                 return Stored::Standard;
             }
         };
         if *kind != Type::One(Scalar::Timestamp) {
-            self.fault(*line, format!("field `{name}`: `stored` goes with type `timestamp` only"));
+            self.fault(*line, format!("field `{name}`: `stored` is accepted for type `timestamp` only"));
         }
         stored
     }
@@ -185,16 +195,19 @@ impl Resolver {
         let FieldDeclaration { line, name, unmask, .. } = declaration;
         let Some(word) = declaration.mask.as_deref() else {
             if unmask.is_some() {
-                self.fault(*line, format!("field `{name}`: `unmask` goes with `mask`"));
+                self.fault(*line, format!("field `{name}`: `unmask` requires `mask`"));
             }
             return None;
         };
         let Some(mask) = Mask::ALL.into_iter().find(|mask| mask.name() == word) else {
-            self.fault(*line, format!("field `{name}`: `mask` is one of {}; found {word:?}", words(&Mask::ALL.map(Mask::name))));
+            self.fault(*line, format!("field `{name}`: `mask` must be one of {}; found {word:?}", quoted_list(&Mask::ALL.map(Mask::name))));
             return None;
         };
         if mask != Mask::Redact && *kind != Type::One(Scalar::Text) {
-            self.fault(*line, format!("field `{name}`: mask `{word}` goes with type `text` only; `redact` goes with every type"));
+            self.fault(
+                *line,
+                format!("field `{name}`: mask `{word}` is accepted for type `text` only; `redact` is accepted for every type"),
+            );
         }
         Some((mask, unmask.clone()))
     }
@@ -203,7 +216,7 @@ impl Resolver {
         for relation in &declaration.relations {
             self.name(relation.line, &relation.name, "a relation");
             if catalog.resources[id].field_index.contains_key(&relation.name) {
-                self.fault(relation.line, format!("relation `{}` bears the name of a field", relation.name));
+                self.fault(relation.line, format!("relation `{}` has the name of a field", relation.name));
             }
             if let Some(relation) = self.relation(catalog, id, relation) {
                 let resource = &mut catalog.resources[id];
@@ -219,7 +232,11 @@ impl Resolver {
             let known: Vec<&str> = catalog.by_name.keys().map(String::as_str).collect();
             self.fault(
                 *line,
-                format!("relation `{name}` leads to `{}`, which is not declared{}", declaration.target, near(&declaration.target, &known)),
+                format!(
+                    "relation `{name}` leads to `{}`, which is not declared{}",
+                    declaration.target,
+                    did_you_mean(&declaration.target, &known)
+                ),
             );
             return None;
         };
@@ -238,11 +255,11 @@ impl Resolver {
         }
         let mut own_pairs = Vec::new();
         for (left, right) in &declaration.on {
-            own_pairs.push((self.linked_field(own, left, *line, name)?, Identifier::new(right)));
+            own_pairs.push((self.join_field(own, left, *line, name)?, Identifier::new(right)));
         }
         let mut other_pairs = Vec::new();
         for (left, right) in &declaration.to {
-            other_pairs.push((Identifier::new(left), self.linked_field(other, right, *line, name)?));
+            other_pairs.push((Identifier::new(left), self.join_field(other, right, *line, name)?));
         }
         Some(Link::Through { pivot, own: own_pairs, other: other_pairs, repeats: Repeats::Perhaps })
     }
@@ -251,28 +268,35 @@ impl Resolver {
         let RelationDeclaration { line, name, .. } = declaration;
         let mut pairs = Vec::new();
         for (left, right) in &declaration.on {
-            let pair = (self.linked_field(own, left, *line, name)?, self.linked_field(other, right, *line, name)?);
+            let pair = (self.join_field(own, left, *line, name)?, self.join_field(other, right, *line, name)?);
             let (left, right) = (&own.fields[pair.0], &other.fields[pair.1]);
             if left.kind.family() != right.kind.family() {
                 let (one, another) = (left.kind.name(), right.kind.name());
-                self.fault(*line, format!("relation `{name}`: `{}` ({one}) cannot equal `{}` ({another})", left.name, right.name));
+                self.fault(
+                    *line,
+                    format!("relation `{name}`: the types of `{}` ({one}) and `{}` ({another}) cannot be joined", left.name, right.name),
+                );
             }
             pairs.push(pair);
         }
         Some(Link::Direct(pairs))
     }
 
-    fn linked_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
+    fn join_field(&mut self, resource: &Resource, name: &str, line: usize, relation: &str) -> Option<FieldId> {
         let Some((id, field)) = resource.field(name) else {
             let known: Vec<&str> = resource.fields.iter().map(|field| field.name.as_str()).collect();
             self.fault(
                 line,
-                format!("relation `{relation}` names `{name}`, which is no field of `{}`{}", resource.full_name, near(name, &known)),
+                format!(
+                    "relation `{relation}` names `{name}`, which is not a field of `{}`{}",
+                    resource.full_name,
+                    did_you_mean(name, &known)
+                ),
             );
             return None;
         };
         if !field.kind.is_sortable() {
-            self.fault(line, format!("relation `{relation}`: a field of type {} cannot connect rows", field.kind.name()));
+            self.fault(line, format!("relation `{relation}`: `{name}` of type {} cannot be a join column", field.kind.name()));
             return None;
         }
         Some(id)

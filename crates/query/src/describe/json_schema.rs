@@ -1,7 +1,7 @@
-//! JSON Schema 2020-12 of each resource: what its Query Statement may be, and how its rows look.
+//! JSON Schema 2020-12 of the Query Statements and rows of each resource.
 //!
-//! The schema of a statement accepts what parse and plan accept of a caller who holds every permission. What a schema
-//! cannot say is listed in `docs/guide/descriptions.md`, and the property test names the same list.
+//! The schema of a statement accepts what parse and plan accept from a viewer with every permission. `docs/guide/descriptions.md` lists
+//! the exceptions, and so does the property test.
 
 mod aggregation;
 mod row;
@@ -19,10 +19,10 @@ use super::names::Names;
 use super::usable;
 use crate::json::build::{get, texts};
 
-/// The dialect of all documents.
+/// The `$schema` of all documents.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The names of the definitions made for one resource.
+/// The names of the definitions of one resource.
 #[derive(Clone, Debug)]
 pub struct Defined {
     /// A row.
@@ -33,12 +33,12 @@ pub struct Defined {
     pub request: String,
 }
 
-/// Every definition there is, for a document that keeps them under `place` (`#/$defs/`, `#/components/schemas/`).
+/// All definitions, for a document that has them under `place` (`#/$defs/`, `#/components/schemas/`).
 #[derive(Debug)]
 pub struct Definitions {
-    /// Names and schemas: first what all resources share, then each resource in the manifest's order.
+    /// Names and schemas: first the shared ones, then those of each resource in the order of the manifest.
     pub entries: Vec<(String, Json)>,
-    /// The names that belong to each resource.
+    /// The names of each resource.
     pub resources: Vec<Defined>,
     place: &'static str,
 }
@@ -49,16 +49,16 @@ pub fn definitions(catalog: &Catalog, place: &'static str) -> Definitions {
     let mut entries = value::shared(place);
     let mut resources = Vec::with_capacity(catalog.resources().len());
     for (id, resource) in catalog.resources().iter().enumerate() {
-        let maker = Maker { catalog, names: &names, place, id, resource };
-        maker.enums(&mut entries);
-        maker.statement(&mut entries);
-        entries.push((maker.name(""), maker.row()));
-        resources.push(Defined { row: maker.name(""), statement: maker.name("Statement"), request: maker.name("Request") });
+        let builder = SchemaBuilder { catalog, names: &names, place, id, resource };
+        builder.enums(&mut entries);
+        builder.statement(&mut entries);
+        entries.push((builder.name(""), builder.row()));
+        resources.push(Defined { row: builder.name(""), statement: builder.name("Statement"), request: builder.name("Request") });
     }
     Definitions { entries, resources, place }
 }
 
-/// One document with the definitions of every resource.
+/// A document with all definitions.
 pub fn document(catalog: &Catalog) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     object! {
@@ -70,7 +70,7 @@ pub fn document(catalog: &Catalog) -> Json {
     }
 }
 
-/// A document that describes the Query Statement of one resource, with the definitions it needs.
+/// The schema of one resource's Query Statement, with the definitions that it needs.
 pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
     let definitions = definitions(catalog, "#/$defs/");
     let resource = catalog.resource(id);
@@ -85,7 +85,7 @@ pub fn of_resource(catalog: &Catalog, id: ResourceId) -> Json {
 }
 
 impl Definitions {
-    /// The definitions that these lead to, themselves included, in the order of all.
+    /// These definitions and all that they refer to, in their order.
     fn reached_from(self, names: &[&str]) -> Vec<(String, Json)> {
         let known: HashMap<&str, &Json> = self.entries.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
         let mut reached: HashSet<String> = HashSet::new();
@@ -119,8 +119,8 @@ fn references(json: &Json, place: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What the definitions of one resource are made with.
-struct Maker<'c> {
+/// Builds the definitions of one resource.
+struct SchemaBuilder<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
     place: &'static str,
@@ -128,7 +128,7 @@ struct Maker<'c> {
     resource: &'c Resource,
 }
 
-impl Maker<'_> {
+impl SchemaBuilder<'_> {
     fn name(&self, ending: &str) -> String {
         self.names.part(self.id, ending)
     }
@@ -138,7 +138,7 @@ impl Maker<'_> {
         reference(self.place, &self.name(ending))
     }
 
-    /// A reference to a definition of the resource that a relation leads to.
+    /// A reference to a definition of the target of a relation.
     fn target(&self, relation: &Relation, ending: &str) -> Json {
         reference(self.place, &self.names.part(relation.target, ending))
     }
@@ -147,7 +147,7 @@ impl Maker<'_> {
         reference(self.place, name)
     }
 
-    /// The names of usable fields of this kind, and `relation.field` of the relations asked for.
+    /// The usable fields that `fits` accepts, and `relation.field` for the relations that `follows` accepts.
     fn paths(&self, fits: fn(&Type) -> bool, follows: fn(&Relation) -> bool) -> Vec<String> {
         let own = usable(self.resource).filter(|field| fits(&field.kind)).map(|field| field.name.clone());
         let mut paths: Vec<String> = own.collect();
@@ -163,12 +163,12 @@ fn reference(place: &str, name: &str) -> Json {
     object! { "$ref" => format!("{place}{name}") }
 }
 
-/// The schema, or null.
+/// The schema or null.
 fn or_null(schema: Json) -> Json {
     object! { "anyOf" => [schema, object! { "type" => "null" }] }
 }
 
-/// The same schema with a sentence for people.
+/// The schema with a description.
 fn described(schema: Json, description: impl Into<String>) -> Json {
     match schema {
         Json::Object(mut entries) => {
@@ -179,7 +179,7 @@ fn described(schema: Json, description: impl Into<String>) -> Json {
     }
 }
 
-/// One of these words; nothing at all when there are none.
+/// A schema that accepts these words only.
 fn one_of(words: &[String]) -> Json {
     if words.is_empty() {
         Json::Bool(false)
@@ -188,7 +188,7 @@ fn one_of(words: &[String]) -> Json {
     }
 }
 
-/// An object with these keys and no others.
+/// An object with these keys only.
 fn closed(properties: Vec<(String, Json)>, required: &[&str]) -> Vec<(String, Json)> {
     let mut entries = vec![
         ("type".to_owned(), Json::from("object")),

@@ -1,12 +1,12 @@
-//! Names for definitions and types: readable, stable, and never the same twice.
+//! Unique, stable names for definitions and types.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::catalog::{Catalog, FieldId, ResourceId};
 use crate::types::Scalar;
 
-/// What follows a resource's own name in the names of what is made for it.
-const PARTS: &[&str] = &[
+/// The endings of the names of one resource.
+const ENDINGS: &[&str] = &[
     "",
     "Fields",
     "Where",
@@ -26,7 +26,7 @@ const PARTS: &[&str] = &[
     "Page",
 ];
 
-/// Names that are taken before the first resource: those of what all resources share.
+/// Names that all resources share.
 const SHARED: &[&str] = &[
     "Answer",
     "BigIntValue",
@@ -60,8 +60,8 @@ const SHARED: &[&str] = &[
     "UuidValue",
 ];
 
-/// The same for the operations and endpoints of a hub, whoever describes the resources: one manifest has one set of names.
-const OF_HUBS: &[&str] = &[
+/// Names of a hub's operations and endpoints. They are reserved in every description, so that a manifest always has the same names.
+const HUB: &[&str] = &[
     "Deleted",
     "Ended",
     "HubCreateAppAccountInput",
@@ -85,12 +85,12 @@ const OF_HUBS: &[&str] = &[
     "TokenResponse",
 ];
 
-/// Gives each name once; a name that is taken gets an underscore more.
+/// Makes names unique by appending underscores.
 #[derive(Debug, Default)]
-pub struct Claims(HashSet<String>);
+pub struct UniqueNames(HashSet<String>);
 
-impl Claims {
-    /// The name itself, or the nearest one that is free.
+impl UniqueNames {
+    /// The name itself, or the first free one with underscores.
     pub fn claim(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         while !self.0.insert(name.clone()) {
@@ -99,7 +99,7 @@ impl Claims {
         name
     }
 
-    /// A name that is free with every ending, and those are claimed.
+    /// A name that is free with every ending; claims all of them.
     fn claim_all(&mut self, wanted: &str, endings: &[&str]) -> String {
         let mut name = wanted.to_owned();
         while endings.iter().any(|ending| self.0.contains(&format!("{name}{ending}"))) {
@@ -110,13 +110,13 @@ impl Claims {
     }
 }
 
-/// The name with a capital at its start.
+/// The name with a capital first letter.
 pub fn upper_first(name: &str) -> String {
     let mut characters = name.chars();
     characters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + characters.as_str())
 }
 
-/// The names of every resource and of every enum among its fields.
+/// The names of every resource and of its enums.
 #[derive(Debug)]
 pub(super) struct Names {
     resources: Vec<String>,
@@ -125,8 +125,8 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(catalog: &Catalog) -> Self {
-        let mut claims = Claims::default();
-        for name in SHARED.iter().chain(OF_HUBS) {
+        let mut claims = UniqueNames::default();
+        for name in SHARED.iter().chain(HUB) {
             claims.claim(name);
         }
         for scalar in crate::types::TYPE_NAMES {
@@ -136,7 +136,7 @@ impl Names {
         }
         let base = |context: &str, name: &str| upper_first(context) + &upper_first(name);
         let resources: Vec<String> =
-            catalog.resources().iter().map(|resource| claims.claim_all(&base(&resource.context, &resource.name), PARTS)).collect();
+            catalog.resources().iter().map(|resource| claims.claim_all(&base(&resource.context, &resource.name), ENDINGS)).collect();
         let mut enums = HashMap::new();
         for (id, resource) in catalog.resources().iter().enumerate() {
             for (field, declared) in resource.fields.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Names {
         Names { resources, enums }
     }
 
-    /// The resource's own name with an ending of [`PARTS`].
+    /// The name of a resource with one of [`ENDINGS`].
     pub(super) fn part(&self, resource: ResourceId, ending: &str) -> String {
         format!("{}{ending}", self.resources[resource])
     }

@@ -1,5 +1,5 @@
-//! TypeScript of each resource: types for rows, statements, requests and answers, so that an unknown field, an operator
-//! that does not go with a type, a wrong value or an unknown key is an error in the editor. Types only: no code runs.
+//! TypeScript types of the rows, statements, requests and answers of each resource. The compiler reports an unknown field or key, an
+//! operator that does not apply to a type, and a wrong value.
 
 mod shared;
 mod statement;
@@ -11,7 +11,7 @@ use crate::json::build::compact;
 use crate::types::{Scalar, Type};
 
 use super::names::Names;
-use super::{resource_of, shows_null, shows_stars, sight_of, way_of};
+use super::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
 
 /// The whole module.
 pub fn module(catalog: &Catalog) -> String {
@@ -19,22 +19,22 @@ pub fn module(catalog: &Catalog) -> String {
     let mut out = String::from(shared::HEAD);
     out.push_str(&shared::operators());
     for (id, resource) in catalog.resources().iter().enumerate() {
-        Maker { catalog, names: &names, id, resource }.resource(&mut out);
+        TypeWriter { catalog, names: &names, id, resource }.resource(&mut out);
     }
     registry(&mut out, catalog, &names);
     out.push_str(shared::TAIL);
     out
 }
 
-/// What the types of one resource are made with.
-struct Maker<'c> {
+/// Writes the types of one resource.
+struct TypeWriter<'c> {
     catalog: &'c Catalog,
     names: &'c Names,
     id: ResourceId,
     resource: &'c Resource,
 }
 
-impl Maker<'_> {
+impl TypeWriter<'_> {
     fn name(&self, ending: &str) -> String {
         self.names.part(self.id, ending)
     }
@@ -66,25 +66,25 @@ impl Maker<'_> {
     }
 
     fn rows(&self, out: &mut String) {
-        comment(out, "", &format!("The fields of a row of {}", resource_of(self.resource)));
+        comment(out, "", &format!("The fields of a row of {}", resource_comment(self.resource)));
         _ = writeln!(out, "export interface {} {{", self.name("Fields"));
         for (id, field) in self.shown() {
-            comment(out, "  ", &sight_of(self.resource, field));
+            comment(out, "  ", &row_field(self.resource, field));
             _ = writeln!(out, "  {}: {};", field.name, self.shown_type(id, field));
         }
         out.push_str("}\n");
-        comment(out, "", &format!("A row, with the relations that were asked for, of {}", resource_of(self.resource)));
+        comment(out, "", &format!("A row with its loaded relations, of {}", resource_comment(self.resource)));
         _ = writeln!(out, "export interface {} extends {} {{", self.name(""), self.name("Fields"));
         for relation in &self.resource.relations {
             let target = self.target(relation, "");
-            comment(out, "  ", &format!("Only if asked for: {}", way_of(self.catalog, relation)));
+            comment(out, "  ", &format!("Only if loaded: {}", relation_comment(self.catalog, relation)));
             let rows = if relation.many { format!("{target}[]") } else { format!("{target} | null") };
             _ = writeln!(out, "  {}?: {rows};", relation.name);
         }
         out.push_str("}\n");
     }
 
-    /// A field as a row shows it.
+    /// The type of a field in a row.
     fn shown_type(&self, id: FieldId, field: &Field) -> String {
         let scalar = match field.kind.scalar() {
             Scalar::Bool => "boolean",
@@ -113,7 +113,7 @@ impl Maker<'_> {
     }
 }
 
-/// Every resource by its name, for types that depend on which one is asked.
+/// The interface `Resources`: every resource by its name.
 fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("\n/** Every resource by its name. */\nexport interface Resources {\n");
     for (id, resource) in catalog.resources().iter().enumerate() {
@@ -128,7 +128,7 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
             if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join("; ")) }
         };
         _ = writeln!(out, "  {}: {{", literal(&resource.full_name));
-        _ = writeln!(out, "    path: {};", literal(&resource.address()));
+        _ = writeln!(out, "    path: {};", literal(&resource.path()));
         _ = writeln!(out, "    fields: {};\n    row: {};", part("Fields"), part(""));
         _ = writeln!(out, "    one: {};\n    many: {};", related(false), related(true));
         _ = writeln!(out, "    statement: {};\n    constraint: {};", part("Statement"), part("Constraint"));
@@ -137,12 +137,12 @@ fn registry(out: &mut String, catalog: &Catalog, names: &Names) {
     out.push_str("}\n");
 }
 
-/// A text as TypeScript writes it.
+/// A string literal.
 fn literal(text: &str) -> String {
     compact(&text.into())
 }
 
-/// A comment before what follows; a text of the manifest cannot end it.
+/// A comment. A string of the manifest cannot end it.
 fn comment(out: &mut String, indent: &str, text: &str) {
     let text: String = text.replace("*/", "*\\/").chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     _ = writeln!(out, "{indent}/** {text} */");

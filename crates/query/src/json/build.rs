@@ -1,5 +1,4 @@
-//! JSON that is built rather than read: keys stay in the order they were written, so that equal catalogs give equal bytes
-//! and a reader finds things where the manifest has them.
+//! Builds and writes JSON trees. Keys keep their order, so that equal catalogs give equal bytes.
 
 use super::{Json, write_text};
 
@@ -53,12 +52,12 @@ impl From<Vec<(String, Json)>> for Json {
     }
 }
 
-/// An array of texts.
+/// An array of strings.
 pub fn texts<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> Json {
     Json::Array(items.into_iter().map(|item| Json::from(item.as_ref())).collect())
 }
 
-/// The entries of an object; none of anything else.
+/// The entries of an object; empty for any other value.
 pub fn entries(json: Json) -> Vec<(String, Json)> {
     if let Json::Object(entries) = json { entries } else { Vec::new() }
 }
@@ -69,12 +68,12 @@ pub fn get<'j>(json: &'j Json, key: &str) -> Option<&'j Json> {
     entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }
 
-/// One line, for programs.
+/// On one line.
 pub fn compact(json: &Json) -> String {
     written(json, None)
 }
 
-/// Indented, for people too.
+/// Indented.
 pub fn pretty(json: &Json) -> String {
     written(json, Some(0))
 }
@@ -82,7 +81,7 @@ pub fn pretty(json: &Json) -> String {
 fn written(json: &Json, indent: Option<usize>) -> String {
     let mut out = Vec::new();
     write(&mut out, json, indent);
-    // Only JSON texts and ASCII were written.
+    // Only strings and ASCII were written.
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -93,7 +92,7 @@ fn write(out: &mut Vec<u8>, json: &Json, indent: Option<usize>) {
         Json::Number(text) => out.extend_from_slice(text.as_bytes()),
         Json::Text(text) => write_text(out, text),
         Json::Array(items) => {
-            // A list of words reads better on one line.
+            // An array of scalars is on one line.
             let line = indent.is_some() && items.iter().all(Json::is_scalar);
             let indent = indent.filter(|_| !line);
             out.push(b'[');

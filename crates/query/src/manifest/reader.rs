@@ -1,10 +1,10 @@
-//! Walks the TOML tree by hand, because its positions are what makes a message useful.
+//! Parses a manifest from the TOML tree, which has the position of each value for messages.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::json::Json;
-use crate::wording::{near, words};
+use crate::messages::{did_you_mean, quoted_list};
 
 use super::{FieldDeclaration, Manifest, ManifestError, ManifestFault, RelationDeclaration, ResourceDeclaration};
 
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<Manifest, ManifestError> {
     if reader.faults.is_empty() { Ok(manifest) } else { Err(ManifestError(reader.faults)) }
 }
 
-/// Where each line begins: a manifest of a thousand tables asks for the lines of tens of thousands of places.
+/// The offset of each line.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -46,7 +46,7 @@ impl Lines {
         Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(place, _)| place + 1)).collect())
     }
 
-    /// The number of a place's line.
+    /// The line of an offset.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }
@@ -57,7 +57,7 @@ struct Reader {
     faults: Vec<ManifestFault>,
 }
 
-type Entry<'v> = (&'v str, &'v Spanned<DeValue<'v>>, usize);
+type KeyValue<'v> = (&'v str, &'v Spanned<DeValue<'v>>, usize);
 
 impl Reader {
     fn fault(&mut self, offset: usize, message: impl Into<String>) {
@@ -73,17 +73,17 @@ impl Reader {
         if let Some(table) = value.get_ref().as_table() {
             return table.iter().map(|(key, value)| ((key.get_ref().as_ref(), key.span().start), value)).collect();
         }
-        self.fault(value.span().start, format!("{what} is a table"));
+        self.fault(value.span().start, format!("{what} must be a table"));
         Vec::new()
     }
 
-    fn entries<'v>(&mut self, value: &'v Spanned<DeValue<'v>>, what: &str, known: &[&str]) -> Vec<Entry<'v>> {
+    fn entries<'v>(&mut self, value: &'v Spanned<DeValue<'v>>, what: &str, known: &[&str]) -> Vec<KeyValue<'v>> {
         let mut entries = Vec::new();
         for ((key, offset), value) in self.table(value, what) {
             if known.contains(&key) {
                 entries.push((key, value, offset));
             } else {
-                self.fault(offset, format!("unknown key `{key}`{}; {what} has {}", near(key, known), words(known)));
+                self.fault(offset, format!("unknown key `{key}`{}; {what} takes {}", did_you_mean(key, known), quoted_list(known)));
             }
         }
         entries
@@ -92,7 +92,7 @@ impl Reader {
     fn text(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<String> {
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.as_deref().is_none_or(|text| text.is_empty() || text.contains('\0')) {
-            self.fault(value.span().start, format!("`{key}` is a text that is not empty"));
+            self.fault(value.span().start, format!("`{key}` must be a string that is not empty"));
             return None;
         }
         text
@@ -101,7 +101,7 @@ impl Reader {
     fn boolean(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<bool> {
         let boolean = value.get_ref().as_bool();
         if boolean.is_none() {
-            self.fault(value.span().start, format!("`{key}` is true or false"));
+            self.fault(value.span().start, format!("`{key}` must be true or false"));
         }
         boolean
     }
@@ -111,7 +111,10 @@ impl Reader {
         let good = bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
             && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !good {
-            self.fault(offset, format!("{name:?} is no name for {what}: a letter or `_`, then letters, digits or `_`"));
+            self.fault(
+                offset,
+                format!("{name:?} is not a valid name for {what}; accepted are a letter or `_`, then letters, digits or `_`"),
+            );
         }
         good
     }
@@ -200,7 +203,7 @@ impl Reader {
         if let Some(Some(items)) = items {
             return Some(items);
         }
-        self.fault(value.span().start, "`values` is an array of texts");
+        self.fault(value.span().start, "`values` must be an array of strings");
         None
     }
 
@@ -232,16 +235,16 @@ impl Reader {
         if relation.on.is_empty() {
             self.fault(
                 offset,
-                format!("relation `{name}` needs `on`, from own field to field of the other: `on = {{ id = \"customerId\" }}`"),
+                format!("relation `{name}` needs `on`, from own field to field of the target: `on = {{ id = \"customerId\" }}`"),
             );
             return None;
         }
         if relation.through.is_some() == relation.to.is_empty() {
-            self.fault(offset, format!("relation `{name}`: `through` and `to` go together"));
+            self.fault(offset, format!("relation `{name}`: `through` and `to` require each other"));
             return None;
         }
         if relation.through.is_some() && !relation.many {
-            self.fault(offset, format!("relation `{name}`: `through` goes with `many`"));
+            self.fault(offset, format!("relation `{name}`: `through` requires `many`"));
             return None;
         }
         Some(relation)
@@ -260,7 +263,7 @@ fn json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::String(text) => Json::Text(text.to_string()),
         DeValue::Integer(number) => {
-            // JSON knows no other base than ten.
+            // JSON numbers are decimal.
             let value = i64::from_str_radix(number.as_str(), number.radix());
             Json::Number(value.map_or_else(|_| number.to_string(), |value| value.to_string()).into())
         }

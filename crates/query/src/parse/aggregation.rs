@@ -1,10 +1,10 @@
-//! `aggregation`: functions over fields, grouped by others.
+//! Parses `aggregation`: functions over fields, grouped by other fields.
 
 use crate::error::{Code, shorten};
 use crate::json::Json;
+use crate::messages::quoted_list;
 use crate::pointer::At;
-use crate::statement::{AggregateField, Aggregation, Alias, Function};
-use crate::wording::words;
+use crate::statement::{AggregateField, Aggregation, Function, MeasureAlias};
 
 use super::{Parser, found, unknown_key};
 
@@ -17,7 +17,7 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("`aggregation` is an object with the keys {}; found {}", words(&BLOCK_KEYS), value.noun()),
+                format!("`aggregation` must be an object with the keys {}; found {}", quoted_list(&BLOCK_KEYS), value.noun()),
             );
             return None;
         };
@@ -66,7 +66,7 @@ impl Parser {
         let mut names = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let at = self.places.index(at, index);
-            names.extend(self.name_text(at, item).map(|name| (name, at)));
+            names.extend(self.field_name(at, item).map(|name| (name, at)));
         }
         names
     }
@@ -76,12 +76,12 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("an entry of `fields` is an object with the keys {}; found {}", words(&FIELD_KEYS), item.noun()),
+                format!("an entry of `fields` must be an object with the keys {}; found {}", quoted_list(&FIELD_KEYS), item.noun()),
             );
             return None;
         };
-        // Whether a key was said, and what it was found to mean.
-        let (mut function, mut field, mut alias) = (None, None, Alias::Default);
+        // The outer `None` is an absent key, the inner one a value that was reported.
+        let (mut function, mut field, mut alias) = (None, None, MeasureAlias::Default);
         for (key, value) in entries {
             if self.faults.is_full() {
                 break;
@@ -93,11 +93,11 @@ impl Parser {
                 }
                 "field" => {
                     let at = self.places.word(at, "field");
-                    field = Some(self.name_text(at, value).map(|name| (name, at)));
+                    field = Some(self.field_name(at, value).map(|name| (name, at)));
                 }
                 "as" => {
                     let at = self.places.word(at, "as");
-                    alias = self.alias(at, value).map_or(Alias::Refused, Alias::Named);
+                    alias = self.alias(at, value).map_or(MeasureAlias::Refused, MeasureAlias::Named);
                 }
                 _ => {
                     let at = self.places.key(at, &key);
@@ -121,14 +121,14 @@ impl Parser {
             _ => None,
         };
         if function.is_none() {
-            self.fault(Code::UnknownWord, at, format!("`fn` is one of {}; found {}", functions(), found(value)));
+            self.fault(Code::UnknownWord, at, format!("`fn` must be one of {}; found {}", functions(), found(value)));
         }
         function
     }
 
     fn alias(&mut self, at: At, value: Json) -> Option<Box<str>> {
         let Json::Text(alias) = value else {
-            self.fault(Code::WrongShape, at, format!("`as` is a text; found {}", value.noun()));
+            self.fault(Code::WrongShape, at, format!("`as` must be a string; found {}", value.noun()));
             return None;
         };
         if !self.allowed_name(at, &alias) {
@@ -139,7 +139,7 @@ impl Parser {
             && characters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && alias.len() <= 63;
         if !good {
-            let message = format!("an alias is a letter or `_`, then at most 62 letters, digits or `_`; found {:?}", shorten(&alias));
+            let message = format!("`as` must be a letter or `_`, then at most 62 letters, digits or `_`; found {:?}", shorten(&alias));
             self.fault(Code::Alias, at, message);
             return None;
         }
@@ -148,5 +148,5 @@ impl Parser {
 }
 
 fn functions() -> String {
-    words(&Function::ALL.map(Function::as_str))
+    quoted_list(&Function::ALL.map(Function::as_str))
 }

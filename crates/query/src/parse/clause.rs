@@ -1,14 +1,14 @@
-//! `where`: connectors, and names whose meaning the plan decides.
+//! Parses `where`: connectors, and names that the plan resolves.
 
 use crate::error::Code;
 use crate::json::Json;
 use crate::pointer::At;
 use crate::statement::{Clause, Entry, Inside};
 
-use super::{MOST_READ, Parser, too_many_nodes};
+use super::{MAX_PARSED_ENTRIES, Parser, too_many_nodes};
 
 impl Parser {
-    /// A where object, or a fault.
+    /// The clause of a `where` key, or a fault.
     pub(super) fn filter(&mut self, at: At, value: Json) -> Option<Clause> {
         match value {
             Json::Object(entries) => Some(self.clause(at, entries)),
@@ -22,7 +22,7 @@ impl Parser {
     fn clause(&mut self, at: At, entries: Vec<(String, Json)>) -> Clause {
         let mut parsed = Vec::new();
         for (key, value) in entries {
-            if !self.reads_on(at) {
+            if !self.count_entry(at) {
                 break;
             }
             let entry = match key.as_str() {
@@ -45,7 +45,7 @@ impl Parser {
         Clause { at, entries: parsed }
     }
 
-    /// The clause of a connector, or what the plan tells of it.
+    /// The clause of a connector, or an entry that the plan reports.
     fn inner(&mut self, at: At, value: Json, word: &'static str) -> Result<Clause, Entry> {
         match value {
             Json::Object(entries) => Ok(self.clause(at, entries)),
@@ -63,7 +63,7 @@ impl Parser {
         }
         let mut clauses = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
-            if !self.reads_on(at) {
+            if !self.count_entry(at) {
                 break;
             }
             let at = self.places.index(at, index);
@@ -72,13 +72,13 @@ impl Parser {
         Ok(clauses)
     }
 
-    /// Counts one more entry; says whether it is looked at.
-    fn reads_on(&mut self, at: At) -> bool {
+    /// Counts one more entry. False if parsing stops here.
+    fn count_entry(&mut self, at: At) -> bool {
         self.entries += 1;
-        if self.entries == MOST_READ + 1 {
+        if self.entries == MAX_PARSED_ENTRIES + 1 {
             self.fault(Code::FilterNodes, at, too_many_nodes());
         }
-        self.entries <= MOST_READ && !self.faults.is_full()
+        self.entries <= MAX_PARSED_ENTRIES && !self.faults.is_full()
     }
 
     fn named(&mut self, parent: At, key: String, value: Json) -> Option<Entry> {
@@ -95,5 +95,5 @@ impl Parser {
 }
 
 fn not_a_clause(found: &Json) -> String {
-    format!("a where clause is an object; found {}", found.noun())
+    format!("a where clause must be an object; found {}", found.noun())
 }

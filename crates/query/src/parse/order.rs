@@ -1,10 +1,10 @@
-//! `order`: an array of `{field, dir}`.
+//! Parses `order`: an array of `{field, dir}`.
 
 use crate::error::Code;
 use crate::json::Json;
+use crate::messages::quoted_list;
 use crate::pointer::At;
 use crate::statement::{Direction, Order};
-use crate::wording::words;
 
 use super::{Parser, found, unknown_key};
 
@@ -29,7 +29,7 @@ impl Parser {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("an order entry is an object with the keys {}; found {}", words(&ORDER_KEYS), item.noun()),
+                format!("an order entry must be an object with the keys {}; found {}", quoted_list(&ORDER_KEYS), item.noun()),
             );
             return None;
         };
@@ -44,7 +44,7 @@ impl Parser {
                 "field" => {
                     named = true;
                     let at = self.places.word(at, "field");
-                    field = self.name_text(at, value).map(|name| (name, at));
+                    field = self.field_name(at, value).map(|name| (name, at));
                 }
                 "dir" => {
                     let at = self.places.word(at, "dir");
@@ -52,8 +52,8 @@ impl Parser {
                         Json::Text(text) if text == "asc" => Direction::Ascending,
                         Json::Text(text) if text == "desc" => Direction::Descending,
                         other => {
-                            self.fault(Code::UnknownWord, at, format!("`dir` is `asc` or `desc`; found {}", found(other)));
-                            // The rest of the entry is looked at all the same.
+                            self.fault(Code::UnknownWord, at, format!("`dir` must be `asc` or `desc`; found {}", found(other)));
+                            // The rest of the entry is still checked.
                             Direction::Ascending
                         }
                     };

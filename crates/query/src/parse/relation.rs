@@ -1,21 +1,21 @@
-//! `relations`: which related rows are loaded, and how they are shaped.
+//! Parses `relations`: the relation nodes to load.
 
 use crate::error::Code;
 use crate::json::Json;
 use crate::pointer::At;
-use crate::statement::Relation;
+use crate::statement::RelationNode;
 
-use super::{DEEPEST, MOST_RELATIONS, Parser, unknown_key};
+use super::{MAX_DEPTH, MAX_RELATION_NODES, Parser, unknown_key};
 
 const NODE_KEYS: [&str; 5] = ["where", "order", "limit", "offset", "relations"];
 
 impl Parser {
-    pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<Relation> {
+    pub(super) fn relation_map(&mut self, at: At, value: Json, depth: usize) -> Vec<RelationNode> {
         let Json::Object(entries) = value else {
             self.fault(
                 Code::WrongShape,
                 at,
-                format!("`relations` is an object from relation name to `true` or a relation node; found {}", value.noun()),
+                format!("`relations` must be an object from relation name to `true` or a relation node; found {}", value.noun()),
             );
             return Vec::new();
         };
@@ -28,14 +28,14 @@ impl Parser {
             if !self.allowed_name(at, &name) {
                 continue;
             }
-            if depth > DEEPEST {
-                self.fault(Code::Depth, at, format!("relations are nested at most {DEEPEST} deep; found {depth}"));
+            if depth > MAX_DEPTH {
+                self.fault(Code::Depth, at, format!("`relations` nests at most {MAX_DEPTH} levels; found {depth}"));
                 continue;
             }
             self.relations += 1;
-            if self.relations > MOST_RELATIONS {
-                if self.relations == MOST_RELATIONS + 1 {
-                    self.fault(Code::RelationNodes, at, format!("a statement has at most {MOST_RELATIONS} relation nodes"));
+            if self.relations > MAX_RELATION_NODES {
+                if self.relations == MAX_RELATION_NODES + 1 {
+                    self.fault(Code::RelationNodes, at, format!("a statement has at most {MAX_RELATION_NODES} relation nodes"));
                 }
                 continue;
             }
@@ -44,14 +44,21 @@ impl Parser {
         relations
     }
 
-    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> Relation {
-        let mut relation =
-            Relation { name: name.into(), at, filters: Vec::new(), order: Vec::new(), limit: None, offset: None, relations: Vec::new() };
+    fn relation(&mut self, name: String, at: At, value: Json, depth: usize) -> RelationNode {
+        let mut relation = RelationNode {
+            name: name.into(),
+            at,
+            filters: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            relations: Vec::new(),
+        };
         let entries = match value {
             Json::Bool(true) => return relation,
             Json::Object(entries) => entries,
             other => {
-                self.fault(Code::WrongShape, at, format!("a relation is loaded with `true` or a relation node; found {}", other.noun()));
+                self.fault(Code::WrongShape, at, format!("a relation takes `true` or a relation node; found {}", other.noun()));
                 return relation;
             }
         };

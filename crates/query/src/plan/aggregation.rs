@@ -1,13 +1,14 @@
-//! `aggregation` → groups and measures, over the root's rows and the relations their dot-paths follow.
+//! `aggregation` → groups and measures over the root's rows and the relations of dot-paths.
 
 use std::sync::Arc;
 
 use crate::error::{Code, shorten};
 use crate::json;
+use crate::messages::quoted_list;
 use crate::pointer::{At, Layer};
-use crate::statement::{AggregateField, Aggregation, Alias, Direction, Function, Relation};
+use crate::statement::{AggregateField, Aggregation, Direction, Function, MeasureAlias, RelationNode};
 
-use super::path::{Following, Path};
+use super::path::{Following, Path, to_many};
 use super::predicate::{Column, Predicate};
 use super::{Bounds, Join, Planner, Rights, Scope, Sort, Table};
 
@@ -25,27 +26,28 @@ pub(crate) struct Group<'c> {
     pub(crate) column: Column<'c>,
 }
 
-/// One function over one column.
+/// One function over one column, with its result key.
 #[derive(Debug)]
 pub(crate) struct Measure<'c> {
     pub(crate) key: Arc<[u8]>,
     pub(crate) measured: Measured<'c>,
 }
 
-/// What is measured.
+/// What a measure computes.
 #[derive(Debug)]
 pub(crate) enum Measured<'c> {
     /// `count(*)`
     Rows,
-    /// A function of a column's values.
+    /// A function over the values of a column.
     Column(Function, Column<'c>),
 }
 
-/// The result keys so far, to refuse two equal ones.
+/// The result keys so far.
 #[derive(Default)]
 struct Keys(Vec<String>);
 
 impl Keys {
+    /// False if the key is there already.
     fn add(&mut self, key: &str) -> bool {
         let fresh = self.0.iter().all(|known| known != key);
         self.0.push(key.to_owned());
@@ -71,17 +73,18 @@ impl<'c> Planner<'c, '_> {
         Grouped { scope: Scope { table, filters, joins, order, bounds }, groups, measures }
     }
 
-    /// Groups have no relations to load. What else is wrong with them is told all the same.
+    /// Groups have no relations to load. Other faults in `relations` are reported too.
     fn refuse_relations(&mut self, table: &Table<'c>) {
         let statement = self.statement;
-        let is_of =
-            |relation: &Relation, layer: Layer| relation.at.layer == layer || statement.said_again(relation.at).any(|at| at.layer == layer);
+        let is_of = |relation: &RelationNode, layer: Layer| {
+            relation.at.layer == layer || statement.repeated_at(relation.at).any(|at| at.layer == layer)
+        };
         for layer in [Layer::Query, Layer::Constraint] {
             if statement.relations.iter().any(|relation| is_of(relation, layer)) {
                 self.faults.add(
                     Code::Combination,
                     || format!("/{}/relations", layer.as_str()),
-                    "`relations` cannot stand beside `aggregation`: groups have no relations to load",
+                    "`relations` cannot be combined with `aggregation`: groups have no relations to load",
                 );
             }
         }
@@ -90,7 +93,7 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    /// What `groupBy` names, each with the name.
+    /// The entries of `groupBy`, each with its name.
     fn groups<'n>(
         &mut self,
         table: &Table<'c>,
@@ -101,8 +104,7 @@ impl<'c> Planner<'c, '_> {
         let mut groups = Vec::new();
         for (name, at) in names {
             if !keys.add(name) {
-                // What it names was looked at the first time.
-                self.fault(Code::EqualKeys, *at, format!("`{}` stands twice in the result", shorten(name)));
+                self.fault(Code::EqualKeys, *at, format!("the result has two keys `{}`; name each field once", shorten(name)));
                 continue;
             }
             let column = self.sortable(table, anywhere(name, *at), joins);
@@ -115,12 +117,12 @@ impl<'c> Planner<'c, '_> {
         let mut measures = Vec::new();
         for field in fields {
             let key = match (&field.alias, field.function) {
-                (Alias::Named(alias), _) => Some(alias.to_string()),
-                (Alias::Default, Some(function)) => Some(default_key(function, &field.field)),
+                (MeasureAlias::Named(alias), _) => Some(alias.to_string()),
+                (MeasureAlias::Default, Some(function)) => Some(default_key(function, &field.field)),
                 _ => None,
             };
             if let Some(key) = key.as_deref().filter(|key| !keys.add(key)) {
-                self.fault(Code::EqualKeys, field.at, format!("`{key}` stands twice in the result; name one with `as`"));
+                self.fault(Code::EqualKeys, field.at, format!("the result has two keys `{key}`; rename one with `as`"));
             }
             let measured = self.measured(table, field, joins);
             measures.extend(key.zip(measured).map(|(key, measured)| Measure { key: json::key(&key), measured }));
@@ -134,7 +136,11 @@ impl<'c> Planner<'c, '_> {
             if function == Function::Count {
                 return Some(Measured::Rows);
             }
-            self.fault(Code::FunctionType, field.field_at, format!("`*` goes with `count` only; `{}` needs a field", function.as_str()));
+            self.fault(
+                Code::FunctionType,
+                field.field_at,
+                format!("`*` is accepted by `count` only; `{}` needs a field", function.as_str()),
+            );
             return None;
         }
         let column = self.path(table, anywhere(&field.field, field.field_at), joins)?;
@@ -144,38 +150,37 @@ impl<'c> Planner<'c, '_> {
             self.fault(
                 Code::FunctionType,
                 field.field_at,
-                format!("`{}` does not go with `{}` of type {}", function.as_str(), field.field, kind.name()),
+                format!(
+                    "`{}` does not apply to `{}` of type {}, which takes {}",
+                    function.as_str(),
+                    field.field,
+                    kind.name(),
+                    quoted_list(&kind.functions())
+                ),
             );
             return None;
         }
         Some(Measured::Column(function, column))
     }
 
-    /// `order` beside an aggregation names groupBy entries; the entries it does not name break ties.
+    /// With an aggregation, `order` names entries of `groupBy`; the others break ties.
     fn group_order(&mut self, table: &Table<'c>, groups: &[(&str, Group<'c>)], asked: &[(Box<str>, At)]) -> Vec<Sort<'c>> {
         let order = &self.statement.order;
         let mut sorts = Vec::new();
         let mut used = vec![false; groups.len()];
         for entry in order {
             let Some(index) = groups.iter().position(|(name, _)| **name == *entry.field) else {
-                // An entry that was refused already needs no second fault.
+                // The entry of `groupBy` was reported already.
                 if asked.iter().any(|(name, _)| *name == entry.field) {
                     continue;
                 }
-                let message = format!(
-                    "beside an aggregation `order` names an entry of `groupBy`, not `{}`: no alias and no other column",
-                    shorten(&entry.field)
-                );
-                self.fault(Code::OrderGroup, entry.at, message);
+                let message = "with `aggregation`, `order` takes entries of `groupBy` only, no alias and no other field";
+                self.fault(Code::OrderGroup, entry.at, format!("{message}; found `{}`", shorten(&entry.field)));
                 continue;
             };
-            let many = entry
-                .field
-                .split_once('.')
-                .and_then(|(relation, _)| table.resource.relation(relation))
-                .is_some_and(|relation| relation.many);
-            if many {
-                self.fault(Code::DotPath, entry.at, "order follows to-one relations only");
+            let relation = entry.field.split_once('.').and_then(|(relation, _)| table.resource.relation(relation));
+            if let Some(relation) = relation.filter(|relation| relation.many) {
+                self.fault(Code::DotPath, entry.at, to_many(&relation.name));
                 continue;
             }
             used[index] = true;
@@ -189,7 +194,7 @@ impl<'c> Planner<'c, '_> {
     }
 }
 
-/// A path of an aggregation, which is asked for by the viewer and never by a policy.
+/// A path of an aggregation. No policy has one, so the viewer's rights apply.
 fn anywhere(name: &str, at: At) -> Path<'_> {
     Path { name, at, rights: Rights::Viewer, following: Following::Any }
 }

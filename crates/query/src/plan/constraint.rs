@@ -1,4 +1,4 @@
-//! The manifest's own constraints: checked at boot, planned for each caller.
+//! Constraints of the manifest: checked at boot, planned for each viewer.
 
 use crate::catalog::{Catalog, Resource, ResourceId};
 use crate::error::Error;
@@ -10,13 +10,13 @@ use super::predicate::{Alias, Predicate};
 use super::{Planner, Rights, Stage, Table};
 
 impl<'c> Planner<'c, '_> {
-    /// A resource's constraint for this caller.
+    /// The constraint of a resource for this viewer.
     pub(crate) fn constraint(&mut self, resource: &'c Resource, alias: Alias, constraint: &Statement) -> Predicate<'c> {
         self.closing(Subject { resource, alias, rights: Rights::Manifest }, &constraint.filters)
     }
 
-    /// Wheres of a constraint. A variable that is absent or does not fit closes them: together they match nothing, whatever stands around
-    /// the variable. So does a relation to a resource whose own constraint is closed: under a `not` its missing rows would open this one.
+    /// The clauses of a constraint. An absent or unfit variable closes all of them, also below `or` and `not`: they match no row. So does
+    /// a relation to a resource with a closed constraint, because its missing rows would make a `not` true.
     pub(super) fn closing(&mut self, subject: Subject<'c>, clauses: &[Clause]) -> Predicate<'c> {
         let outer = std::mem::replace(&mut self.closed, false);
         let all = clauses.iter().map(|clause| self.clause(subject, clause, 0)).collect();
@@ -26,7 +26,7 @@ impl<'c> Planner<'c, '_> {
     }
 }
 
-/// Checks a constraint against the catalog, at boot: names, operators, and every value that is not a variable.
+/// Checks a constraint at boot: names, operators, and every value that is not a variable.
 pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constraint: &Statement) -> Result<(), Error> {
     let viewer = Viewer::operator();
     let mut planner = Planner::new(catalog, &viewer, constraint);
@@ -36,7 +36,7 @@ pub(crate) fn check_constraint(catalog: &Catalog, resource: ResourceId, constrai
         for clause in &constraint.filters {
             planner.clause(subject, clause, 0);
         }
-        planner.ordered(&table, &constraint.order, super::order::Standing::Root);
+        planner.ordered(&table, &constraint.order, super::order::OrderPosition::Root);
         for relation in &constraint.relations {
             planner.child(&table, relation);
         }

@@ -1,19 +1,19 @@
-//! `where` → predicates: connectors, relation filters as EXISTS, depth and budget.
+//! `where` → predicates: connectors, relation filters, and the bounds of depth and nodes.
 
 use crate::catalog::{Field, Resource};
 use crate::error::{Code, shorten};
 use crate::json::Json;
 use crate::json::build::compact;
-use crate::parse::DEEPEST;
+use crate::messages::did_you_mean;
+use crate::parse::MAX_DEPTH;
 use crate::pointer::{At, Layer};
 use crate::statement::{Clause, Entry, Inside};
 use crate::types::Type;
-use crate::wording::near;
 
 use super::predicate::{Alias, Exists, Predicate};
 use super::{Planner, Rights, Table};
 
-/// The table a clause speaks of.
+/// The table that a clause filters.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'c> {
     pub(super) resource: &'c Resource,
@@ -22,7 +22,7 @@ pub(super) struct Subject<'c> {
 }
 
 impl<'c> Planner<'c, '_> {
-    /// The wheres of all layers, each with its layer.
+    /// The clauses of all layers, each with its layer.
     pub(super) fn filters(&mut self, table: &Table<'c>, clauses: &[Clause]) -> Vec<(Layer, Predicate<'c>)> {
         clauses
             .iter()
@@ -48,24 +48,10 @@ impl<'c> Planner<'c, '_> {
             return Predicate::Never;
         }
         match entry {
-            Entry::And(at, clauses) => {
-                if !self.descend(*at, depth) {
-                    return Predicate::Never;
-                }
-                Predicate::all(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect())
-            }
-            Entry::Or(at, clauses) => {
-                if !self.descend(*at, depth) {
-                    return Predicate::Never;
-                }
-                Predicate::any(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect())
-            }
-            Entry::Not(at, clause) => {
-                if !self.descend(*at, depth) {
-                    return Predicate::Never;
-                }
-                self.clause(subject, clause, depth + 1).negate()
-            }
+            Entry::And(at, _) | Entry::Or(at, _) | Entry::Not(at, _) if !self.descend(*at, depth) => Predicate::Never,
+            Entry::And(_, clauses) => Predicate::all(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect()),
+            Entry::Or(_, clauses) => Predicate::any(clauses.iter().map(|clause| self.branch(subject, clause, depth + 1)).collect()),
+            Entry::Not(_, clause) => self.clause(subject, clause, depth + 1).negate(),
             Entry::Refused => Predicate::Never,
             Entry::Malformed { at, code, message, .. } => {
                 self.fault(*code, *at, message.clone());
@@ -75,21 +61,21 @@ impl<'c> Planner<'c, '_> {
         }
     }
 
-    /// One of the clauses of a connector. What is in it counts as nodes; an empty one counts as one itself.
+    /// One clause of a connector. Its entries count as nodes; an empty clause counts as one node.
     fn branch(&mut self, subject: Subject<'c>, clause: &Clause, depth: usize) -> Predicate<'c> {
-        if clause.entries.is_empty() && !self.spend(clause.at) {
+        if clause.entries.is_empty() && !self.count_node(clause.at) {
             return Predicate::Never;
         }
         self.clause(subject, clause, depth)
     }
 
-    /// One connector or relation name deeper; says whether that is allowed.
+    /// Counts one more level of nesting. False if that is too deep.
     fn descend(&mut self, at: At, depth: usize) -> bool {
-        if depth >= DEEPEST {
-            self.fault(Code::Depth, at, format!("a where passes at most {DEEPEST} connectors and relation names; found {}", depth + 1));
+        if depth >= MAX_DEPTH {
+            self.fault(Code::Depth, at, format!("`where` nests at most {MAX_DEPTH} connectors and relation names; found {}", depth + 1));
             return false;
         }
-        self.spend(at)
+        self.count_node(at)
     }
 
     fn named(&mut self, subject: Subject<'c>, name: &str, at: At, inside: &Inside, depth: usize) -> Predicate<'c> {
@@ -97,33 +83,27 @@ impl<'c> Planner<'c, '_> {
             return match inside {
                 Inside::Object(clause) => self.exists(subject, relation, clause, at, depth),
                 Inside::Plain(json) => {
-                    self.fault(
-                        Code::WrongShape,
-                        at,
-                        format!(
-                            "`{name}` is a relation: filter it with a where clause, `{{}}` for \"has at least one\"; found {}",
-                            json.noun()
-                        ),
-                    );
+                    let message =
+                        format!("`{name}` is a relation and takes a where clause, `{{}}` for \"has at least one\"; found {}", json.noun());
+                    self.fault(Code::WrongShape, at, message);
                     Predicate::Never
                 }
             };
         }
         let visible = subject.rights != Rights::Viewer || subject.resource.field(name).is_some_and(|(_, field)| !field.hidden);
         if !visible {
-            if !self.spend(at) {
-                return Predicate::Never;
+            if self.count_node(at) {
+                self.unknown_name(subject.resource, name, at);
             }
-            self.unknown_name(subject.resource, name, at);
             return Predicate::Never;
         }
         let usable = self.usable_field(subject.resource, name, at, subject.rights).is_some();
         let Some((id, field)) = subject.resource.field(name) else {
             return Predicate::Never;
         };
-        // What is wrong with the operators of a field that cannot be used is told all the same.
+        // Faults of the operators are reported even if the field cannot be used.
         let predicate = match inside {
-            Inside::Object(clause) => self.leaf(subject, id, clause),
+            Inside::Object(clause) => self.operators(subject, id, clause),
             Inside::Plain(_) if !usable => Predicate::Never,
             Inside::Plain(json) => {
                 self.bare(field, at, json);
@@ -134,28 +114,15 @@ impl<'c> Planner<'c, '_> {
     }
 
     fn unknown_name(&mut self, resource: &Resource, name: &str, at: At) {
-        let known: Vec<&str> = resource
-            .fields
-            .iter()
-            .filter(|field| !field.hidden)
-            .map(|field| field.name.as_str())
-            .chain(
-                resource
-                    .relations
-                    .iter()
-                    .filter(|relation| self.viewer.may_read(self.catalog.resource(relation.target)))
-                    .map(|relation| relation.name.as_str()),
-            )
-            .collect();
-        let hint = near(name, &known);
+        let hint = did_you_mean(name, &[Self::field_names(resource), self.relation_names(resource)].concat());
         let name = shorten(name);
         self.fault(Code::UnknownField, at, format!("`{}` has no field or relation `{name}`{hint}", resource.full_name));
     }
 
-    /// A value without an operator: which one is meant can be guessed, and said.
+    /// A value without an operator: the message suggests one.
     fn bare(&mut self, field: &Field, at: At, json: &Json) {
         let name = &field.name;
-        // What stands in a constraint is not repeated.
+        // A message never shows values of a constraint.
         let value = if at.layer == Layer::Constraint { "…".to_owned() } else { shorten(&compact(json)) };
         let (code, meant) = match (&field.kind, json) {
             (_, Json::Null) => (Code::BareValue, "{\"isNull\": true}".to_owned()),

@@ -1,31 +1,31 @@
-//! Rows of a table and the relations loaded with them: one level each, shaped for each parent.
+//! Rows of the root and of loaded relations, a level each.
 
 use crate::catalog::Resource;
 use crate::pointer::Layer;
-use crate::statement::Relation;
+use crate::statement::RelationNode;
 
-use super::order::Standing;
+use super::order::OrderPosition;
 use super::predicate::Predicate;
 use super::{Bounds, Child, FieldId, Planner, Rights, Scope, Select, Show, Table};
 
 impl<'c> Planner<'c, '_> {
-    /// The root's rows.
+    /// The rows of the root.
     pub(super) fn rows(&mut self, table: Table<'c>, filters: Vec<(Layer, Predicate<'c>)>, bounds: Bounds) -> Select<'c> {
         let statement = self.statement;
-        let (mut order, joins) = self.ordered(&table, &statement.order, Standing::Root);
+        let (mut order, joins) = self.ordered(&table, &statement.order, OrderPosition::Root);
         self.tie_break(&table, &mut order, bounds);
         let children = statement.relations.iter().filter_map(|relation| self.child(&table, relation)).collect();
         let shown = self.shown(table.resource);
         Select { scope: Scope { table, filters, joins, order, bounds }, shown, children }
     }
 
-    /// One relation of a level.
-    pub(super) fn child(&mut self, parent: &Table<'c>, relation: &Relation) -> Option<Child<'c>> {
+    /// The rows of one relation.
+    pub(super) fn child(&mut self, parent: &Table<'c>, relation: &RelationNode) -> Option<Child<'c>> {
         if self.faults.is_full() {
             return None;
         }
         let rights = Rights::of(relation.at.layer);
-        // What the manifest loads is still only for those who may read it.
+        // A relation that the manifest loads also needs the viewer's permission.
         let Some(declared) = self.usable_relation(parent.resource, &relation.name, Rights::Viewer) else {
             if rights == Rights::Viewer || parent.resource.relation(&relation.name).is_none() {
                 self.unknown_relation(parent.resource, &relation.name, relation.at);
@@ -36,7 +36,7 @@ impl<'c> Planner<'c, '_> {
         let pivot = self.alias();
         let filters = self.filters(&table, &relation.filters);
         let bounds = Bounds { limit: relation.limit, offset: relation.offset };
-        let (mut order, joins) = self.ordered(&table, &relation.order, Standing::Relation);
+        let (mut order, joins) = self.ordered(&table, &relation.order, OrderPosition::RelationNode);
         self.tie_break(&table, &mut order, bounds);
         let children = relation.relations.iter().filter_map(|nested| self.child(&table, nested)).collect();
         let shown = self.shown(table.resource);
@@ -44,7 +44,7 @@ impl<'c> Planner<'c, '_> {
         Some(Child { relation: declared, pivot, select })
     }
 
-    /// Every field but the hidden ones, each as this viewer sees it.
+    /// Every field except hidden ones, masked or not.
     fn shown(&self, resource: &Resource) -> Vec<(FieldId, Show)> {
         resource
             .fields
@@ -52,7 +52,7 @@ impl<'c> Planner<'c, '_> {
             .enumerate()
             .filter(|(_, field)| !field.hidden)
             .map(|(id, field)| match &field.mask {
-                Some((mask, _)) if !self.viewer.sees_plainly(field) => (id, Show::Masked(*mask)),
+                Some((mask, _)) if !self.viewer.sees_unmasked(field) => (id, Show::Masked(*mask)),
                 _ => (id, Show::Plain),
             })
             .collect()

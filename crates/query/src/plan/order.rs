@@ -1,4 +1,4 @@
-//! `order` → sort keys: own columns, and columns of to-one relations at the root.
+//! `order` → sort keys: own columns, and columns of to-one relations at the root; and the tie-break.
 
 use crate::error::Code;
 use crate::statement::{Direction, Order};
@@ -7,28 +7,28 @@ use super::path::{Following, Path};
 use super::predicate::Column;
 use super::{Bounds, Join, Planner, Rights, Sort, Table};
 
-/// Where an order stands.
+/// Where an `order` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// At top level, where a dot-path may follow a to-one relation.
+pub(super) enum OrderPosition {
+    /// At top level, where dot-paths may follow to-one relations.
     Root,
-    /// In a relation node, whose own columns are all there is.
-    Relation,
+    /// In a relation node, which accepts own columns only.
+    RelationNode,
 }
 
 impl<'c> Planner<'c, '_> {
-    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], standing: Standing) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
+    pub(super) fn ordered(&mut self, table: &Table<'c>, order: &[Order], position: OrderPosition) -> (Vec<Sort<'c>>, Vec<Join<'c>>) {
         let mut joins = Vec::new();
         let mut sorts = Vec::with_capacity(order.len());
         for entry in order {
             if self.faults.is_full() {
                 break;
             }
-            if standing == Standing::Relation && entry.field.contains('.') {
+            if position == OrderPosition::RelationNode && entry.field.contains('.') {
                 self.fault(
                     Code::DotPath,
                     entry.at,
-                    "inside a relation the order names its own columns; a dot-path is allowed at top level only",
+                    "`order` in a relation node takes own fields only; a dot-path is accepted at top level",
                 );
                 continue;
             }
@@ -39,9 +39,9 @@ impl<'c> Planner<'c, '_> {
         (sorts, joins)
     }
 
-    /// Appends what breaks ties. The key does where there is a limit, so that pages never overlap. A key that the viewer cannot see plainly
-    /// must not show in the order: everything that they see plainly breaks ties then, with or without a limit, since databases tend to
-    /// leave equal rows in the order of their key. A resource without a key has nothing that breaks them.
+    /// Appends a tie-break. With a limit it is the key, so that pages never overlap. If the viewer does not see the key, the order must not
+    /// reveal it: all visible fields break ties then, even without a limit, because databases tend to return equal rows in key order. A
+    /// resource without a key has no tie-break.
     pub(super) fn tie_break(&self, table: &Table<'c>, order: &mut Vec<Sort<'c>>, bounds: Bounds) {
         let resource = table.resource;
         if order.is_empty() || resource.key.is_empty() {
@@ -54,14 +54,14 @@ impl<'c> Planner<'c, '_> {
             return;
         }
         for (id, field) in resource.fields.iter().enumerate() {
-            if !field.hidden && self.viewer.sees_plainly(field) && field.kind.is_sortable() {
+            if !field.hidden && self.viewer.sees_unmasked(field) && field.kind.is_sortable() {
                 append(order, table.column(id));
             }
         }
     }
 }
 
-/// Sorts by one more column, unless it is sorted by already.
+/// Adds a sort key, unless its column is one already.
 fn append<'c>(order: &mut Vec<Sort<'c>>, column: Column<'c>) {
     let named = order.iter().any(|sort| sort.column.alias == column.alias && std::ptr::eq(sort.column.field, column.field));
     if !named {

@@ -1,4 +1,4 @@
-//! A column by name or by `relation.column`, and the joins that such paths need.
+//! Resolves `field` and `relation.field`, and makes the joins that dot-paths need.
 
 use crate::catalog::{Link, Relation};
 use crate::error::{Code, shorten};
@@ -8,18 +8,18 @@ use super::predicate::Column;
 use super::{Join, Planner, Rights, Stage, Table};
 
 /// How many tables the dot-paths of a statement may join. SQLite joins 64, the root included.
-const MOST_JOINS: usize = 60;
+const MAX_JOINED_TABLES: usize = 60;
 
 /// Which relations a path may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Following {
-    /// To one row, as what is sorted by has to.
+    /// To-one relations, for `order`.
     ToOne,
-    /// To any number of rows.
+    /// All relations.
     Any,
 }
 
-/// What stands in a statement.
+/// A name or dot-path in a statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<'n> {
     pub(super) name: &'n str,
@@ -28,7 +28,7 @@ pub(super) struct Path<'n> {
     pub(super) following: Following,
 }
 
-/// How many tables stand in a relation's join.
+/// How many tables the join of a relation has.
 fn tables(relation: &Relation) -> usize {
     match relation.link {
         Link::Direct(_) => 1,
@@ -36,15 +36,24 @@ fn tables(relation: &Relation) -> usize {
     }
 }
 
+/// `order` by a field of a to-many relation.
+pub(super) fn to_many(relation: &str) -> String {
+    format!("`{relation}` leads to many rows; `order` follows to-one relations only")
+}
+
 impl<'c> Planner<'c, '_> {
-    /// The column that a path leads to.
+    /// The column of a path.
     pub(super) fn path(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
         let Path { name, at, rights, following } = path;
         let Some((relation, column)) = name.split_once('.') else {
             return self.usable_field(table.resource, name, at, rights).map(|(id, _)| table.column(id));
         };
         if column.contains('.') {
-            self.fault(Code::DotPath, at, format!("a dot-path is `relation.column`, with exactly one dot; found `{}`", shorten(name)));
+            self.fault(
+                Code::DotPath,
+                at,
+                format!("a dot-path has the form `relation.field`, with exactly one dot; found `{}`", shorten(name)),
+            );
             return None;
         }
         let Some(declared) = self.usable_relation(table.resource, relation, rights) else {
@@ -52,7 +61,7 @@ impl<'c> Planner<'c, '_> {
             return None;
         };
         if declared.many && following == Following::ToOne {
-            self.fault(Code::DotPath, at, format!("`{relation}` leads to many rows; order follows to-one relations only"));
+            self.fault(Code::DotPath, at, to_many(relation));
             return None;
         }
         let index = self.join(table, declared, at, rights, joins)?;
@@ -60,30 +69,34 @@ impl<'c> Planner<'c, '_> {
         Some(joins[index].table.column(id))
     }
 
-    /// The same for a column that is sorted or grouped by.
+    /// The column of a path in `order` or `groupBy`.
     pub(super) fn sortable(&mut self, table: &Table<'c>, path: Path<'_>, joins: &mut Vec<Join<'c>>) -> Option<Column<'c>> {
         let column = self.path(table, path, joins)?;
         let kind = &column.field.kind;
         if !kind.is_sortable() {
-            self.fault(Code::FunctionType, path.at, format!("`{}` of type {} cannot be sorted or grouped by", path.name, kind.name()));
+            self.fault(
+                Code::FunctionType,
+                path.at,
+                format!("`{}` of type {} cannot be used in `order` or `groupBy`", path.name, kind.name()),
+            );
             return None;
         }
         Some(column)
     }
 
-    /// The join of a relation, made once however many paths follow it.
+    /// The join of a relation; all paths along it share one.
     fn join(&mut self, table: &Table<'c>, relation: &'c Relation, at: At, rights: Rights, joins: &mut Vec<Join<'c>>) -> Option<usize> {
         if let Some(index) = joins.iter().position(|join| std::ptr::eq(join.relation, relation)) {
             return Some(index);
         }
         let before: usize = joins.iter().map(|join| tables(join.relation)).sum();
-        if before + tables(relation) > MOST_JOINS {
-            // The manifest's own order gives way to what was asked.
+        if before + tables(relation) > MAX_JOINED_TABLES {
+            // The manifest's order gives way to the client's.
             if at.layer == Layer::Policy && self.stage == Stage::Request {
                 return None;
             }
-            if before <= MOST_JOINS {
-                let message = format!("dot-paths lead to at most {MOST_JOINS} tables, where a `through` relation counts as two");
+            if before <= MAX_JOINED_TABLES {
+                let message = format!("dot-paths join at most {MAX_JOINED_TABLES} tables; a `through` relation counts as two");
                 self.fault(Code::Entries, at, message);
             }
         }

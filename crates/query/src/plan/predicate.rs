@@ -1,9 +1,11 @@
-//! What must hold of a row: columns that exist, values that fit.
+//! Conditions on rows, with columns and checked values.
 
 use crate::catalog::{Field, Relation, Resource};
 use crate::value::Value;
 
 use super::Table;
+
+pub(crate) use crate::statement::Comparison;
 
 /// A table's short name in SQL: `t0`, `t1`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,23 +18,12 @@ pub(crate) struct Column<'c> {
     pub(crate) field: &'c Field,
 }
 
-/// The six comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Eq,
-    Ne,
-    Gt,
-    Gte,
-    Lt,
-    Lte,
-}
-
 /// A condition.
 #[derive(Debug)]
 pub(crate) enum Predicate<'c> {
-    /// Holds of every row.
+    /// True for every row.
     Always,
-    /// Holds of none.
+    /// True for no row.
     Never,
     All(Vec<Predicate<'c>>),
     Any(Vec<Predicate<'c>>),
@@ -54,7 +45,7 @@ pub(crate) enum Predicate<'c> {
     },
     IsNull(Column<'c>),
     IsNotNull(Column<'c>),
-    /// The stored value is NULL, whatever its type makes of it: soft delete.
+    /// The stored value itself is NULL, also if it is invalid for its type: soft delete.
     Unset(Column<'c>),
     Like {
         column: Column<'c>,
@@ -77,7 +68,7 @@ pub(crate) enum Membership {
     NotIn,
 }
 
-/// At least one related row for which the filter holds.
+/// At least one related row meets the filter.
 #[derive(Debug)]
 pub(crate) struct Exists<'c> {
     pub(crate) parent: Alias,

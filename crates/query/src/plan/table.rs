@@ -1,4 +1,4 @@
-//! The only place where a table enters a plan: with its constraint, its soft delete and the viewer's rights, or not at all.
+//! The only way to put a table into a plan: together with its permission, constraint and soft delete.
 
 use crate::catalog::{Constraint, Resource, ResourceId};
 
@@ -14,13 +14,13 @@ pub(crate) struct Table<'c> {
 }
 
 impl<'c> Table<'c> {
-    /// Reaches a resource's rows: nothing if the viewer has no right to them, or if the plan is full.
+    /// The table of a resource. `None` if the viewer may not read it, or if the plan has too many tables.
     pub(super) fn reach(planner: &mut Planner<'c, '_>, resource: ResourceId, rights: Rights) -> Option<Self> {
         let target = planner.catalog.resource(resource);
-        if rights == Rights::Viewer && !planner.viewer.may_read(target) {
+        if rights == Rights::Viewer && !planner.viewer.can_read(target) {
             return None;
         }
-        if !planner.seat() {
+        if !planner.count_table() {
             return None;
         }
         let alias = planner.alias();
@@ -28,12 +28,12 @@ impl<'c> Table<'c> {
         Some(Table { resource: target, alias, policy })
     }
 
-    /// What must hold of every row of this table.
+    /// The condition that every row of this table meets.
     pub(crate) fn policy(&self) -> &Predicate<'c> {
         &self.policy
     }
 
-    /// Whether a variable that its constraint needs is missing, so that the policy lets no row through.
+    /// Whether the account lacks a variable of the constraint, so that no row is visible.
     pub(super) fn is_closed(&self) -> bool {
         matches!(self.policy, Predicate::Never)
     }
@@ -51,7 +51,7 @@ fn policy<'c>(planner: &mut Planner<'c, '_>, id: ResourceId, alias: Alias) -> Pr
     }
     if let Some(Constraint { statement, .. }) = &resource.constraint
         && !statement.filters.is_empty()
-        // At boot a constraint is checked by itself; the ones it follows are checked in their own turn.
+        // At boot each constraint is checked by itself.
         && !planner.is_at_boot()
     {
         all.push(planner.constraint(resource, alias, statement));

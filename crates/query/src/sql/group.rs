@@ -32,8 +32,9 @@ pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
             writer.raw(", ");
         }
         let decode = measured(&mut writer, &measure.measured);
+        let width = if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
         outputs.push(Output { key: measure.key.clone(), column, decode, show: Show::Plain, values: None });
-        column += if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
+        column += width;
     }
     body(&mut writer, grouped);
     if !grouped.scope.order.is_empty() {

@@ -75,6 +75,9 @@ impl Columns {
                 _ => Decode::of(field),
             };
             let column = first + columns.selected.len();
+            if !matches!(decode, Decode::Redacted | Decode::RedactedNull) {
+                columns.selected.push((*id, Purpose::Shown));
+            }
             columns.outputs.push(Output {
                 key: field.json_key.clone(),
                 column,
@@ -82,9 +85,6 @@ impl Columns {
                 show: *show,
                 values: field.fitting_values().cloned(),
             });
-            if !matches!(decode, Decode::Redacted | Decode::RedactedNull) {
-                columns.selected.push((*id, Purpose::Shown));
-            }
         }
         for child in &select.children {
             for id in child.relation.link.own_fields() {

@@ -251,7 +251,7 @@ mod tests {
     use crate::manifest::Manifest;
     use crate::merge::merged;
     use crate::plan::{Operation, plan};
-    use crate::policy::{Viewer, enter};
+    use crate::policy::{Viewer, authorize_read};
     use crate::sql::{Dialect, render};
 
     const MANIFEST: &str = r#"
@@ -269,7 +269,7 @@ below = { many = "t.row", on = { id = "up" } }
     fn text(statement: &str, dialect: Dialect) -> String {
         let catalog = Catalog::resolve(&Manifest::read(MANIFEST).expect("a manifest")).expect("a catalog");
         let viewer = Viewer::operator();
-        let entrance = enter(&catalog, 0, &viewer).expect("the operator may");
+        let entrance = authorize_read(&catalog, 0, &viewer).expect("the operator may");
         let body = crate::parse::body(format!("{{\"query\":{{\"where\":{statement}}}}}").as_bytes()).expect("a statement");
         render(&plan(entrance, merged(body), Operation::List, None).expect("a plan"), dialect).root.sql.text().to_owned()
     }

@@ -1,6 +1,4 @@
-//! Dates, times and instants as counts of days and microseconds, and their texts.
-
-use super::short::ShortText;
+//! Dates, times and timestamps as counts of days and microseconds: parsing and writing.
 
 const MICROS_A_DAY: i64 = 86_400_000_000;
 
@@ -14,7 +12,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The date of a day count, of the years 0001 to 9999: those that texts can tell. Numbers of 32 bits, since a page of rows has hundreds of them.
+/// The date of a day count, for the years 0001 to 9999.
 fn civil(days: i64) -> Option<(u32, u32, u32)> {
     let shifted = u32::try_from(days.checked_add(719_468)?).ok()?;
     let era = shifted / 146_097;
@@ -39,8 +37,8 @@ fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Option<i64> {
     Some(number)
 }
 
-/// `YYYY-MM-DD` of a real day, years 0001 to 9999.
-pub(crate) fn date(text: &str) -> Option<i32> {
+/// Parses `YYYY-MM-DD`, years 0001 to 9999.
+pub fn date(text: &str) -> Option<i32> {
     let bytes = text.as_bytes();
     if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
@@ -50,11 +48,11 @@ pub(crate) fn date(text: &str) -> Option<i32> {
         return None;
     }
     let count = days(year, month, day);
-    // A day that the month does not have comes back as another one.
+    // February 30 would come back as a day in March.
     (civil(count) == Some((year as u32, month as u32, day as u32))).then_some(count as i32)
 }
 
-/// `HH:MM:SS[.f]`, up to nine fraction digits; rounded to the microsecond. Gives microseconds and how many bytes were read.
+/// Parses `HH:MM:SS[.f]` with up to nine fraction digits, rounded to the microsecond. Returns microseconds and the length read.
 fn clock(bytes: &[u8]) -> Option<(i64, usize)> {
     if bytes.len() < 8 || bytes[2] != b':' || bytes[5] != b':' {
         return None;
@@ -77,14 +75,14 @@ fn clock(bytes: &[u8]) -> Option<(i64, usize)> {
     Some((micros, read))
 }
 
-/// `HH:MM:SS[.ffffff]`
-pub(crate) fn time(text: &str) -> Option<i64> {
+/// Parses `HH:MM:SS[.ffffff]`.
+pub fn time(text: &str) -> Option<i64> {
     let (micros, read) = clock(text.as_bytes())?;
     (read == text.len() && text.len() <= 15).then_some(micros)
 }
 
-/// An RFC 3339 text; no offset means UTC, and a plain date means its midnight UTC.
-pub(crate) fn timestamp(text: &str) -> Option<i64> {
+/// Parses RFC 3339; no offset means UTC, and a plain date means midnight UTC.
+pub fn timestamp(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if !text.is_ascii() || bytes.len() < 10 {
         return None;
@@ -115,78 +113,86 @@ pub(crate) fn timestamp(text: &str) -> Option<i64> {
         _ => return None,
     };
     let instant = day * MICROS_A_DAY + micros - offset * 1_000_000;
-    // An offset may push the instant out of the years that can be written again.
+    // The offset can move the timestamp out of the years that can be written.
     civil(instant.div_euclid(MICROS_A_DAY)).map(|_| instant)
 }
 
-fn push_date(out: &mut ShortText, count: i64) -> Option<()> {
-    let (year, month, day) = civil(count)?;
-    let (century, year, month, day) = (pair(year / 100), pair(year % 100), pair(month), pair(day));
-    out.push_all([century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1]]);
+/// Appends `YYYY-MM-DD`. Returns `None` and appends nothing if the year is outside 0001 to 9999.
+pub fn write_date(out: &mut Vec<u8>, days: i64) -> Option<()> {
+    let (year, month, day) = civil(days)?;
+    let (century, year, month, day) = (two_digits(year / 100), two_digits(year % 100), two_digits(month), two_digits(day));
+    out.extend_from_slice(&[century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1]]);
     Some(())
 }
 
-fn push_clock(out: &mut ShortText, micros: i64) {
-    // Of one day.
-    let seconds = (micros / 1_000_000) as u32;
-    let (hour, minute, second) = (pair(seconds / 3_600), pair(seconds / 60 % 60), pair(seconds % 60));
-    out.push_all([hour[0], hour[1], b':', minute[0], minute[1], b':', second[0], second[1]]);
-}
-
-fn push_fraction(out: &mut ShortText, fraction: i64) {
-    if fraction != 0 {
-        push_micros(out, fraction);
-        out.trim_zeros();
+/// Appends `HH:MM:SS[.f]`, the fraction without trailing zeros.
+pub fn write_time(out: &mut Vec<u8>, micros: i64) {
+    write_seconds(out, micros);
+    if micros % 1_000_000 != 0 {
+        write_fraction(out, micros);
+        while out.ends_with(b"0") {
+            out.pop();
+        }
     }
 }
 
-fn push_micros(out: &mut ShortText, fraction: i64) {
-    let micros = fraction as u32;
-    let (first, middle, last) = (pair(micros / 10_000), pair(micros / 100 % 100), pair(micros % 100));
-    out.push_all([b'.', first[0], first[1], middle[0], middle[1], last[0], last[1]]);
+/// Appends RFC 3339 in UTC, the fraction without trailing zeros. Returns `None` and appends nothing if the year is outside 0001 to 9999.
+pub fn write_timestamp(out: &mut Vec<u8>, micros: i64) -> Option<()> {
+    write_date(out, micros.div_euclid(MICROS_A_DAY))?;
+    out.push(b'T');
+    write_time(out, micros.rem_euclid(MICROS_A_DAY));
+    out.push(b'Z');
+    Some(())
 }
 
-/// The two digits of a number below a hundred.
-fn pair(number: u32) -> [u8; 2] {
+/// `HH:MM:SS` of microseconds since midnight.
+fn write_seconds(out: &mut Vec<u8>, micros: i64) {
+    let seconds = (micros / 1_000_000) as u32;
+    let (hour, minute, second) = (two_digits(seconds / 3_600), two_digits(seconds / 60 % 60), two_digits(seconds % 60));
+    out.extend_from_slice(&[hour[0], hour[1], b':', minute[0], minute[1], b':', second[0], second[1]]);
+}
+
+/// `.ffffff`
+fn write_fraction(out: &mut Vec<u8>, micros: i64) {
+    let micros = (micros % 1_000_000) as u32;
+    let (first, middle, last) = (two_digits(micros / 10_000), two_digits(micros / 100 % 100), two_digits(micros % 100));
+    out.extend_from_slice(&[b'.', first[0], first[1], middle[0], middle[1], last[0], last[1]]);
+}
+
+fn two_digits(number: u32) -> [u8; 2] {
     [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
 }
 
-/// `YYYY-MM-DD`, or nothing for a year that has not four digits.
-pub fn date_text(count: i64) -> Option<ShortText> {
-    let mut out = ShortText::default();
-    push_date(&mut out, count)?;
-    Some(out)
+/// `YYYY-MM-DD`; see [`write_date`].
+pub fn date_text(days: i64) -> Option<String> {
+    let mut out = Vec::new();
+    write_date(&mut out, days)?;
+    Some(super::ascii(out))
 }
 
-/// `HH:MM:SS[.f]`, the fraction without trailing zeros.
-pub fn time_text(micros: i64) -> ShortText {
-    let mut out = ShortText::default();
-    push_clock(&mut out, micros);
-    push_fraction(&mut out, micros % 1_000_000);
-    out
+/// `HH:MM:SS[.f]`; see [`write_time`].
+pub fn time_text(micros: i64) -> String {
+    let mut out = Vec::new();
+    write_time(&mut out, micros);
+    super::ascii(out)
 }
 
-/// RFC 3339 in UTC, the fraction without trailing zeros; nothing for a year that has not four digits.
-pub fn timestamp_text(micros: i64) -> Option<ShortText> {
-    let mut out = ShortText::default();
-    push_date(&mut out, micros.div_euclid(MICROS_A_DAY))?;
+/// RFC 3339 in UTC; see [`write_timestamp`].
+pub fn timestamp_text(micros: i64) -> Option<String> {
+    let mut out = Vec::new();
+    write_timestamp(&mut out, micros)?;
+    Some(super::ascii(out))
+}
+
+/// The form that SQLite files store: always six fraction digits, so that strings sort as timestamps.
+pub fn timestamp_fixed_text(micros: i64) -> String {
+    let mut out = Vec::new();
+    // A checked value has a year of four digits.
+    _ = write_date(&mut out, micros.div_euclid(MICROS_A_DAY));
     out.push(b'T');
     let of_day = micros.rem_euclid(MICROS_A_DAY);
-    push_clock(&mut out, of_day);
-    push_fraction(&mut out, of_day % 1_000_000);
+    write_seconds(&mut out, of_day);
+    write_fraction(&mut out, of_day);
     out.push(b'Z');
-    Some(out)
-}
-
-/// The form SQLite files keep: always six fraction digits, so that texts compare as instants.
-pub fn timestamp_fixed_text(micros: i64) -> ShortText {
-    let mut out = ShortText::default();
-    // A value that was checked has a year of four digits.
-    _ = push_date(&mut out, micros.div_euclid(MICROS_A_DAY));
-    out.push(b'T');
-    let of_day = micros.rem_euclid(MICROS_A_DAY);
-    push_clock(&mut out, of_day);
-    push_micros(&mut out, of_day % 1_000_000);
-    out.push(b'Z');
-    out
+    super::ascii(out)
 }

@@ -1,13 +1,13 @@
-//! Numbers by their text: exact, with no float between.
+//! Exact numbers, kept as text.
 
 use std::borrow::Cow;
 
 use super::Value;
 
-/// More digits than this on either side of the point are refused.
-const MOST_DIGITS: i64 = 300;
+/// The bound for digits on either side of the decimal point.
+const MAX_DIGITS: i64 = 300;
 
-/// The parts of a JSON number (or a numeric text): sign, digits before and after the point, exponent.
+/// The parts of a JSON number or a numeric string.
 struct Parts<'t> {
     negative: bool,
     whole: &'t str,
@@ -36,24 +36,24 @@ fn exponent(text: &str) -> Option<i64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // An exponent too long to be read is beyond every bound anyway.
+    // An exponent that does not fit is beyond every bound.
     let size = digits.parse::<i64>().unwrap_or(i64::MAX).min(1 << 40);
     Some(if text.starts_with('-') { -size } else { size })
 }
 
-/// Whether a text is already what [`decimal`] would make of it.
+/// Whether [`decimal`] would return the text unchanged.
 fn is_plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let are_digits = |part: &str| !part.is_empty() && part.len() as i64 <= MOST_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
+    let are_digits = |part: &str| !part.is_empty() && part.len() as i64 <= MAX_DIGITS && part.bytes().all(|byte| byte.is_ascii_digit());
     are_digits(whole)
         && are_digits(fraction)
         && (whole == "0" || !whole.starts_with('0'))
         && (digits.len() == text.len() || digits.bytes().any(|byte| matches!(byte, b'1'..=b'9')))
 }
 
-/// The number as plain digits: no exponent, no sign on zero, no leading zeros; the scale that was written is kept.
-pub(crate) fn decimal(text: &str) -> Option<Cow<'_, str>> {
+/// The number as plain digits: no exponent, no sign on zero, no leading zeros; the scale is kept.
+pub fn decimal(text: &str) -> Option<Cow<'_, str>> {
     if is_plain(text) { Some(Cow::Borrowed(text)) } else { rewritten(text).map(Cow::Owned) }
 }
 
@@ -64,10 +64,10 @@ fn rewritten(text: &str) -> Option<String> {
     let scale = (digits.len() as i64 - point).max(0);
     let leading = digits.bytes().take_while(|byte| *byte == b'0').count() as i64;
     if digits.bytes().all(|byte| byte == b'0') {
-        let scale = scale.min(MOST_DIGITS) as usize;
+        let scale = scale.min(MAX_DIGITS) as usize;
         return Some(if scale == 0 { "0".to_owned() } else { format!("0.{}", "0".repeat(scale)) });
     }
-    if point - leading > MOST_DIGITS || scale > MOST_DIGITS {
+    if point - leading > MAX_DIGITS || scale > MAX_DIGITS {
         return None;
     }
     let mut out = String::with_capacity(digits.len() + 3);
@@ -92,7 +92,7 @@ fn rewritten(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// A decimal without trailing zeros, so that equal numbers are equal texts.
+/// A decimal without trailing zeros, so that equal numbers are equal strings.
 pub fn normal_decimal(text: &str) -> Option<String> {
     let plain = decimal(text)?;
     if !plain.contains('.') {
@@ -102,7 +102,7 @@ pub fn normal_decimal(text: &str) -> Option<String> {
     Some(if trimmed.is_empty() || trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() })
 }
 
-/// The whole number a text stands for (`3`, `3.0`, `3e2`), if it is one of reasonable size.
+/// Parses a whole number (`3`, `3.0`, `3e2`) of at most 30 digits.
 pub(crate) fn whole(text: &str) -> Option<i128> {
     // The common case first: plain digits.
     if let Ok(number) = text.parse::<i64>() {
@@ -115,7 +115,7 @@ pub(crate) fn whole(text: &str) -> Option<i128> {
     plain.parse().ok()
 }
 
-/// Whether the number is whole, positive and too large to be read by [`whole`].
+/// Whether the number is whole, positive and too large for [`whole`].
 pub(crate) fn is_huge_whole(text: &str) -> bool {
     parts(text).is_some_and(|parts| {
         let fraction = parts.fraction.trim_end_matches('0').len() as i64;

@@ -1,4 +1,4 @@
-//! Rows as they are answered, against the schema of a row.
+//! Validates rows of answers with the schema of a row.
 
 use oracle::{Answer, Generator};
 use query::describe::json_schema;
@@ -17,7 +17,7 @@ fn every_row_of_an_answer_fits_its_schema() {
         let case = generator.next();
         let viewer = oracle::viewer(case.viewer);
         let aggregates = case.query.as_ref().is_some_and(|query| query.get("aggregation").is_some_and(Value::is_object));
-        if case.fault.is_some() || aggregates || !viewer.may_read(oracle::world().schema.resource(&case.resource)) {
+        if case.fault.is_some() || aggregates || !viewer.can_read(oracle::world().schema.resource(&case.resource)) {
             continue;
         }
         let rows: Vec<Value> = match case.answer() {

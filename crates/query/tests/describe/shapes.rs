@@ -1,4 +1,4 @@
-//! The documents themselves: snapshots of a small manifest, what must not stand in them, and names that never meet.
+//! The documents: snapshots of a small manifest, what they must not contain, and unique names.
 
 use std::collections::HashSet;
 
@@ -102,9 +102,9 @@ fn every_document_is_a_schema_whose_references_lead_somewhere() {
     }
 }
 
-/// A row's type of one resource may be called as the where of another.
+/// The name of one resource's row can equal the name of another resource's `where`.
 #[test]
-fn names_that_would_meet_are_told_apart() {
+fn names_that_would_collide_become_unique() {
     let text = r#"
 [resource.shop.customer.fields]
 id = { type = "int", key = true }
@@ -136,7 +136,7 @@ id = "int"
     jsonschema::draft202012::new(&serde_json::from_str(&compact(&json_schema::document(&catalog))).expect("JSON")).expect("a schema");
 }
 
-/// Twice the relations make about twice the document: no definition is written out where it is used.
+/// Twice the relations make about twice the document: definitions are referenced, not copied.
 #[test]
 fn a_document_grows_as_its_manifest_does() {
     let size = |count: usize| {

@@ -1,4 +1,4 @@
-//! Every spelling of a value that somebody thought of: schema and plan must agree on each.
+//! Spellings of values of each type: schema and plan must agree on each.
 
 use serde_json::{Value, json};
 

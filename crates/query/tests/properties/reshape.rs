@@ -1,10 +1,10 @@
-//! The same statement with other values: of the same types, in lists of other lengths, with texts that could not be overlooked.
+//! Replaces the values of a statement: the same types, lists of other lengths, and strings with a mark.
 
 use query::catalog::{Catalog, Resource};
 use query::types::{Scalar, Type};
 use serde_json::{Value, json};
 
-/// Stands in every text and alias of a reshaped statement.
+/// In every string and alias of a reshaped statement.
 pub(crate) const MARK: &str = "zqxMARK";
 
 /// Replaces every value, limit, offset and alias; the shape stays.
@@ -43,16 +43,16 @@ fn clause(catalog: &Catalog, resource: &Resource, value: &Value) -> Value {
         "not" => clause(catalog, resource, value),
         name => match resource.relation(name) {
             Some(relation) => clause(catalog, catalog.resource(relation.target), value),
-            None => leaf(&resource.field(name).expect("a field").1.kind, value),
+            None => operators(&resource.field(name).expect("a field").1.kind, value),
         },
     };
     entries.map(|(key, value)| (key.clone(), replaced(key, value))).collect()
 }
 
-fn leaf(kind: &Type, operators: &Value) -> Value {
+fn operators(kind: &Type, values: &Value) -> Value {
     let other = scalar(kind.scalar());
     let replaced = |operator: &str, value: &Value| match operator {
-        // Which of the two it is belongs to the shape.
+        // True or false changes the SQL.
         "isNull" => value.clone(),
         "iLike" => json!(format!("%{MARK}%'; --")),
         "between" => json!([other, other]),
@@ -62,7 +62,7 @@ fn leaf(kind: &Type, operators: &Value) -> Value {
         }
         _ => other.clone(),
     };
-    let entries = operators.as_object().expect("operators").iter();
+    let entries = values.as_object().expect("operators").iter();
     entries.map(|(operator, value)| (operator.clone(), replaced(operator, value))).collect()
 }
 

@@ -1,36 +1,35 @@
-//! Golden cases: statements as data, read from `cases/*.json`. Each names the rules of the contract it stands for.
+//! Golden cases from `cases/*.json`. Each names the rules of the contract that it tests.
 //!
-//! A statement may hold three words of our own, so that large ones stay readable:
-//! `{"$times": [n, item]}` is the list of n items, `{"$nest": [n, key, inner]}` the key n times around `inner` (`"or[]"` puts a
-//! list around each), `{"$tree": [[names], depth]}` relation nodes that have all names below each, so deep.
+//! Three macros keep large statements readable: `{"$times": [n, item]}` is an array of n items, `{"$nest": [n, key, inner]}` nests `inner`
+//! n times below the key (`"or[]"` adds an array each time), and `{"$tree": [[names], depth]}` nests relation nodes of all names.
 
 use std::path::PathBuf;
 
 use oracle::Operation;
 use serde_json::{Map, Value, json};
 
-/// One statement and what is expected of it.
+/// One statement and its expected result.
 #[derive(Debug)]
 pub struct GoldenCase {
     /// A sentence.
     pub name: String,
-    /// Who asks, by the fixture's name.
+    /// The name of the viewer in the fixture.
     pub viewer: &'static str,
-    /// Who is asked.
+    /// The resource.
     pub resource: String,
-    /// What is done with the rows.
+    /// The operation.
     pub operation: Operation,
-    /// The statement; beside a raw body, what that body means.
+    /// The statement; with a raw body, the statement that the body means.
     pub query: Option<Value>,
-    /// The constraint on the wire.
+    /// The wire constraint.
     pub constraint: Option<Value>,
-    /// The bytes to send, where JSON made from values would not do.
+    /// The bytes to send, if JSON values cannot express them.
     raw: Option<String>,
-    /// Code and path of each fault, in the order they are told; none for a statement that is answered.
+    /// Code and path of each fault, in order; empty for a valid statement.
     pub faults: Vec<String>,
-    /// Whether the answer holds no row.
+    /// Whether the answer has no row.
     pub empty: bool,
-    /// The rules of `docs/contract.md` it stands for.
+    /// The rules of `docs/contract.md` that it tests.
     pub rules: Vec<String>,
 }
 
@@ -46,12 +45,12 @@ impl GoldenCase {
         sorted(&Value::Object(body))
     }
 
-    /// Whether the bytes were written by hand.
+    /// Whether the case has its own bytes.
     pub fn is_raw(&self) -> bool {
         self.raw.is_some()
     }
 
-    /// The parts of the id in the address, for a key of this many fields.
+    /// The parts of the id, for a key of this many fields.
     pub fn id(&self, width: usize) -> Option<Vec<&str>> {
         let Operation::FindById(id) = &self.operation else { return None };
         Some(if width == 1 { vec![id] } else { id.split(',').collect() })
@@ -87,7 +86,7 @@ fn read(value: &Value) -> GoldenCase {
     let text = |key: &str| value[key].as_str().unwrap_or_else(|| panic!("{key:?} is missing in {value}")).to_owned();
     let texts = |key: &str| -> Vec<String> {
         let items = value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        items.iter().map(|item| item.as_str().expect("a text").to_owned()).collect()
+        items.iter().map(|item| item.as_str().expect("a string").to_owned()).collect()
     };
     GoldenCase {
         name: text("name"),
@@ -117,14 +116,14 @@ fn expanded(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(expanded).collect(),
         Value::Object(object) => match object.iter().next() {
-            Some((word, arguments)) if ["$times", "$nest", "$tree"].contains(&word.as_str()) => macro_of(word, arguments),
+            Some((word, arguments)) if ["$times", "$nest", "$tree"].contains(&word.as_str()) => expand_macro(word, arguments),
             _ => object.iter().map(|(key, value)| (key.clone(), expanded(value))).collect(),
         },
         other => other.clone(),
     }
 }
 
-fn macro_of(word: &str, arguments: &Value) -> Value {
+fn expand_macro(word: &str, arguments: &Value) -> Value {
     let count = |index: usize| usize::try_from(arguments[index].as_u64().expect("a number")).expect("a small number");
     match word {
         "$times" => vec![expanded(&arguments[1]); count(0)].into(),
@@ -145,7 +144,7 @@ fn tree(names: &[Value], depth: usize) -> Value {
     names.iter().map(|name| (name.as_str().expect("a name").to_owned(), below.clone())).collect()
 }
 
-/// JSON with sorted keys, whatever order the map keeps.
+/// JSON with sorted keys.
 pub fn sorted(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),

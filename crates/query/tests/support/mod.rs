@@ -1,4 +1,4 @@
-//! What the tests of the language share: the fixture's catalog as each database makes it, and a statement's way to SQL.
+//! Shared by the tests of `query`: the fixture's catalog for each database, and planning of a case.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod case;
@@ -16,7 +16,7 @@ use query::{merge, parse};
 
 pub const DIALECTS: [Dialect; 2] = [Dialect::Postgres, Dialect::Sqlite];
 
-/// The columns of the fixture that PostgreSQL keeps as another type than the usual one, as `check` would learn.
+/// The columns of the fixture with another type than the standard one on PostgreSQL, as `check` would find them.
 fn natives() -> [(&'static str, &'static str, Native); 6] {
     [
         ("shop.orderLine", "quantity", Native::OtherInteger),
@@ -44,36 +44,36 @@ pub fn catalog(dialect: Dialect) -> &'static Catalog {
     &catalogs[usize::from(dialect == Dialect::Sqlite)]
 }
 
-/// One of the fixture's callers.
+/// A viewer of the fixture.
 pub fn viewer(name: &str) -> Viewer {
     let viewer = oracle::viewer(name);
     Viewer::new(viewer.permissions.iter().cloned(), viewer.account.clone())
 }
 
-/// What a request became.
+/// The result of planning a request.
 pub enum Planned<'c> {
     Plan(Box<Plan<'c>>),
     Faults(Error),
     Denied,
 }
 
-/// A statement of a body, merged.
+/// The merged statement of a body.
 pub fn merged(body: &[u8]) -> Result<Statement, Error> {
     parse::body(body).map(merge::merged)
 }
 
-/// Takes a case's way from bytes to a plan.
+/// Parses, merges and plans a case.
 pub fn planned<'c>(catalog: &'c Catalog, case: &case::GoldenCase) -> Planned<'c> {
     let viewer = viewer(case.viewer);
     let id = catalog.by_name(&case.resource).expect("a resource");
-    let Ok(entrance) = policy::enter(catalog, id, &viewer) else { return Planned::Denied };
+    let Ok(access) = policy::authorize_read(catalog, id, &viewer) else { return Planned::Denied };
     let operation = match case.operation {
         oracle::Operation::Paginate => plan::Operation::Paginate,
         oracle::Operation::List => plan::Operation::List,
         oracle::Operation::Find | oracle::Operation::FindById(_) => plan::Operation::Find,
     };
     let key = case.id(catalog.resource(id).key.len());
-    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(entrance, statement, operation, key.as_deref())) {
+    match merged(case.body().as_bytes()).and_then(|statement| plan::plan(access, statement, operation, key.as_deref())) {
         Ok(plan) => Planned::Plan(Box::new(plan)),
         Err(error) => Planned::Faults(error),
     }

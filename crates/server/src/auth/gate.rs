@@ -146,7 +146,7 @@ impl Caller {
 
     /// Refuses a caller who lacks a permission: 401 without a token, 403 with one.
     pub fn require(&self, permission: &str) -> Result<(), Problem> {
-        if self.viewer.holds(permission) { Ok(()) } else { Err(self.refusal()) }
+        if self.viewer.has_permission(permission) { Ok(()) } else { Err(self.refusal()) }
     }
 
     /// What a caller hears who lacks a permission: who has not said who they are may try to.

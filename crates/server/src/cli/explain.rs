@@ -51,7 +51,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     };
     let statement = parse::document(&bytes).map_err(|error| Failure(format!("{name}: {error}")))?;
     let viewer = arguments.account.as_deref().map_or_else(|| Ok(Viewer::operator()), viewer)?;
-    let entrance = policy::enter(&catalog, resource, &viewer)?;
+    let entrance = policy::authorize_read(&catalog, resource, &viewer)?;
     let analyze = if arguments.analyze { Analyze::Yes(PlanDetail::Figures) } else { Analyze::No };
     let explained = explain(&database, entrance, statement, analyze).await.map_err(|problem| match problem {
         Problem::Statement(error) => Failure(format!("{name}: {}", in_file(error))),

@@ -1,6 +1,6 @@
 //! What the `show` commands share: a table for people, and what is said of a record that does not exist.
 
-use query::wording::near;
+use query::messages::did_you_mean;
 use serde_json::Value;
 use store::overview::Belonging;
 
@@ -47,7 +47,7 @@ impl Table {
 /// What is said of a record that does not exist: `what` is `role "clark"`, `list` the command that shows those that do.
 pub(super) fn unknown(what: &str, name: &str, known: &[String], list: &str) -> Failure {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Failure(format!("there is no {what}{}; `peristyle {list} list` shows all", near(name, &known)))
+    Failure(format!("there is no {what}{}; `peristyle {list} list` shows all", did_you_mean(name, &known)))
 }
 
 /// Adds the members of one object to another.

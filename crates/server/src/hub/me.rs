@@ -27,7 +27,7 @@ pub(crate) async fn row(service: &Service, account: Uuid) -> Result<Bytes, Probl
     let resource = service.catalog.by_name(ACCOUNT).ok_or(Problem::Internal("accounts are no resource here"))?;
     let viewer = Viewer::operator();
     let query = {
-        let entrance = policy::enter(&service.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
+        let entrance = policy::authorize_read(&service.catalog, resource, &viewer).map_err(|policy::Denied| Problem::Forbidden)?;
         let key = [account.to_string()];
         ask::render(service, entrance, Operation::Find, Some(&key), parse::body(STATEMENT)?)?
     };

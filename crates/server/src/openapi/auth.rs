@@ -1,7 +1,7 @@
 //! `/auth/…` in the document: who is asking, under every strategy, and the way to the hub and back at a satellite. Each address stands
 //! under `/api` too.
 
-use query::describe::{Claims, upper_first};
+use query::describe::{UniqueNames, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -29,7 +29,7 @@ pub(super) fn schemas() -> Vec<(String, Json)> {
 }
 
 /// Every address.
-pub(super) fn paths(serving: Serving, claims: &mut Claims) -> Vec<(String, Json)> {
+pub(super) fn paths(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut endpoints = vec![me(serving), verify(serving)];
     if serving == Serving::Satellite {
         endpoints.extend([login(), callback(), refresh(), logout()]);

@@ -1,6 +1,6 @@
 //! The OAuth and OpenID endpoints of a hub in the document. Each of the first seven stands at the root and under `/api/o-auth`.
 
-use query::describe::{Claims, upper_first};
+use query::describe::{UniqueNames, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -71,7 +71,7 @@ pub(super) fn schemas() -> Vec<(String, Json)> {
 }
 
 /// Every endpoint.
-pub(super) fn paths(claims: &mut Claims) -> Vec<(String, Json)> {
+pub(super) fn paths(claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (base, prefix) in [("", ""), ("/api/o-auth", "oAuth")] {
         for endpoint in endpoints() {
@@ -293,7 +293,7 @@ fn parameters(names: &[&str], required: &[&str]) -> Vec<Json> {
 }
 
 /// What stands at the root alone.
-fn documents(claims: &mut Claims) -> Vec<(String, Json)> {
+fn documents(claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut told = |id: &str, summary: &str, schema: Json, security: Json, statuses: &[u16]| {
         let mut responses = vec![member("200", answer(summary, Some(schema)))];
         responses.extend(problems::references(statuses));

@@ -1,7 +1,7 @@
 //! The operations of administration in the document: their addresses, what they take and what they answer.
 
 use query::catalog::Catalog;
-use query::describe::Claims;
+use query::describe::UniqueNames;
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -13,7 +13,7 @@ use super::parts::{ALWAYS, by_account, json, member, reference, success};
 use super::{SCHEMAS, problems};
 
 /// Every operation of a hub.
-pub(super) fn paths(catalog: &Catalog, claims: &mut Claims) -> Vec<(String, Json)> {
+pub(super) fn paths(catalog: &Catalog, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let described = |operation: &'static Operation| {
         let id = claims.claim(&operation.name());
         (operation.address(catalog), object! { "post" => describe(operation, id) })

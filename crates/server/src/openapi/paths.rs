@@ -1,7 +1,7 @@
 //! The addresses of the document: every operation of every resource, and what stands beside them.
 
 use query::catalog::Catalog;
-use query::describe::Claims;
+use query::describe::UniqueNames;
 use query::describe::json_schema::Defined;
 use query::json::Json;
 use query::json::build::texts;
@@ -25,7 +25,7 @@ pub(super) fn tags(catalog: &Catalog) -> Json {
 }
 
 pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) -> Vec<(String, Json)> {
-    let mut claims = Claims::default();
+    let mut claims = UniqueNames::default();
     let mut paths = beside(serving, &mut claims);
     paths.extend(auth::paths(serving, &mut claims));
     paths.extend(resources::paths(catalog, serving, defined, &mut claims));
@@ -37,7 +37,7 @@ pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) ->
 }
 
 /// What stands beside the resources.
-fn beside(serving: Serving, claims: &mut Claims) -> Vec<(String, Json)> {
+fn beside(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let status = |word: &str| {
         json(object! {
             "type" => "object",

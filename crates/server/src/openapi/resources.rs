@@ -2,7 +2,7 @@
 
 use query::catalog::{Catalog, Resource};
 use query::describe::json_schema::Defined;
-use query::describe::{Claims, is_findable, upper_first};
+use query::describe::{UniqueNames, is_findable, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
@@ -14,10 +14,10 @@ use super::parts::{ALWAYS, by_account, json, member, perhaps_by_account, referen
 use super::{Serving, problems};
 
 /// Every operation of every resource.
-pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], claims: &mut Claims) -> Vec<(String, Json)> {
+pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
-        let base = resource.address();
+        let base = resource.path();
         for verb in Verb::ALL.into_iter().filter(|verb| *verb != Verb::FindById || is_findable(resource)) {
             let id = claims.claim(&operation_id(verb, resource));
             paths.push((format!("{base}/{}", verb.end()), object! { "post" => describe(verb, resource, serving, defined, id) }));

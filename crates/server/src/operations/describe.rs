@@ -28,7 +28,7 @@ pub(crate) fn is_hub(catalog: &Catalog) -> bool {
 impl Operation {
     /// `/api/iam/accounts/update/{id}`
     pub(crate) fn address(&self, catalog: &Catalog) -> String {
-        let base = self.resource_in(catalog).map_or_else(String::new, |(_, resource)| resource.address());
+        let base = self.resource_in(catalog).map_or_else(String::new, |(_, resource)| resource.path());
         match self.target {
             Target::New => format!("{base}/{}", self.end()),
             Target::ById => format!("{base}/{}/{{id}}", self.end()),

@@ -65,7 +65,7 @@ impl<'a> Errand<'a> {
         // Somebody who holds a permission is somebody.
         let account = caller.account().ok_or_else(|| caller.refusal())?;
         let errand = Errand { service, hub, caller, account, operation, address };
-        if !caller.viewer().holds(operation.permission) {
+        if !caller.viewer().has_permission(operation.permission) {
             errand.note_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
         }
@@ -125,11 +125,11 @@ impl<'a> Errand<'a> {
             self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
         let Ok(entrance) = ask::enter(self.service, id, self.caller) else { return Ok(None) };
         let told = TOLD_WITH.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, told)| told);
-        let may_read = |name: &&&str| {
+        let can_read = |name: &&&str| {
             let target = resource.relation(name).map(|relation| self.service.catalog.resource(relation.target));
-            target.is_some_and(|target| self.caller.viewer().may_read(target))
+            target.is_some_and(|target| self.caller.viewer().can_read(target))
         };
-        let relations = told.iter().filter(may_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
+        let relations = told.iter().filter(can_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
         let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;

@@ -1,6 +1,6 @@
 //! What is wrong with an input, in codes that stay, and the refusals of administration as problems.
 
-use query::error::{Code, MOST_FAULTS};
+use query::error::{Code, MAX_FAULTS};
 
 use crate::administration::Fault;
 use crate::error::oauth;
@@ -58,7 +58,7 @@ impl Faults {
 
     /// Whether no more are told.
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() >= MOST_FAULTS
+        self.0.len() >= MAX_FAULTS
     }
 
     /// Whether something at this place is wrong.

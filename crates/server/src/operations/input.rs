@@ -3,8 +3,8 @@
 use std::fmt;
 
 use query::json::Json;
+use query::messages::{did_you_mean, quoted_list};
 use query::pointer::Pointer;
-use query::wording::{near, words};
 use serde_json::{Map, Value as JsonValue};
 use uuid::Uuid;
 
@@ -116,7 +116,7 @@ fn unknown(operation: &Operation, name: &str) -> String {
     if known.is_empty() {
         return format!("`{}` takes no input", operation.name());
     }
-    format!("`{}` takes only the keys {}{}", operation.name(), words(&known), near(name, &known))
+    format!("`{}` takes only the keys {}{}", operation.name(), quoted_list(&known), did_you_mean(name, &known))
 }
 
 /// Reads one value at its place.

@@ -51,7 +51,7 @@ impl Text {
             Text::PasswordHash => PasswordHash::parse(text).map(drop).map_err(|fault| told(&fault)),
             Text::Grant | Text::AccountType => {
                 let words = self.words().unwrap_or_default();
-                if words.contains(&text) { Ok(()) } else { Err(format!("one of {} is expected", query::wording::words(words))) }
+                if words.contains(&text) { Ok(()) } else { Err(format!("one of {} is expected", query::messages::quoted_list(words))) }
             }
         }
     }

@@ -64,9 +64,9 @@ struct DescribedRelation<'c> {
 
 /// Describes what this caller may see.
 pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> Visible<'c> {
-    let entered = (0..catalog.resources().len()).filter_map(|id| policy::enter(catalog, id, viewer).ok());
+    let entered = (0..catalog.resources().len()).filter_map(|id| policy::authorize_read(catalog, id, viewer).ok());
     Visible {
-        explain: viewer.holds(explain::PERMISSION),
+        explain: viewer.has_permission(explain::PERMISSION),
         resources: entered.map(|entrance| describe(catalog, entrance.resource(), viewer)).collect(),
     }
 }
@@ -87,10 +87,10 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 
 /// The addresses that answer this caller.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
-    let base = resource.address();
+    let base = resource.path();
     let answers = |verb: &Verb| match verb {
         Verb::FindById => viewer.sees_key(resource),
-        Verb::Explain => viewer.holds(explain::PERMISSION),
+        Verb::Explain => viewer.has_permission(explain::PERMISSION),
         _ => true,
     };
     let named = Verb::ALL.into_iter().filter(answers);
@@ -99,7 +99,7 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {
     let field = &resource.fields[id];
-    let usable = viewer.sees_plainly(field);
+    let usable = viewer.sees_unmasked(field);
     let mask = field.mask.as_ref().filter(|_| !usable).map(|(mask, _)| mask.name());
     let values = match field.kind.scalar() {
         Scalar::Enum(values) => Some(values.iter().map(|value| &**value).collect()),
@@ -122,5 +122,5 @@ fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> D
 /// A relation, unless its other side may not be read: then it is as unknown as one that does not exist.
 fn describe_relation<'c>(catalog: &'c Catalog, relation: &'c Relation, viewer: &Viewer) -> Option<DescribedRelation<'c>> {
     let target = catalog.resource(relation.target);
-    viewer.may_read(target).then_some(DescribedRelation { name: &relation.name, many: relation.many, target: &target.full_name })
+    viewer.can_read(target).then_some(DescribedRelation { name: &relation.name, many: relation.many, target: &target.full_name })
 }

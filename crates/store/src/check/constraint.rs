@@ -1,26 +1,26 @@
 //! What `check` says of a resource's constraint: what it may show less of than its author expects.
 
 use query::catalog::Resource;
-use query::constraints::{Mention, Sign};
+use query::constraints::{Polarity, Reference};
+use query::messages::{did_you_mean_as, quoted_list};
 use query::policy::{ACCOUNT_VARIABLES, is_account_variable};
-use query::wording::{near_as, words};
 
 use super::Checker;
 
 impl<'c> Checker<'c> {
     pub(super) fn constraint(&mut self, resource: &'c Resource) {
-        let Some((line, mentions)) = self.catalog.constraint_mentions(resource) else { return };
-        for mention in mentions {
-            match mention {
-                Mention::Relation { path, relation, sign: Sign::Negated } => {
+        let Some((line, references)) = self.catalog.constraint_references(resource) else { return };
+        for reference in references {
+            match reference {
+                Reference::Relation { path, relation, polarity: Polarity::Negated } => {
                     let target = self.catalog.resource(relation.target);
-                    if self.catalog.constraint_mentions(target).is_some() {
+                    if self.catalog.constraint_references(target).is_some() {
                         self.warning(line, negated(resource, &path, target));
                     }
                 }
-                Mention::Relation { .. } => {}
-                Mention::Variable(name) if is_account_variable(name) => {}
-                Mention::Variable(name) => self.warning(line, unknown(resource, name)),
+                Reference::Relation { .. } => {}
+                Reference::Variable(name) if is_account_variable(name) => {}
+                Reference::Variable(name) => self.warning(line, unknown(resource, name)),
             }
         }
     }
@@ -37,8 +37,8 @@ fn unknown(resource: &Resource, name: &str) -> String {
     fn plain(name: &str) -> &str {
         name.strip_prefix("$account.").unwrap_or(name)
     }
-    let hint = near_as(plain(name), ACCOUNT_VARIABLES.iter().map(|known| (plain(known), *known)));
-    let known = words(&ACCOUNT_VARIABLES);
+    let hint = did_you_mean_as(plain(name), ACCOUNT_VARIABLES.iter().map(|known| (plain(known), *known)));
+    let known = quoted_list(&ACCOUNT_VARIABLES);
     format!(
         "constraint of `{}`: no account has `{name}`{hint}, so that it shows nothing to anybody; there are {known} and `$account.meta.…`",
         resource.full_name

@@ -1,9 +1,9 @@
 //! One field against its column: type, enum labels, NULL, and what the database user may read.
 
 use query::catalog::{Field, Resource, Stored};
+use query::messages::did_you_mean_as;
 use query::sql::Dialect;
 use query::types::{EnumValue, Scalar};
-use query::wording::near_as;
 
 use crate::introspect;
 use crate::schema::{Column, Enumeration, Table};
@@ -34,7 +34,7 @@ impl<'c> Checker<'c> {
         let column = table.column(name, self.dialect);
         match column {
             None => {
-                let hint = near_as(name, table.columns.iter().map(|column| (column.name.as_str(), column.name.as_str())));
+                let hint = did_you_mean_as(name, table.columns.iter().map(|column| (column.name.as_str(), column.name.as_str())));
                 self.error(line, format!("{what}: table `{}` has no column `{name}`{hint}", self.schema.shown(table, self.dialect)));
             }
             Some(column) if column.forbidden => {
@@ -85,7 +85,7 @@ impl<'c> Checker<'c> {
         let labels = &enumeration.labels;
         let foreign: Vec<&str> = values.iter().map(|value| &**value).filter(|value| !labels.iter().any(|label| label == value)).collect();
         for value in foreign {
-            let hint = near_as(value, labels.iter().map(|label| (label.as_str(), label.as_str())));
+            let hint = did_you_mean_as(value, labels.iter().map(|label| (label.as_str(), label.as_str())));
             self.error(
                 field.line,
                 format!("{what}: {value:?} is no label of the enum `{}`{hint}; take it out of `values`", enumeration.name),

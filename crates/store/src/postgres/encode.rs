@@ -101,15 +101,15 @@ impl<'a> Member<'a> {
 
 impl How {
     fn of(output: &Output, columns: &[Column]) -> Option<Self> {
-        Some(match output.decode {
+        Some(match &output.decode {
             Decode::Redacted => How::Always(encode::REDACTED),
             Decode::RedactedNull => return None,
-            Decode::Value(form, _) => {
-                let wire = Wire::of(form, columns.get(output.column)?.type_(), output.show)?;
+            Decode::Value(scalar, _) => {
+                let wire = Wire::of(scalar, columns.get(output.column)?.type_(), output.show)?;
                 if output.values.is_some() { How::Enum(wire) } else { How::Value(wire) }
             }
-            Decode::Array(form) => match columns.get(output.column)?.type_() {
-                kind if let Kind::Array(element) = kind.kind() => How::Array(Wire::of(form, element, Show::Plain)?),
+            Decode::Array(scalar) => match columns.get(output.column)?.type_() {
+                kind if let Kind::Array(element) = kind.kind() => How::Array(Wire::of(scalar, element, Show::Plain)?),
                 kind => return unlike(kind),
             },
             _ => How::Aggregate,

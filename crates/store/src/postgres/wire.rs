@@ -4,7 +4,7 @@ use std::sync::Once;
 
 use query::catalog::Mask;
 use query::plan::Show;
-use query::sql::Form;
+use query::types::Scalar;
 use tokio_postgres::types::Type;
 
 use crate::encode;
@@ -32,27 +32,27 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// How values of this type are read for this form; nothing where they cannot be. At boot they could; but a column may be given another
+    /// How values of this type are read for this field type; nothing where they cannot be. At boot they could; but a column may be given another
     /// type while the server runs, and a replica may have another than the primary. Bytes of one type read as another would be values that
     /// nobody stored, or no JSON at all.
-    pub(super) fn of(form: Form, kind: &Type, show: Show) -> Option<Self> {
-        let wire = match form {
-            Form::Bool if *kind == Type::BOOL => Wire::Bool,
-            Form::Int if *kind == Type::INT8 => Wire::WideInteger,
-            Form::Int | Form::BigInt if matches!(*kind, Type::INT8 | Type::INT4 | Type::INT2) => Wire::Integer,
-            Form::Float if *kind == Type::FLOAT4 => Wire::Single,
-            Form::Float if *kind == Type::FLOAT8 => Wire::Double,
-            Form::Decimal if *kind == Type::NUMERIC => Wire::Decimal,
-            Form::Text if matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME) => match show {
+    pub(super) fn of(scalar: &Scalar, kind: &Type, show: Show) -> Option<Self> {
+        let wire = match scalar {
+            Scalar::Bool if *kind == Type::BOOL => Wire::Bool,
+            Scalar::Int if *kind == Type::INT8 => Wire::WideInteger,
+            Scalar::Int | Scalar::BigInt if matches!(*kind, Type::INT8 | Type::INT4 | Type::INT2) => Wire::Integer,
+            Scalar::Float if *kind == Type::FLOAT4 => Wire::Single,
+            Scalar::Float if *kind == Type::FLOAT8 => Wire::Double,
+            Scalar::Decimal if *kind == Type::NUMERIC => Wire::Decimal,
+            Scalar::Text | Scalar::Enum(_) if matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME) => match show {
                 Show::Plain => Wire::Text,
                 Show::Masked(mask) => Wire::Masked(mask),
             },
-            Form::Uuid if *kind == Type::UUID => Wire::Uuid,
-            Form::Date if *kind == Type::DATE => Wire::Date,
-            Form::Time if *kind == Type::TIME => Wire::Time,
-            Form::Timestamp if matches!(*kind, Type::TIMESTAMPTZ | Type::TIMESTAMP) => Wire::Timestamp,
-            Form::Json if *kind == Type::JSON => Wire::Json,
-            Form::Json if *kind == Type::JSONB => Wire::Jsonb,
+            Scalar::Uuid if *kind == Type::UUID => Wire::Uuid,
+            Scalar::Date if *kind == Type::DATE => Wire::Date,
+            Scalar::Time if *kind == Type::TIME => Wire::Time,
+            Scalar::Timestamp if matches!(*kind, Type::TIMESTAMPTZ | Type::TIMESTAMP) => Wire::Timestamp,
+            Scalar::Json if *kind == Type::JSON => Wire::Json,
+            Scalar::Json if *kind == Type::JSONB => Wire::Jsonb,
             _ => return unlike(kind),
         };
         Some(wire)
@@ -78,7 +78,7 @@ impl Wire {
             }
             Wire::Text => encode::utf8(out, raw, Show::Plain)?,
             Wire::Masked(mask) => encode::utf8(out, raw, Show::Masked(mask))?,
-            Wire::Uuid => encode::short(out, &query::value::uuid_text(raw.try_into().ok()?)),
+            Wire::Uuid => encode::uuid(out, raw.try_into().ok()?),
             Wire::Date => {
                 let days = i32::from_be_bytes(raw.try_into().ok()?);
                 // The ends of the range are PostgreSQL's infinities.

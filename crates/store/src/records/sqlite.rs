@@ -166,7 +166,7 @@ fn kept(bind: &Bind<'_>) -> Value {
         Bind::Number(number) => Value::Integer(number),
         Bind::Text(text) | Bind::Json(text) => Value::Text(text.to_owned()),
         Bind::Id(id) => Value::Text(id.to_string()),
-        Bind::Instant(micros) => Value::Text(value::timestamp_fixed_text(micros).into()),
+        Bind::Instant(micros) => Value::Text(value::timestamp_fixed_text(micros)),
         Bind::Texts(texts) => Value::Text(serde_json::json!(texts).to_string()),
         Bind::Ids(ids) => Value::Text(serde_json::json!(ids.iter().map(ToString::to_string).collect::<Vec<_>>()).to_string()),
         Bind::Bytes(bytes) => Value::Blob(bytes.to_vec()),

@@ -4,7 +4,7 @@ use query::catalog::Stored;
 use query::json::build::compact;
 use query::json::{self, Json};
 use query::plan::Show;
-use query::sql::{Decode, Form, Output, SCALE};
+use query::sql::{Decode, Output, SCALE};
 use query::types::{Scalar, Type};
 use query::value::{self, stored};
 use rusqlite::Row;
@@ -36,10 +36,10 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
         _ => {}
     }
     let cell = row.get_ref(output.column).ok()?;
-    match output.decode {
+    match &output.decode {
         Decode::Value(..) if !text(cell).is_none_or(|text| output.fits(text.as_bytes())) => return None,
-        Decode::Value(form, kept) => value(out, form, kept, cell, output.show)?,
-        Decode::Array(form) => array(out, form, text(cell)?, &|text| output.fits(text.as_bytes()))?,
+        Decode::Value(scalar, kept) => value(out, scalar, *kept, cell, output.show)?,
+        Decode::Array(scalar) => array(out, scalar, text(cell)?, &|text| output.fits(text.as_bytes()))?,
         Decode::Count => encode::integer(out, whole(cell)?),
         Decode::SumNumber => out.extend_from_slice(text(cell)?.as_bytes()),
         Decode::SumText => encode::quoted(out, text(cell)?),
@@ -62,36 +62,36 @@ pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     let mut out = Vec::new();
     let read = match kind {
         Type::One(Scalar::Enum(values)) => text(cell).filter(|text| values.iter().any(|value| **value == **text)).map(drop),
-        Type::One(scalar) => value(&mut out, scalar.into(), kept, cell, Show::Plain),
-        Type::Array(scalar) => text(cell).and_then(|text| array(&mut out, scalar.into(), text, &|_| true)),
+        Type::One(scalar) => value(&mut out, scalar, kept, cell, Show::Plain),
+        Type::Array(scalar) => text(cell).and_then(|text| array(&mut out, scalar, text, &|_| true)),
     };
     read.is_some()
 }
 
-fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: Show) -> Option<()> {
-    match form {
-        Form::Bool => match whole(cell)? {
+fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, show: Show) -> Option<()> {
+    match scalar {
+        Scalar::Bool => match whole(cell)? {
             0 => encode::boolean(out, false),
             1 => encode::boolean(out, true),
             _ => return None,
         },
-        Form::Int => encode::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
-        Form::BigInt => encode::integer(out, whole(cell)?),
-        Form::Float => match cell {
+        Scalar::Int => encode::integer(out, i64::from(i32::try_from(whole(cell)?).ok()?)),
+        Scalar::BigInt => encode::integer(out, whole(cell)?),
+        Scalar::Float => match cell {
             ValueRef::Integer(number) => encode::float(out, number as f64),
             ValueRef::Real(number) => encode::float(out, number),
             _ => return None,
         },
-        Form::Decimal => encode::quoted(out, &cell::decimal(cell)?),
-        Form::Text => encode::text(out, text(cell)?, show),
-        Form::Uuid => encode::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
-        Form::Date => {
+        Scalar::Decimal => encode::quoted(out, &cell::decimal(cell)?),
+        Scalar::Text | Scalar::Enum(_) => encode::text(out, text(cell)?, show),
+        Scalar::Uuid => encode::quoted(out, text(cell).filter(|text| stored::uuid_canonical(text))?),
+        Scalar::Date => {
             let text = text(cell)?;
             stored::date(text)?;
             encode::quoted(out, text);
         }
-        Form::Time => encode::time(out, stored::time(text(cell)?)?),
-        Form::Timestamp => {
+        Scalar::Time => encode::time(out, stored::time(text(cell)?)?),
+        Scalar::Timestamp => {
             let micros = match kept {
                 Stored::Standard => stored::timestamp(text(cell)?)?,
                 Stored::Datetime => stored::datetime(text(cell)?)?,
@@ -99,7 +99,7 @@ fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: 
             };
             encode::timestamp(out, micros);
         }
-        Form::Json => {
+        Scalar::Json => {
             let text = text(cell)?;
             // The same reading as in a filter: what is shown is what can be found.
             json::data(text.as_bytes())?;
@@ -110,13 +110,13 @@ fn value(out: &mut Vec<u8>, form: Form, kept: Stored, cell: ValueRef<'_>, show: 
 }
 
 /// A stored JSON array, each element in the form its type has; one that does not fit is null.
-fn array(out: &mut Vec<u8>, form: Form, text: &str, fits: &dyn Fn(&str) -> bool) -> Option<()> {
+fn array(out: &mut Vec<u8>, scalar: &Scalar, text: &str, fits: &dyn Fn(&str) -> bool) -> Option<()> {
     let Some(Json::Array(items)) = json::data(text.as_bytes()) else { return None };
-    elements(out, form, &items, fits);
+    elements(out, scalar, &items, fits);
     Some(())
 }
 
-fn elements(out: &mut Vec<u8>, form: Form, items: &[Json], fits: &dyn Fn(&str) -> bool) {
+fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&str) -> bool) {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -124,10 +124,10 @@ fn elements(out: &mut Vec<u8>, form: Form, items: &[Json], fits: &dyn Fn(&str) -
         }
         match item {
             // PostgreSQL's arrays may have several dimensions.
-            Json::Array(items) if form != Form::Json => elements(out, form, items, fits),
+            Json::Array(items) if *scalar != Scalar::Json => elements(out, scalar, items, fits),
             Json::Text(text) if !fits(text) => encode::null(out),
             item => {
-                if element(out, form, item).is_none() {
+                if element(out, scalar, item).is_none() {
                     encode::null(out);
                 }
             }
@@ -137,24 +137,24 @@ fn elements(out: &mut Vec<u8>, form: Form, items: &[Json], fits: &dyn Fn(&str) -
 }
 
 /// One element in the form its type has; nothing if it does not fit.
-pub(super) fn element(out: &mut Vec<u8>, form: Form, item: &Json) -> Option<()> {
-    match (form, item) {
-        (_, Json::Array(items)) if form != Form::Json => elements(out, form, items, &|_| true),
-        (Form::Bool, Json::Bool(value)) => encode::boolean(out, *value),
-        (Form::Int, Json::Number(text)) => encode::integer(out, i64::from(text.parse::<i32>().ok()?)),
-        (Form::BigInt, Json::Number(text)) => encode::integer(out, text.parse().ok()?),
-        (Form::Float, Json::Number(text)) => encode::float(out, text.parse().ok()?),
-        (Form::Decimal, Json::Number(text)) => encode::quoted(out, &stored::decimal(text)?),
-        (Form::Decimal, Json::Text(text)) => encode::quoted(out, &stored::decimal(text)?),
-        (Form::Text, Json::Text(text)) => encode::text(out, text, Show::Plain),
-        (Form::Uuid, Json::Text(text)) => encode::quoted(out, stored::uuid_canonical(text).then_some(text)?),
-        (Form::Date, Json::Text(text)) => {
+pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option<()> {
+    match (scalar, item) {
+        (_, Json::Array(items)) if *scalar != Scalar::Json => elements(out, scalar, items, &|_| true),
+        (Scalar::Bool, Json::Bool(value)) => encode::boolean(out, *value),
+        (Scalar::Int, Json::Number(text)) => encode::integer(out, i64::from(text.parse::<i32>().ok()?)),
+        (Scalar::BigInt, Json::Number(text)) => encode::integer(out, text.parse().ok()?),
+        (Scalar::Float, Json::Number(text)) => encode::float(out, text.parse().ok()?),
+        (Scalar::Decimal, Json::Number(text)) => encode::quoted(out, &stored::decimal(text)?),
+        (Scalar::Decimal, Json::Text(text)) => encode::quoted(out, &stored::decimal(text)?),
+        (Scalar::Text | Scalar::Enum(_), Json::Text(text)) => encode::text(out, text, Show::Plain),
+        (Scalar::Uuid, Json::Text(text)) => encode::quoted(out, stored::uuid_canonical(text).then_some(text)?),
+        (Scalar::Date, Json::Text(text)) => {
             stored::date(text)?;
             encode::quoted(out, text);
         }
-        (Form::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
-        (Form::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
-        (Form::Json, json) => out.extend_from_slice(compact(json).as_bytes()),
+        (Scalar::Time, Json::Text(text)) => encode::quoted(out, &value::time_text(stored::time(text)?)),
+        (Scalar::Timestamp, Json::Text(text)) => encode::timestamp(out, stored::timestamp(text)?),
+        (Scalar::Json, json) => out.extend_from_slice(compact(json).as_bytes()),
         _ => return None,
     }
     Some(())

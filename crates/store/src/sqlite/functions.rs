@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use query::json::{self, Json};
-use query::sql::{Form, SCALE, SMALLEST_TERM};
+use query::sql::{SCALE, SMALLEST_TERM};
 use query::types::Scalar;
 use query::value::{self, stored};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -95,15 +95,15 @@ fn json_canonical(json: &Json) -> Option<String> {
 }
 
 /// An element of an array column as it is compared: what does not fit the type is NULL, and NULL equals nothing.
-fn array_canonical(form: Form, json: &Json) -> Option<String> {
-    match (form, json) {
+fn array_canonical(scalar: &Scalar, json: &Json) -> Option<String> {
+    match (scalar, json) {
         (_, Json::Null | Json::Array(_) | Json::Object(_)) => None,
-        (Form::Json, scalar) => Some(canonical(scalar)),
-        (Form::Decimal, Json::Text(text)) => value::normal_decimal(text),
-        (Form::Decimal, Json::Number(text)) => value::normal_decimal(text),
+        (Scalar::Json, value) => Some(canonical(value)),
+        (Scalar::Decimal, Json::Text(text)) => value::normal_decimal(text),
+        (Scalar::Decimal, Json::Number(text)) => value::normal_decimal(text),
         _ => {
             let mut out = Vec::new();
-            element(&mut out, form, json)?;
+            element(&mut out, scalar, json)?;
             String::from_utf8(out).ok()
         }
     }
@@ -127,9 +127,9 @@ fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
 
 /// Whether an array column holds what is asked for; what is no array does not fit, and is NULL.
 fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
-    let form = cell::text(context.get_raw(2)).and_then(Scalar::from_name).as_ref().map_or(Form::Text, Form::from);
+    let scalar = cell::text(context.get_raw(2)).and_then(Scalar::from_name).unwrap_or(Scalar::Text);
     match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
-        Some(Json::Array(items)) => compared(context, &items, |json| array_canonical(form, json), asked),
+        Some(Json::Array(items)) => compared(context, &items, |json| array_canonical(&scalar, json), asked),
         _ => Ok(None),
     }
 }

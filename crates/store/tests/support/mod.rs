@@ -101,7 +101,7 @@ pub fn viewer(name: &str) -> Viewer {
 pub async fn run(catalog: &Catalog, database: &Database, case: &Case) -> Outcome {
     let resource = catalog.by_name(&case.resource).expect("a resource");
     let viewer = viewer(case.viewer);
-    let Ok(entrance) = policy::enter(catalog, resource, &viewer) else {
+    let Ok(entrance) = policy::authorize_read(catalog, resource, &viewer) else {
         return Outcome::Answer(Answer::Forbidden);
     };
     let (operation, id) = match &case.operation {
@@ -146,7 +146,7 @@ pub async fn whole(mut chunks: store::Chunks) -> Result<Vec<u8>, store::Error> {
 }
 
 fn planned(
-    entrance: policy::Entrance<'_, '_>,
+    entrance: policy::ReadAccess<'_, '_>,
     body: &[u8],
     operation: plan::Operation,
     id: Option<&[&str]>,

@@ -55,7 +55,7 @@ ANALYZE;";
 
 pub(crate) fn planned(catalog: &query::catalog::Catalog, database: &Database, resource: &str, query: &Value) -> Query {
     let viewer = Viewer::operator();
-    let entrance = policy::enter(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
+    let entrance = policy::authorize_read(catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
     let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
     let plan = plan::plan(entrance, body.query, plan::Operation::Paginate, None).expect("a plan");
     sql::render(&plan, database.dialect())
@@ -115,7 +115,7 @@ async fn relation_filters_are_exists_and_dot_paths_are_plain_joins() {
     let viewer = Viewer::operator();
     for dialect in [Dialect::Postgres, Dialect::Sqlite] {
         let text = |resource: &str, query: Value| {
-            let entrance = policy::enter(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
+            let entrance = policy::authorize_read(&catalog, catalog.by_name(resource).expect("a resource"), &viewer).expect("a way in");
             let body = parse::body(json!({ "query": query }).to_string().as_bytes()).expect("a body");
             let plan = plan::plan(entrance, body.query, plan::Operation::List, None).expect("a plan");
             sql::render(&plan, dialect).root.sql.text().to_owned()

@@ -33,7 +33,7 @@ pub(super) const SPOILERS: &[Spoiler] = &[
 const FIELDS: &str = "/query/aggregation/fields";
 const GROUP_BY: &str = "/query/aggregation/groupBy";
 
-/// Without its order a block can lose its groupBy and nothing else goes wrong.
+/// Removes the order, so that groupBy can change without a second fault.
 fn drop_order(planter: &mut Planter<'_>) {
     planter.object("/query").remove("order");
 }
@@ -113,7 +113,7 @@ fn missing_part(planter: &mut Planter<'_>) -> Option<Fault> {
     }
 }
 
-/// Names a column or dot-path in groupBy or in a count, and says where.
+/// Adds a field or dot-path to groupBy or to a function; returns its pointer.
 fn name(planter: &mut Planter<'_>, name: &str) -> String {
     planter.aggregation();
     if planter.maker.random.one_in(2) {

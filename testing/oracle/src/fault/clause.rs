@@ -12,7 +12,7 @@ pub(super) const SPOILERS: &[Spoiler] = &[
     wrong_entry,
     unknown_operator,
     empty_connector,
-    empty_leaf,
+    no_operators,
     bare_scalar,
     wrong_operand,
     reserved_key,
@@ -24,7 +24,7 @@ pub(super) const SPOILERS: &[Spoiler] = &[
     wrong_element,
 ];
 
-/// A connector the clause does not have yet.
+/// A connector that the clause does not have yet.
 fn connector(planter: &mut Planter<'_>, (path, _): &Site, among: &[&'static str]) -> Option<String> {
     let free: Vec<&str> = among.iter().copied().filter(|name| planter.body.pointer(&format!("{path}/{name}")).is_none()).collect();
     planter.maker.random.choose(&free).map(|name| format!("{path}/{name}"))
@@ -47,7 +47,7 @@ fn wrong_clause(planter: &mut Planter<'_>) -> Option<Fault> {
     fault("QS103", format!("{path}/0"))
 }
 
-/// A list where a leaf or the clause of a relation should be.
+/// An array instead of operators or of the clause of a relation.
 fn wrong_entry(planter: &mut Planter<'_>) -> Option<Fault> {
     let site = planter.shallow_clause();
     let relations = planter.maker.relations_of(site.1);
@@ -79,7 +79,7 @@ fn empty_connector(planter: &mut Planter<'_>) -> Option<Fault> {
     fault("QS105", path)
 }
 
-fn empty_leaf(planter: &mut Planter<'_>) -> Option<Fault> {
+fn no_operators(planter: &mut Planter<'_>) -> Option<Fault> {
     let site = planter.clause();
     let path = format!("{}/{}", site.0, planter.free_field(&site, |_| true)?.name);
     planter.put(&path, json!({}));

@@ -1,4 +1,4 @@
-//! Faults against the limits: nesting, `limit` and `offset`.
+//! Faults of nesting, `limit` and `offset`.
 
 use crate::case::Fault;
 use crate::fault::planter::{Planter, Spoiler, fault};

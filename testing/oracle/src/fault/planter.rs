@@ -1,14 +1,14 @@
-//! Finds places in a statement where a fault can stand.
+//! Finds and makes places for a fault in a statement.
 
 use crate::case::Fault;
 use crate::generate::maker::Maker;
 use crate::schema::{Field, Resource};
 use serde_json::{Map, Value, json};
 
-/// A way to spoil a statement; none when this statement offers no place for it.
+/// Adds a fault to a statement; `None` if the statement has no place for it.
 pub(super) type Spoiler = fn(&mut Planter<'_>) -> Option<Fault>;
 
-/// A statement about to be spoilt: the body of the request and who asks for what.
+/// The body of the request, its resource and its viewer.
 #[derive(Debug)]
 pub(super) struct Planter<'a> {
     pub maker: &'a mut Maker,
@@ -16,10 +16,10 @@ pub(super) struct Planter<'a> {
     pub body: Value,
 }
 
-/// An object of the body and the resource whose names count in it.
+/// The pointer to an object of the body, and its resource.
 pub(super) type Site = (String, &'static Resource);
 
-/// Whether a relation node or a whole statement holds an order.
+/// The pointer to an `order`, and its resource.
 #[derive(Debug)]
 pub(super) struct OrderSite {
     pub path: String,
@@ -38,7 +38,7 @@ impl Planter<'_> {
         self.maker.random.pick(from).clone()
     }
 
-    /// The value at a pointer, made from its parent when it is not there.
+    /// The value at a pointer; added if it is absent.
     pub(super) fn put(&mut self, path: &str, value: Value) {
         let (parent, key) = path.rsplit_once('/').expect("a pointer below the root");
         let parent = self.body.pointer_mut(parent).expect("the parent is there");
@@ -67,7 +67,7 @@ impl Planter<'_> {
         self.body.pointer(path).is_some_and(Value::is_object)
     }
 
-    /// `/query` or `/constraint`, made when it is not there.
+    /// `/query` or `/constraint`; added if it is absent.
     pub(super) fn statement(&mut self) -> String {
         let path = if self.is_object("/constraint") && self.maker.random.one_in(3) { "/constraint" } else { "/query" };
         self.ensure_object(path);
@@ -91,7 +91,7 @@ impl Planter<'_> {
         self.is_object("/query/aggregation")
     }
 
-    /// Some clause of some where; the query's is made when there is none.
+    /// A random clause; adds a `where` to the query if there is none.
     pub(super) fn clause(&mut self) -> Site {
         let mut sites = Vec::new();
         for statement in ["/query", "/constraint"] {
@@ -108,11 +108,11 @@ impl Planter<'_> {
         self.pick(&sites)
     }
 
-    /// A clause below which one more connector or relation is not too deep.
+    /// A clause with room for one more level of nesting.
     pub(super) fn shallow_clause(&mut self) -> Site {
         loop {
             let site = self.clause();
-            let (_, way) = site.0.rsplit_once("/where").expect("a clause stands in a where");
+            let (_, way) = site.0.rsplit_once("/where").expect("a clause is in a where");
             let passed = way.split('/').filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).count();
             if passed < 10 {
                 return site;
@@ -163,7 +163,7 @@ impl Planter<'_> {
         }
     }
 
-    /// Some relation node; one is added when there is none and none is forbidden.
+    /// A random relation node; added if there is none and no aggregation.
     pub(super) fn node(&mut self) -> Option<Site> {
         let sites = self.nodes();
         if let Some(site) = self.maker.random.choose(&sites) {
@@ -181,7 +181,7 @@ impl Planter<'_> {
         Some((path, Maker::target(relation)))
     }
 
-    /// A list of order entries outside any aggregation, made when it is not there.
+    /// An `order` without aggregation; added if it is absent.
     pub(super) fn order(&mut self) -> Option<OrderSite> {
         let node = if self.maker.random.one_in(3) { self.node() } else { None };
         let site = match node {
@@ -193,7 +193,7 @@ impl Planter<'_> {
         Some(site)
     }
 
-    /// Appends to a list and says where.
+    /// Appends to an array; returns the pointer.
     pub(super) fn append(&mut self, list: &str, value: Value) -> String {
         let index = self.ensure_list(list);
         let path = format!("{list}/{index}");
@@ -201,7 +201,7 @@ impl Planter<'_> {
         path
     }
 
-    /// The query's aggregation; made, in the place of relations and order, when it is not there.
+    /// The aggregation of the query; replaces relations and order if it is absent.
     pub(super) fn aggregation(&mut self) -> &'static str {
         if !self.aggregates() {
             self.ensure_object("/query");
@@ -225,7 +225,7 @@ impl Planter<'_> {
         self.maker.random.choose(&fields).copied()
     }
 
-    /// A name that the resource does not have, or has but hides.
+    /// An unknown or hidden field.
     pub(super) fn unknown_field(&mut self, resource: &'static Resource) -> String {
         let hidden: Vec<_> = resource.fields.iter().filter(|field| field.hidden).collect();
         if let Some(field) = self.maker.random.choose(&hidden)
@@ -236,9 +236,9 @@ impl Planter<'_> {
         self.pick(&["nope", "nam", "Id", "tenant_id", "__proto__", "$where", "counts", "raw"]).to_owned()
     }
 
-    /// A relation that does not exist, or whose target the caller may not read.
+    /// An unknown relation, or one to a resource that the viewer may not read.
     pub(super) fn unknown_relation(&mut self, resource: &'static Resource) -> String {
-        let closed: Vec<_> = resource.relations.iter().filter(|relation| !self.maker.viewer.may_read(Maker::target(relation))).collect();
+        let closed: Vec<_> = resource.relations.iter().filter(|relation| !self.maker.viewer.can_read(Maker::target(relation))).collect();
         if let Some(relation) = self.maker.random.choose(&closed)
             && !self.maker.random.one_in(3)
         {
@@ -247,13 +247,13 @@ impl Planter<'_> {
         self.pick(&["nope", "Orders", "customerss", "through"]).to_owned()
     }
 
-    /// A field whose mask the caller sees.
+    /// A field that is masked for the viewer.
     pub(super) fn masked_field(&mut self, resource: &'static Resource) -> Option<&'static Field> {
         let masked: Vec<_> = resource.fields.iter().filter(|field| !field.hidden && self.maker.viewer.sees_masked(field)).collect();
         self.maker.random.choose(&masked).copied()
     }
 
-    /// A path along two relations, if there are two.
+    /// A path along two relations.
     pub(super) fn two_dots(&mut self) -> Option<String> {
         let first = self.maker.relations_of(self.resource);
         let first = *self.maker.random.choose(&first)?;

@@ -1,4 +1,4 @@
-//! Faults in the shape of statements, nodes and orders: unknown keys, wrong kinds of value, what is missing, what may not stand together.
+//! Faults in statements, nodes and orders: unknown keys, wrong shapes, missing keys and forbidden combinations.
 
 use crate::case::Fault;
 use crate::fault::planter::{Planter, Spoiler, fault};
@@ -16,7 +16,7 @@ pub(super) const SPOILERS: &[Spoiler] = &[
     wrong_order,
     wrong_order_entry,
     order_without_field,
-    order_field_no_text,
+    order_field_not_a_string,
     relations_beside_aggregation,
     aggregation_in_constraint,
     reserved_relation,
@@ -111,7 +111,7 @@ fn order_without_field(planter: &mut Planter<'_>) -> Option<Fault> {
     fault("QS108", path)
 }
 
-fn order_field_no_text(planter: &mut Planter<'_>) -> Option<Fault> {
+fn order_field_not_a_string(planter: &mut Planter<'_>) -> Option<Fault> {
     let value = planter.pick(&[json!(5), json!(["id"]), json!({ "id": 1 })]);
     bad_order_field(planter, &value, "QS103")
 }

@@ -45,7 +45,7 @@ impl Maker {
         Value::Object(block)
     }
 
-    /// An order entry that names a groupBy entry of the block, if one can be named.
+    /// An order entry for an entry of groupBy.
     pub(crate) fn orderable_group(&mut self, resource: &'static Resource, block: &Value) -> Option<Value> {
         let group_by = crate::aggregate::group_by(block);
         let to_one = |path: &&String| match path.split_once('.') {
@@ -71,7 +71,7 @@ impl Maker {
         self.random.choose(&fields).map(|field| (field.name.clone(), *field))
     }
 
-    /// An entry, the key of its result and the path it names.
+    /// An entry, its result key and its path.
     fn aggregate_field(&mut self, resource: &'static Resource) -> Option<(Value, String, String)> {
         let function = *self.random.pick(&["count", "count", "sum", "avg", "min", "max"]);
         let (path, default_key) = if function == "count" && self.random.one_in(2) {
@@ -104,7 +104,7 @@ pub(crate) fn comparable(field: &Field) -> bool {
     field.sortable() && field.kind != Kind::Bool
 }
 
-/// How many relations are joined when a path is added: two to-many joins multiply enough.
+/// How many relations are joined with this path. Two are enough, because to-many joins multiply rows.
 fn relations_in(names: &[String], path: &str) -> usize {
     let mut relations: Vec<&str> =
         names.iter().map(String::as_str).chain([path]).filter_map(|path| path.split_once('.')).map(|(relation, _)| relation).collect();

@@ -5,7 +5,7 @@ use crate::schema::{Field, Kind, Resource};
 use serde_json::{Map, Value, json};
 
 impl Maker {
-    /// A where clause: mostly small, now and then as deep as it may be.
+    /// A where clause: mostly small, sometimes of the maximum depth.
     pub(crate) fn where_clause(&mut self, resource: &'static Resource) -> Value {
         match self.random.below(60) {
             0 => json!({}),
@@ -17,7 +17,7 @@ impl Maker {
         }
     }
 
-    /// A clause that passes at most so many connectors and relations.
+    /// A clause with at most `depth` nested connectors and relations.
     pub(crate) fn clause(&mut self, resource: &'static Resource, depth: usize) -> Value {
         let mut clause = Map::new();
         for _ in 0..*self.random.pick(&[1, 1, 1, 1, 1, 2, 2, 3]) {
@@ -44,12 +44,12 @@ impl Maker {
             }
             _ => {
                 let field = *self.random.pick(&self.usable(resource));
-                (field.name.clone(), self.leaf(resource, field))
+                (field.name.clone(), self.field_operators(resource, field))
             }
         }
     }
 
-    /// A clause with exactly so many connectors and relations in one another, and the pointer to the deepest of them.
+    /// A clause with exactly `depth` nested connectors and relations, and the pointer to the deepest.
     pub(crate) fn deep_clause(&mut self, resource: &'static Resource, depth: usize, relations_left: usize) -> (Value, String) {
         if depth == 0 {
             return (self.clause(resource, 0), String::new());
@@ -73,14 +73,14 @@ impl Maker {
         (json!({ key: if wrap { json!([inner]) } else { inner } }), path)
     }
 
-    /// A leaf of one or two operators.
-    fn leaf(&mut self, resource: &'static Resource, field: &'static Field) -> Value {
-        let mut leaf = Map::new();
+    /// One or two operators of a field.
+    fn field_operators(&mut self, resource: &'static Resource, field: &'static Field) -> Value {
+        let mut entries = Map::new();
         for _ in 0..*self.random.pick(&[1, 1, 1, 1, 1, 1, 2]) {
             let operator = *self.random.pick(&operators(field));
-            leaf.insert(operator.to_owned(), self.operand(resource, field, operator));
+            entries.insert(operator.to_owned(), self.operand(resource, field, operator));
         }
-        Value::Object(leaf)
+        Value::Object(entries)
     }
 
     /// A value the operator takes on this field.
@@ -112,7 +112,7 @@ impl Maker {
     }
 }
 
-/// The operators a field admits.
+/// The operators that a field accepts.
 pub(crate) fn operators(field: &Field) -> Vec<&'static str> {
     let mut operators = vec!["isNull"];
     if field.array {

@@ -1,4 +1,4 @@
-//! What every part of the generator shares: the random numbers, the caller, and whole statements.
+//! The state that all parts of the generator share, and whole statements.
 
 use crate::answer::Operation;
 use crate::cell::Cell;
@@ -8,14 +8,14 @@ use crate::schema::{Field, Relation, Resource};
 use crate::viewer::Viewer;
 use serde_json::{Map, Value, json};
 
-/// Where an order stands: dot-paths are allowed at the top only.
+/// Where an order is: dot-paths are accepted at top level only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Top,
     Node,
 }
 
-/// Whether the order must tell all rows apart: a resource without a key has no tie-break of its own.
+/// Whether the order must be unique: a resource without a key has no tie-break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unique {
     Never,
@@ -37,12 +37,12 @@ impl Maker {
         world().schema.resource(&relation.target)
     }
 
-    /// The relations whose target the caller may read.
+    /// The relations that the viewer may follow.
     pub(crate) fn relations_of(&self, resource: &'static Resource) -> Vec<&'static Relation> {
-        resource.relations.iter().filter(|relation| self.viewer.may_read(Self::target(relation))).collect()
+        resource.relations.iter().filter(|relation| self.viewer.can_read(Self::target(relation))).collect()
     }
 
-    /// The fields the caller may filter, sort and group by.
+    /// The fields that the viewer may filter, sort and group by.
     pub(crate) fn usable(&self, resource: &'static Resource) -> Vec<&'static Field> {
         resource.fields.iter().filter(|field| self.viewer.may_use(field)).collect()
     }
@@ -57,7 +57,7 @@ impl Maker {
         }
     }
 
-    /// The id of a row, or rarely one that no row has.
+    /// The id of a row, or rarely an unknown id.
     fn id(&mut self, resource: &'static Resource) -> String {
         let row = self.random.pick(world().rows(&resource.name));
         let absent = self.random.one_in(10);
@@ -76,7 +76,7 @@ impl Maker {
             return None;
         }
         let mut query = Map::new();
-        // One row meets few clauses: most questions for one should find it.
+        // A single row meets few clauses, and most finds should succeed.
         let by_id = matches!(operation, Operation::FindById(_));
         if by_id && self.random.one_in(4) {
             query.insert("where".to_owned(), self.clause(resource, 1));
@@ -102,7 +102,7 @@ impl Maker {
         Some(Value::Object(query))
     }
 
-    /// A constraint as it may come on the wire; beside an aggregation it holds no relations and no order.
+    /// A wire constraint; with an aggregation it has no relations and no order.
     pub(crate) fn constraint(&mut self, resource: &'static Resource, aggregates: bool) -> Option<Value> {
         if self.random.below(10) < 7 {
             return None;
@@ -130,7 +130,7 @@ impl Maker {
         Some(Value::Object(constraint))
     }
 
-    /// Order, limit and offset of a statement or node; never a part without an order.
+    /// Order, limit and offset of a statement or node; never a limit without an order.
     pub(crate) fn add_order_and_cut(&mut self, into: &mut Map<String, Value>, resource: &'static Resource, place: Place) {
         if self.random.one_in(2) {
             return;
@@ -152,7 +152,7 @@ impl Maker {
         }
     }
 
-    /// A known key whose value is null counts as absent (C1).
+    /// Adds a known key with null, which counts as absent.
     fn sprinkle_nulls(&mut self, into: &mut Map<String, Value>) {
         if self.random.one_in(15) {
             let key = *self.random.pick(&["where", "order", "limit", "offset"]);

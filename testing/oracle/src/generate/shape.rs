@@ -5,7 +5,7 @@ use crate::schema::{Field, Resource};
 use serde_json::{Map, Value, json};
 
 impl Maker {
-    /// A `relations` block, at most so many levels deep.
+    /// A `relations` block of at most `levels` levels.
     pub(crate) fn relations(&mut self, resource: &'static Resource, levels: usize) -> Value {
         if levels == 3
             && self.random.one_in(30)
@@ -69,7 +69,7 @@ impl Maker {
         }
     }
 
-    /// A column one may sort by, or a dot-path to a column of a to-one relation.
+    /// A sortable field, or a dot-path to one of a to-one relation.
     fn order_path(&mut self, resource: &'static Resource, place: Place) -> Option<String> {
         if place == Place::Top && self.random.one_in(3) {
             let relations: Vec<_> = self.relations_of(resource).into_iter().filter(|relation| !relation.many).collect();
@@ -87,7 +87,7 @@ impl Maker {
     }
 }
 
-/// Ten relations in one another, all to-one: as deep as it may be.
+/// Ten nested to-one relations, the maximum depth.
 fn deep_relations(resource: &Resource) -> Value {
     let name = if resource.relation("parent").is_some() { "parent" } else { "manager" };
     let mut block = json!({ name: true });

@@ -9,7 +9,7 @@ use crate::schema::{Field, Kind, Resource};
 use serde_json::{Value, json};
 
 impl Maker {
-    /// A fitting scalar, or a null in one of so many cases.
+    /// A fitting scalar, or null in one of `null_in` cases.
     pub(crate) fn scalar_or_null(&mut self, resource: &'static Resource, field: &'static Field, null_in: usize) -> Value {
         if self.random.one_in(null_in) {
             return Value::Null;
@@ -34,7 +34,7 @@ impl Maker {
         self.random.pick(&edges).clone()
     }
 
-    /// A cell as a client may write it; none when it is NULL or no scalar.
+    /// A cell as a client may write it; `None` for NULL and for values that are not scalars.
     fn written(&mut self, field: &'static Field, cell: &Cell) -> Option<Value> {
         match cell {
             Cell::Null | Cell::List(_) | Cell::Json(Value::Array(_) | Value::Object(_) | Value::Null) => None,
@@ -50,7 +50,7 @@ impl Maker {
         }
     }
 
-    /// One instant in several spellings: short, with all digits, with an offset.
+    /// A timestamp in one of several spellings: short, with all digits, with an offset.
     fn written_timestamp(&mut self, canonical: &str) -> String {
         match self.random.below(4) {
             0 => canonical.to_owned(),
@@ -63,7 +63,7 @@ impl Maker {
         }
     }
 
-    /// An `iLike` pattern, made from a text of the data.
+    /// An `iLike` pattern, made from a string of the data.
     pub(crate) fn pattern(&mut self, resource: &'static Resource, field: &'static Field) -> Value {
         let Value::String(text) = self.scalar(resource, field) else {
             return json!("%");

@@ -12,7 +12,7 @@ fn nulls_sort_last_ascending_and_first_descending() {
     };
     assert_eq!(order(json!([{ "field": "size" }])), [6, 1, 4, 3, 2]);
     assert_eq!(order(json!([{ "field": "size", "dir": "desc" }])), [2, 3, 1, 4, 6]);
-    // Group 9 is not visible: its thing sorts as one without a group.
+    // Group 9 is not visible, so its thing sorts like one without a group.
     assert_eq!(order(json!([{ "field": "group.rank", "dir": "asc" }])), [2, 1, 3, 4, 6]);
     assert_eq!(order(json!([{ "field": "group.rank", "dir": "desc" }, { "field": "id", "dir": "desc" }])), [6, 4, 3, 1, 2]);
 }
@@ -95,7 +95,7 @@ fn constraints_fail_closed() {
     ] {
         let viewer = Viewer { name: "crooked", permissions: vec!["t.safe.get".to_owned()], account };
         assert_eq!(ask(&viewer, "t.group", &Operation::List, &json!({}), None), Answer::Rows(vec![]));
-        // The other branch of the `or` would hold, yet the whole constraint is closed.
+        // The other branch of the `or` is true, but the whole constraint is closed.
         assert_eq!(ask(&viewer, "t.safe", &Operation::List, &json!({}), None), Answer::Rows(vec![]));
     }
     assert_eq!(ask(&ana(), "t.safe", &Operation::List, &json!({}), None), Answer::Rows(vec![json!({ "id": 1 })]));

@@ -1,4 +1,4 @@
-//! The tricky readings, pinned by hand on data small enough to check by eye.
+//! Rules that are easy to get wrong, checked on a small data set.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

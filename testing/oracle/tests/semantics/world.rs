@@ -1,4 +1,4 @@
-//! Data small enough to check by eye, and short ways to ask about it.
+//! A small data set and helpers to query it.
 
 use oracle::{Answer, Operation, Question, Schema, Viewer, World, answer_in};
 use serde_json::{Value, json};

@@ -1,19 +1,19 @@
-//! A row: every field that is not hidden, and the relations that were asked for.
+//! The schema of a row: every field that is not hidden, and the loaded relations.
 
 use crate::catalog::{Field, FieldId};
-use crate::describe::{resource_of, shows_null, shows_stars, sight_of, way_of};
+use crate::describe::{relation_comment, resource_comment, row_field, shows_null, shows_stars};
 use crate::json::Json;
 use crate::object;
 use crate::types::{Scalar, Type};
 
-use super::{Maker, closed, described, or_null};
+use super::{SchemaBuilder, closed, described, or_null};
 
-impl Maker<'_> {
+impl SchemaBuilder<'_> {
     pub(super) fn row(&self) -> Json {
         let shown: Vec<(FieldId, &Field)> = self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden).collect();
         let mut properties: Vec<(String, Json)> = Vec::with_capacity(shown.len() + self.resource.relations.len());
         for (id, field) in &shown {
-            properties.push((field.name.clone(), described(self.field(*id, field), sight_of(self.resource, field))));
+            properties.push((field.name.clone(), described(self.field(*id, field), row_field(self.resource, field))));
         }
         for relation in &self.resource.relations {
             let target = self.target(relation, "");
@@ -22,11 +22,11 @@ impl Maker<'_> {
             } else {
                 or_null(target)
             };
-            let way = format!("Only if asked for: {}", way_of(self.catalog, relation));
-            properties.push((relation.name.clone(), described(rows, way)));
+            let comment = format!("Only if loaded: {}", relation_comment(self.catalog, relation));
+            properties.push((relation.name.clone(), described(rows, comment)));
         }
         let required: Vec<&str> = shown.iter().map(|(_, field)| field.name.as_str()).collect();
-        described(Json::Object(closed(properties, &required)), format!("A row of {}", resource_of(self.resource)))
+        described(Json::Object(closed(properties, &required)), format!("A row of {}", resource_comment(self.resource)))
     }
 
     fn field(&self, id: FieldId, field: &Field) -> Json {
@@ -40,12 +40,12 @@ impl Maker<'_> {
             Type::One(_) if shows_stars(field) => object! { "anyOf" => [scalar, object! { "type" => "string", "const" => "***" }] },
             Type::One(_) => scalar,
         };
-        // Any JSON is null too.
+        // The schema of json accepts null already.
         if shows_null(field) && field.kind != Type::One(Scalar::Json) { or_null(value) } else { value }
     }
 }
 
-/// A value as an answer writes it.
+/// A value in an answer.
 fn shown_value(scalar: &Scalar) -> Json {
     let text = |format: &str, pattern: &str| object! { "type" => "string", "format" => format, "pattern" => pattern };
     match scalar {

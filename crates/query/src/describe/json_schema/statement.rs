@@ -1,15 +1,15 @@
-//! The six keys of a statement: where, relations, order, aggregation, limit and offset.
+//! The schema of a statement, its relation nodes and its body.
 
 use crate::catalog::Relation;
-use crate::describe::{resource_of, usable, use_of, way_of};
+use crate::describe::{relation_comment, resource_comment, statement_field, usable};
 use crate::json::Json;
 use crate::object;
-use crate::parse::MOST_ENTRIES;
+use crate::parse::MAX_ENTRIES;
 use crate::types::Type;
 
-use super::{Maker, closed, described, one_of, or_null};
+use super::{SchemaBuilder, closed, described, one_of, or_null};
 
-impl Maker<'_> {
+impl SchemaBuilder<'_> {
     /// All definitions of this resource's statement.
     pub(super) fn statement(&self, entries: &mut Vec<(String, Json)>) {
         let sortable: Vec<String> =
@@ -36,12 +36,12 @@ impl Maker<'_> {
         ];
         for (id, field) in self.resource.fields.iter().enumerate() {
             if usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
-                properties.push((field.name.clone(), described(self.operators(id), use_of(self.resource, field))));
+                properties.push((field.name.clone(), described(self.operators(id), statement_field(self.resource, field))));
             }
         }
         for relation in &self.resource.relations {
-            let way = format!("Has at least one such row: {}", way_of(self.catalog, relation));
-            properties.push((relation.name.clone(), described(self.target(relation, "Where"), way)));
+            let comment = format!("Has at least one such row: {}", relation_comment(self.catalog, relation));
+            properties.push((relation.name.clone(), described(self.target(relation, "Where"), comment)));
         }
         described(Json::Object(closed(properties, &[])), format!("Which rows of `{}`; sibling keys are ANDed", self.resource.full_name))
     }
@@ -49,7 +49,7 @@ impl Maker<'_> {
     fn relations(&self) -> Json {
         let properties = self.resource.relations.iter().map(|relation| {
             let schema = object! { "anyOf" => [object! { "type" => "boolean", "const" => true }, self.target(relation, "Node")] };
-            (relation.name.clone(), described(schema, way_of(self.catalog, relation)))
+            (relation.name.clone(), described(schema, relation_comment(self.catalog, relation)))
         });
         described(Json::Object(closed(properties.collect(), &[])), "Which related rows are loaded")
     }
@@ -67,7 +67,7 @@ impl Maker<'_> {
 
     fn order(&self, field: Json) -> Json {
         let entry = Json::Object(closed(vec![("field".to_owned(), field), ("dir".to_owned(), self.shared("Direction"))], &["field"]));
-        object! { "type" => "array", "items" => entry, "maxItems" => MOST_ENTRIES as i64 }
+        object! { "type" => "array", "items" => entry, "maxItems" => MAX_ENTRIES as i64 }
     }
 
     /// The six keys of a statement.
@@ -90,10 +90,10 @@ impl Maker<'_> {
         // Groups have no relations to load.
         let both = vec![("aggregation".to_owned(), present()), ("relations".to_owned(), filled())];
         entries.push(("not".to_owned(), required(both)));
-        described(Json::Object(entries), format!("A Query Statement for {}", resource_of(self.resource)))
+        described(Json::Object(entries), format!("A Query Statement for {}", resource_comment(self.resource)))
     }
 
-    /// Written out: generators of clients do not know what to make of a statement with one key taken back, nor of the type `null`.
+    /// Spelled out, because client generators support neither a statement minus one key nor the type `null`.
     fn constraint(&self) -> Json {
         let entries = self.keys(object! { "enum" => Json::Array(vec![Json::Null]) });
         described(Json::Object(entries), "A second statement that narrows the first; it cannot aggregate")
@@ -106,21 +106,21 @@ impl Maker<'_> {
         let query = required(vec![("aggregation".to_owned(), present())]);
         let constraint = required(vec![("relations".to_owned(), filled())]);
         entries.push(("not".to_owned(), required(vec![("query".to_owned(), query), ("constraint".to_owned(), constraint)])));
-        described(Json::Object(entries), "The body of a request; an empty one asks for everything")
+        described(Json::Object(entries), "The body of a request; an empty one selects all rows")
     }
 }
 
-/// An object that is there and not null.
+/// An object, not null.
 fn present() -> Json {
     object! { "type" => "object" }
 }
 
-/// An object with something in it.
+/// An object that is not empty.
 fn filled() -> Json {
     object! { "type" => "object", "minProperties" => 1 }
 }
 
-/// An object that has all of these keys.
+/// An object with all of these keys.
 fn required(properties: Vec<(String, Json)>) -> Json {
     let keys: Vec<Json> = properties.iter().map(|(key, _)| Json::from(key.as_str())).collect();
     object! { "type" => "object", "required" => keys, "properties" => properties }

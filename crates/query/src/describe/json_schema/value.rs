@@ -1,29 +1,29 @@
-//! The values and operators of each type, as schemas: patterns say what `format` would only remark.
+//! The schemas of values and operators of each type. They use patterns, because validators may ignore `format`.
 
 use crate::catalog::FieldId;
 use crate::json::Json;
 use crate::object;
-use crate::parse::MOST_ROWS;
-use crate::plan::MOST_VALUES;
+use crate::parse::MAX_LIMIT;
+use crate::plan::MAX_VALUES;
 use crate::types::{Scalar, TYPE_NAMES, Type};
 
-use super::{Maker, closed, described, one_of, or_null, reference};
+use super::{SchemaBuilder, closed, described, one_of, or_null, reference};
 use crate::describe::upper_first;
 use crate::json::build::texts;
 
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
-/// A real day of the years 0001 to 9999, without look-around, which not every engine has.
+/// A real day of the years 0001 to 9999, without look-around, which not every engine supports.
 const DAY: &str = "(?:(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])\
     |(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))\
     |(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)";
 const CLOCK: &str = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 const ZONE: &str = "(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)";
-/// A text without U+0000.
+/// A string without U+0000.
 const TEXT: &str = "^[^\\u0000]*$";
-/// The same, in which every backslash has a character after it.
+/// A string without U+0000 and without a lone backslash at the end.
 const LIKE: &str = "^(?:[^\\\\\\u0000]|\\\\[^\\u0000])*$";
 const ALIAS: &str = "^[A-Za-z_][A-Za-z0-9_]{0,62}$";
-/// Up to 300 digits on either side of the point. How far an exponent moves the point is beyond a pattern.
+/// Up to 300 digits on either side of the point. A pattern cannot bound the exponent.
 const DECIMAL: &str = "^[+-]?(?:0*[0-9]{1,300}(?:\\.[0-9]{1,300})?|0+\\.0+|[0-9]+(?:\\.[0-9]+)?[eE][+-]?[0-9]+)$";
 /// Nineteen digits from 1000000000000000000 to 9223372036854775807.
 const NINETEEN: &str = "[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9]{16}|922[0-2][0-9]{15}|9223[0-2][0-9]{14}|92233[0-6][0-9]{13}\
@@ -31,8 +31,8 @@ const NINETEEN: &str = "[1-8][0-9]{18}|9[01][0-9]{17}|92[01][0-9]{16}|922[0-2][0
     |922337203685[0-3][0-9]{6}|9223372036854[0-6][0-9]{5}|92233720368547[0-6][0-9]{4}|922337203685477[0-4][0-9]{3}\
     |9223372036854775[0-7][0-9]{2}|922337203685477580[0-7]";
 
-fn whole(least: i64, most: i64) -> Json {
-    object! { "type" => "integer", "minimum" => least, "maximum" => most }
+fn whole(min: i64, max: i64) -> Json {
+    object! { "type" => "integer", "minimum" => min, "maximum" => max }
 }
 
 fn text(pattern: impl Into<String>) -> Json {
@@ -45,7 +45,7 @@ fn big_integer() -> String {
     )
 }
 
-/// A number of at most 300 digits before the point, as decimals and numbers in json are bounded.
+/// A number of at most 300 digits before the point, the bound of decimals and of numbers in json.
 fn bounded_number() -> Vec<(String, Json)> {
     let bound = |text: &str| Json::Number(text.into());
     vec![
@@ -55,7 +55,7 @@ fn bounded_number() -> Vec<(String, Json)> {
     ]
 }
 
-/// What all resources share: values, operators of each type, and the small parts of a statement.
+/// The definitions that all resources share: values, operators of each type, and parts of a statement.
 pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
     let number = Json::Object(bounded_number());
     let timestamp = format!("^{DAY}(?:[Tt ]{CLOCK}(?:\\.[0-9]{{1,9}})?{ZONE}?)?$");
@@ -64,16 +64,16 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
         (
             "BigIntValue",
             object! { "anyOf" => [whole(i64::MIN, i64::MAX), text(big_integer())] },
-            "A whole number of 64 bits, or the same as a text",
+            "A whole number of 64 bits, or the same as a string",
         ),
         ("FloatValue", object! { "type" => "number" }, "A number a double can hold"),
         (
             "DecimalValue",
             object! { "anyOf" => [number.clone(), text(DECIMAL)] },
-            "A number of at most 300 digits on either side of the point, or the same as a text, which keeps every digit",
+            "A number of at most 300 digits on either side of the point, or the same as a string, which keeps every digit",
         ),
-        ("TextValue", text(TEXT), "A text without U+0000"),
-        ("TextPattern", text(LIKE), "`%` is any text, `_` one character, a backslash takes the meaning from what follows it"),
+        ("TextValue", text(TEXT), "A string without U+0000"),
+        ("TextPattern", text(LIKE), "`%` matches any characters, `_` matches one, and a backslash escapes the next character"),
         ("UuidValue", text(UUID), "A UUID"),
         ("DateValue", text(format!("^{DAY}$")), "YYYY-MM-DD"),
         ("TimeValue", text(format!("^{CLOCK}(?:\\.[0-9]{{1,6}})?$")), "HH:MM:SS with up to six decimals"),
@@ -81,21 +81,21 @@ pub(super) fn shared(place: &str) -> Vec<(String, Json)> {
         (
             "JsonScalar",
             object! { "anyOf" => [number, text(TEXT), object! { "type" => "boolean" }] },
-            "A text, a number or a boolean, compared as JSON values",
+            "A string, a number or a boolean, compared as JSON values",
         ),
         ("Direction", object! { "enum" => texts(["asc", "desc"]) }, "`asc` when left out; NULL is last ascending, first descending"),
     ];
     let mut entries: Vec<(String, Json)> =
         values.into_iter().map(|(name, schema, description)| (name.to_owned(), described(schema, description))).collect();
-    let limit = whole(0, MOST_ROWS as i64);
-    entries.push(("Limit".to_owned(), described(limit, "At most so many rows; in a relation node, for each parent")));
+    let limit = whole(0, MAX_LIMIT as i64);
+    entries.push(("Limit".to_owned(), described(limit, "The maximum number of rows; in a relation node, for each parent")));
     entries.push((
         "Offset".to_owned(),
-        described(object! { "type" => "integer", "minimum" => 0 }, "Skip so many rows first; in a relation node, for each parent"),
+        described(object! { "type" => "integer", "minimum" => 0 }, "The number of rows to skip; in a relation node, for each parent"),
     ));
     let group = object! {
         "type" => "object",
-        "description" => "A group of an aggregation: the entries of groupBy under the names asked, and a key for each measure",
+        "description" => "A group of an aggregation: the entries of groupBy under their names, and a key for each measure",
         "additionalProperties" => object! { "type" => texts(["string", "number", "boolean", "null"]) },
     };
     entries.push(("Group".to_owned(), group));
@@ -131,23 +131,23 @@ fn scalar_value(place: &str, scalar: &Scalar) -> Json {
     reference(place, name)
 }
 
-/// The operators that go with a type, each with what it takes.
+/// The operators of a type, each with the schema of its value.
 fn operators(place: &str, kind: &Type, value: &Json) -> Json {
-    let list = |least: Option<i64>, most: i64| {
+    let list = |min: Option<i64>, max: i64| {
         let mut entries = vec![("type".to_owned(), Json::from("array")), ("items".to_owned(), or_null(value.clone()))];
-        entries.extend(least.map(|least| ("minItems".to_owned(), Json::from(least))));
-        entries.push(("maxItems".to_owned(), Json::from(most)));
+        entries.extend(min.map(|min| ("minItems".to_owned(), Json::from(min))));
+        entries.push(("maxItems".to_owned(), Json::from(max)));
         Json::Object(entries)
     };
-    let most = MOST_VALUES as i64;
+    let max = MAX_VALUES as i64;
     let takes = |operator: &str| match operator {
-        "in" => described(list(None, most), "Equals one of these"),
-        "notIn" => described(list(None, most), "Equals none of these"),
+        "in" => described(list(None, max), "Equals one of these"),
+        "notIn" => described(list(None, max), "Equals none of these"),
         "between" => described(list(Some(2), 2), "[min, max], both included"),
         "isNull" => described(object! { "type" => "boolean" }, "Is NULL, or is not"),
-        "iLike" => described(reference(place, "TextPattern"), "Matches the pattern, whatever the case"),
-        "contains" => described(one_or_list(value, list(None, most)), "Has all of these"),
-        "overlap" => described(one_or_list(value, list(None, most)), "Has at least one of these"),
+        "iLike" => described(reference(place, "TextPattern"), "Matches the pattern, ignoring case"),
+        "contains" => described(one_or_list(value, list(None, max)), "Contains all of these"),
+        "overlap" => described(one_or_list(value, list(None, max)), "Contains at least one of these"),
         _ => or_null(value.clone()),
     };
     let properties = kind.operators().into_iter().map(|operator| (operator.to_owned(), takes(operator))).collect();
@@ -170,7 +170,7 @@ pub(super) fn alias() -> Json {
     }
 }
 
-impl Maker<'_> {
+impl SchemaBuilder<'_> {
     /// The values and operators of this resource's enums.
     pub(super) fn enums(&self, entries: &mut Vec<(String, Json)>) {
         for (id, field) in self.resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden) {

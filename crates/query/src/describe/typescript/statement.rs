@@ -1,18 +1,18 @@
-//! The types of a statement: names that can be asked are unions of literals, dot-paths are template literals.
+//! The types of a statement: field names are unions of literals, dot-paths are template literals.
 
 use std::fmt::Write;
 
 use crate::catalog::{FieldId, Relation};
-use crate::describe::{resource_of, usable, use_of, way_of};
+use crate::describe::{relation_comment, resource_comment, statement_field, usable};
 use crate::types::{Scalar, Type};
 
 use super::shared::operators_of;
-use super::{Maker, comment, literal};
+use super::{TypeWriter, comment, literal};
 
 /// Whether a type belongs to a set of names.
 type Fits = fn(&Type) -> bool;
 
-impl Maker<'_> {
+impl TypeWriter<'_> {
     pub(super) fn statement(&self, out: &mut String) {
         self.clause(out);
         self.paths(out);
@@ -28,12 +28,12 @@ impl Maker<'_> {
         _ = writeln!(out, "export interface {clause} {{\n  and?: readonly {clause}[];\n  or?: readonly {clause}[];\n  not?: {clause};");
         for (id, field) in self.resource.fields.iter().enumerate() {
             if usable(self.resource).any(|usable| std::ptr::eq(usable, field)) {
-                comment(out, "  ", &use_of(self.resource, field));
+                comment(out, "  ", &statement_field(self.resource, field));
                 _ = writeln!(out, "  {}?: {};", field.name, operators_of(&field.kind, &self.asked_type(id)));
             }
         }
         for relation in &self.resource.relations {
-            comment(out, "  ", &format!("Has at least one such row: {}", way_of(self.catalog, relation)));
+            comment(out, "  ", &format!("Has at least one such row: {}", relation_comment(self.catalog, relation)));
             _ = writeln!(out, "  {}?: {};", relation.name, self.target(relation, "Where"));
         }
         out.push_str("}\n");
@@ -68,7 +68,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The own names of a set and those of the relations asked for.
+    /// The own names of a set, and the dot-paths along the relations that `follows` accepts.
     fn with_paths(&self, ending: &str, follows: fn(&Relation) -> bool) -> String {
         let mut union = self.name(ending);
         for relation in self.resource.relations.iter().filter(|relation| follows(relation)) {
@@ -85,7 +85,7 @@ impl Maker<'_> {
         } else {
             _ = writeln!(out, "export interface {relations} {{");
             for relation in &self.resource.relations {
-                comment(out, "  ", &way_of(self.catalog, relation));
+                comment(out, "  ", &relation_comment(self.catalog, relation));
                 _ = writeln!(out, "  {}?: true | {};", relation.name, self.target(relation, "Node"));
             }
             out.push_str("}\n");
@@ -104,7 +104,7 @@ impl Maker<'_> {
         _ = writeln!(out, "  | {{ fn: \"count\"; field: \"*\" | {}; as?: string }}", self.with_paths("Field", all));
         _ = writeln!(out, "  | {{ fn: \"sum\" | \"avg\"; field: {}; as?: string }}", self.with_paths("Number", all));
         _ = writeln!(out, "  | {{ fn: \"min\" | \"max\"; field: {}; as?: string }};", self.with_paths("Ordered", all));
-        comment(out, "", "Counts, sums and their like; `order` then names entries of groupBy");
+        comment(out, "", "Measures of groups; `order` then takes entries of groupBy");
         _ = writeln!(out, "export interface {} {{\n  fields: readonly {measure}[];", self.name("Aggregation"));
         _ = writeln!(out, "  groupBy?: readonly ({})[];\n}}", self.with_paths("Sortable", all));
     }
@@ -114,25 +114,29 @@ impl Maker<'_> {
         let (statement, constraint) = (self.name("Statement"), self.name("Constraint"));
         comment(out, "", "A field, or a field of a to-one relation, to sort by");
         _ = writeln!(out, "export type {} = {};", self.name("Path"), self.with_paths("Sortable", to_one));
-        comment(out, "", &format!("A statement that narrows another one and cannot aggregate, for {}", resource_of(self.resource)));
+        comment(out, "", &format!("A statement that narrows another one and cannot aggregate, for {}", resource_comment(self.resource)));
         _ = writeln!(out, "export interface {constraint} {{");
         _ = writeln!(out, "  where?: {} | null;\n  relations?: {} | null;", self.name("Where"), self.name("Relations"));
         _ = writeln!(out, "  order?: readonly OrderEntry<{}>[] | null;", self.name("Path"));
         out.push_str("  aggregation?: null;\n  /** 0 to 10000 */\n  limit?: number | null;\n  offset?: number | null;\n}\n");
-        comment(out, "", &format!("A Query Statement, of rows with relations or of groups without, for {}", resource_of(self.resource)));
+        comment(
+            out,
+            "",
+            &format!("A Query Statement, of rows with relations or of groups without, for {}", resource_comment(self.resource)),
+        );
         _ = writeln!(out, "export type {statement} =\n  | {constraint}");
         _ = writeln!(
             out,
             "  | (Omit<{constraint}, \"relations\" | \"aggregation\"> & {{ relations?: null; aggregation: {} }});",
             self.name("Aggregation")
         );
-        comment(out, "", "The body of a request; an empty one asks for everything");
+        comment(out, "", "The body of a request; an empty one selects all rows");
         _ = writeln!(
             out,
             "export interface {} {{\n  query?: {statement} | null;\n  constraint?: {constraint} | null;\n}}",
             self.name("Request")
         );
-        comment(out, "", &format!("What `paginate` answers for `{}`", self.resource.full_name));
+        comment(out, "", &format!("The answer of `paginate` for `{}`", self.resource.full_name));
         _ = writeln!(out, "export type {} = Page<{}>;", self.name("Page"), self.name(""));
     }
 }

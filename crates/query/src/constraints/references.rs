@@ -1,81 +1,81 @@
-//! What a constraint mentions: the relations that it looks at and the variables of the account. `check` and the search for cycles ask.
+//! The relations and account variables that a constraint refers to, for `check` and for the search for cycles.
 
 use crate::catalog::{Catalog, Relation, Resource, ResourceId};
 use crate::json::Json;
 use crate::statement::{self, Clause, Entry, Inside};
 
-/// Something that a constraint mentions.
+/// A relation or variable in a constraint.
 #[derive(Clone, Debug)]
-pub enum Mention<'c> {
-    /// A relation whose rows it looks at.
+pub enum Reference<'c> {
+    /// A relation that it filters by.
     Relation {
-        /// The names that lead there: `customer.country`.
+        /// The dotted path: `customer.country`.
         path: String,
-        /// The last of them.
+        /// The last relation of the path.
         relation: &'c Relation,
-        /// Whether a `not` stands over it.
-        sign: Sign,
+        /// Whether it is below a `not`.
+        polarity: Polarity,
     },
     /// `$account.…`
     Variable(&'c str),
 }
 
-/// Whether a `not` stands over a condition.
+/// Whether a condition is below a `not`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// None does.
-    Plain,
-    /// At least one does.
+pub enum Polarity {
+    /// Below none.
+    Positive,
+    /// Below at least one.
     Negated,
 }
 
 impl Catalog {
-    /// The line of a resource's constraint, and everything that it mentions.
-    pub fn constraint_mentions<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Mention<'c>>)> {
+    /// The line of a resource's constraint and its references.
+    pub fn constraint_references<'c>(&'c self, resource: &'c Resource) -> Option<(usize, Vec<Reference<'c>>)> {
         let constraint = resource.constraint.as_ref()?;
-        let mut walk = Walk { catalog: self, mentions: Vec::new() };
-        let start = Position { resource, path: String::new(), sign: Sign::Plain };
+        let mut walk = Walk { catalog: self, references: Vec::new() };
+        let start = Position { resource, path: String::new(), polarity: Polarity::Positive };
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
         constraint.statement.relations.iter().for_each(|node| walk.node(&start, node));
-        Some((constraint.line, walk.mentions))
+        Some((constraint.line, walk.references))
     }
 }
 
-/// The resources whose rows a resource's constraint looks at.
+/// The resources that a constraint filters by.
 pub(super) fn constraint_targets(catalog: &Catalog, id: ResourceId) -> Vec<ResourceId> {
     let resource = catalog.resource(id);
-    let mut walk = Walk { catalog, mentions: Vec::new() };
+    let mut walk = Walk { catalog, references: Vec::new() };
     if let Some(constraint) = &resource.constraint {
-        let start = Position { resource, path: String::new(), sign: Sign::Plain };
+        let start = Position { resource, path: String::new(), polarity: Polarity::Positive };
         constraint.statement.filters.iter().for_each(|clause| walk.clause(&start, clause));
     }
-    let targets = walk.mentions.iter().filter_map(|mention| match mention {
-        Mention::Relation { relation, .. } => Some(relation.target),
-        Mention::Variable(_) => None,
+    let targets = walk.references.iter().filter_map(|reference| match reference {
+        Reference::Relation { relation, .. } => Some(relation.target),
+        Reference::Variable(_) => None,
     });
     targets.collect()
 }
 
 struct Walk<'c> {
     catalog: &'c Catalog,
-    mentions: Vec<Mention<'c>>,
+    references: Vec<Reference<'c>>,
 }
 
-/// Where in a constraint a clause stands.
+/// The place of a clause in a constraint.
 struct Position<'c> {
     resource: &'c Resource,
     path: String,
-    sign: Sign,
+    polarity: Polarity,
 }
 
 impl<'c> Position<'c> {
     fn below(&self, catalog: &'c Catalog, relation: &'c Relation) -> Self {
         let path = if self.path.is_empty() { relation.name.clone() } else { format!("{}.{}", self.path, relation.name) };
-        Position { resource: catalog.resource(relation.target), path, sign: self.sign }
+        Position { resource: catalog.resource(relation.target), path, polarity: self.polarity }
     }
 
     fn negated(&self) -> Self {
-        Position { resource: self.resource, path: self.path.clone(), sign: Sign::Negated }
+        Position { resource: self.resource, path: self.path.clone(), polarity: Polarity::Negated }
     }
 }
 
@@ -95,10 +95,10 @@ impl<'c> Walk<'c> {
         match (position.resource.relation(name), inside) {
             (Some(relation), Inside::Object(clause)) => {
                 let below = position.below(self.catalog, relation);
-                self.mentions.push(Mention::Relation { path: below.path.clone(), relation, sign: below.sign });
+                self.references.push(Reference::Relation { path: below.path.clone(), relation, polarity: below.polarity });
                 self.clause(&below, clause);
             }
-            // A field's operators have the shape of a clause.
+            // The operators of a field have the shape of a clause.
             (None, Inside::Object(clause)) => self.clause(position, clause),
             (_, Inside::Plain(json)) => self.value(json),
         }
@@ -106,14 +106,14 @@ impl<'c> Walk<'c> {
 
     fn value(&mut self, json: &'c Json) {
         match json {
-            Json::Text(text) if text.starts_with("$account.") => self.mentions.push(Mention::Variable(text)),
+            Json::Text(text) if text.starts_with("$account.") => self.references.push(Reference::Variable(text)),
             Json::Array(items) => items.iter().for_each(|item| self.value(item)),
             _ => {}
         }
     }
 
     /// A relation that the constraint loads.
-    fn node(&mut self, position: &Position<'c>, node: &'c statement::Relation) {
+    fn node(&mut self, position: &Position<'c>, node: &'c statement::RelationNode) {
         let Some(relation) = position.resource.relation(&node.name) else { return };
         let below = position.below(self.catalog, relation);
         node.filters.iter().for_each(|clause| self.clause(&below, clause));
