@@ -96,7 +96,7 @@ class Hub:
         for number in range(count):
             family, (token, digest) = uuid.uuid4(), opaque()
             account, session = accounts[number % len(accounts)]
-            families.append(f"{family}\t{CLIENT}\t{account}\t{session}\t\\N\tnow\tnow\t\\N")
+            families.append(f"{family}\t{CLIENT}\t{account}\t{session}\t\\N\tnow\tnow\t\\N\t\\N")
             kept.append(f"{digest}\t{family}\tnow\t2100-01-01\t\\N\t\\N")
             shown.append(token)
         self.copy("family", families)

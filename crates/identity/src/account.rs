@@ -1,4 +1,4 @@
-//! Accounts: who somebody is, what their roles let them do, and what nobody may do to another account.
+//! Accounts: their names, their rights, and the limits of what one account may do to another.
 
 pub mod permission;
 pub mod rights;
@@ -6,18 +6,18 @@ pub mod rights;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-pub use permission::{Catalogue, EXPLAIN, LONGEST_PERMISSION, Permission, PermissionFault};
-pub use rights::{ADMINISTRATOR, Holding, Rights, Role};
+pub use permission::{Catalogue, EXPLAIN, MAX_PERMISSION_BYTES, Permission, PermissionFault};
+pub use rights::{ADMINISTRATOR, Rights, Role, RolePermissions};
 
-/// The id of whoever nobody knows.
+/// The id of the anonymous account.
 pub const ANONYMOUS: Uuid = Uuid::nil();
 
-/// The most bytes of a username or an email address.
-pub const LONGEST_NAME: usize = 254;
+/// The longest username or email.
+pub const MAX_NAME_BYTES: usize = 254;
 
-/// What kind of account.
+/// The kind of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountKind {
     /// A person.
@@ -35,7 +35,7 @@ impl AccountKind {
         }
     }
 
-    /// The kind a word names.
+    /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         [AccountKind::User, AccountKind::Service].into_iter().find(|kind| kind.as_str() == word)
     }
@@ -67,17 +67,17 @@ pub struct Account {
     /// `meta`
     pub meta: Map<String, Value>,
     /// `createdAt`
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// `updatedAt`
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
     /// `deletedAt`
-    pub deleted_at: Option<Moment>,
+    pub deleted_at: Option<Timestamp>,
 }
 
 impl Account {
-    /// Whoever nobody knows: no permission, no tenant.
+    /// The anonymous account: no permission, no tenant.
     pub fn anonymous() -> Self {
-        let beginning = Moment::from_unix(0);
+        let beginning = Timestamp::from_unix(0);
         Account {
             id: ANONYMOUS,
             kind: AccountKind::User,
@@ -96,13 +96,13 @@ impl Account {
         }
     }
 
-    /// Whether it may be granted anything: active, not removed, and somebody.
+    /// Whether it may sign in: active, not removed, and not anonymous.
     pub fn may_sign_in(&self) -> bool {
         self.is_active && self.deleted_at.is_none() && self.id != ANONYMOUS
     }
 }
 
-/// The names by which a person signs in, checked.
+/// The checked names that an account signs in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// `username`
@@ -111,25 +111,25 @@ pub struct Names {
     pub email: Option<String>,
 }
 
-/// Why names are refused.
+/// Why a name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
-    /// Empty, too long, or with characters that cannot be seen.
-    #[error("a username or email is 1 to 254 characters without spaces at its ends and without characters that cannot be seen")]
+    /// Empty, too long, or with invisible characters.
+    #[error("a username or email must have 1 to 254 characters, no spaces at its ends and no invisible characters")]
     Shape,
-    /// No address.
-    #[error("an email has one @ with something before and after it, and no space")]
+    /// Not an email address.
+    #[error("an email must have one @ with something before and after it, and no space")]
     Email,
-    /// Another account's email could be taken as a username.
+    /// The username could be the email of another account.
     #[error("a username with an @ must be the account's own email")]
     Ambiguous,
 }
 
 impl Names {
-    /// Checks names. A username with an `@` must be the account's own email, or it could catch another person's sign-in.
+    /// Checks names. A username with an `@` must be the account's own email, or it could receive the sign-in of another person.
     pub fn check(username: Option<&str>, email: Option<&str>) -> Result<Self, NameFault> {
-        let unreadable = |character: char| character.is_control() || is_invisible(character);
-        let shaped = |text: &str| !text.is_empty() && text.len() <= LONGEST_NAME && text.trim() == text && !text.chars().any(unreadable);
+        let invisible = |character: char| character.is_control() || is_invisible(character);
+        let shaped = |text: &str| !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.trim() == text && !text.chars().any(invisible);
         if !username.into_iter().chain(email).all(shaped) {
             return Err(NameFault::Shape);
         }
@@ -147,7 +147,7 @@ impl Names {
     }
 }
 
-/// Characters that take no place where they are shown: formats, joiners, marks of direction, fillers, selectors and tags.
+/// Whether a character is invisible: formats, joiners, direction marks, fillers, selectors and tags.
 pub const fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -156,8 +156,7 @@ pub const fn is_invisible(character: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// How a name is compared when somebody signs in: without regard to case and to spaces at its ends. Lookups, uniqueness and throttling
-/// all use this one spelling.
+/// The spelling of a name that lookups, uniqueness and the throttle compare: lower case, without spaces at its ends.
 pub fn login_name(text: &str) -> String {
     text.trim().to_lowercase()
 }

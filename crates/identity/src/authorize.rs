@@ -1,34 +1,35 @@
-//! The authorize endpoint as an ordered list of checks. A fault is an error for the person in front of the browser and never a redirect;
-//! only a request that passed every check can become a redirect, and only to the registered address.
+//! The authorize endpoint as an ordered list of checks. A fault is an error page and never a redirect. Only a request that passed every
+//! check becomes a redirect, and only to the registered redirect URI.
 //!
-//! The stages are types: [`Parameters`] hold each name once, [`check`] makes a [`Request`] of them, [`Request::decide`] an [`Outcome`],
-//! and a [`Granted`] becomes the row of a code and the address to send the browser to.
+//! The stages are types: [`check`] makes a [`Request`] of [`Parameters`], [`Request::decide`] an [`AuthorizeDecision`], and
+//! [`Granted::issue`] the row of a code and the URL to send the browser to.
 
 use uuid::Uuid;
 
 use crate::client::{Client, ClientId, GrantType, Redirect};
-use crate::continuation::Continuation;
 use crate::error::{Error, ErrorCode};
 use crate::form;
-use crate::moment::Moment;
-use crate::opaque::{Code, Digest, purpose};
+use crate::grant::authorization_code::CodeRecord;
 use crate::parameters::Parameters;
 use crate::pkce::Challenge;
+use crate::return_path::HubReturnPath;
 use crate::scope::Scope;
+use crate::secret_token::Code;
 use crate::session::LiveSession;
+use crate::timestamp::Timestamp;
 
 /// How long a code can be redeemed.
 pub const CODE_SECONDS: i64 = 60;
 /// The path that the sign-in page leads back to.
 pub const PATH: &str = "/authorize";
-/// Clients keep what they return to in it, sealed.
-const LONGEST_STATE: usize = 8_000;
-const LONGEST_NONCE: usize = 500;
-/// A name that is longer than this is nobody's.
-const LONGEST_LOGIN_HINT: usize = 320;
-/// What makes somebody sign in again. The request after a sign-in does not repeat it.
+/// Long enough for clients that seal their return path into `state`.
+const MAX_STATE_BYTES: usize = 8_000;
+const MAX_NONCE_BYTES: usize = 500;
+/// Longer than any name.
+const MAX_LOGIN_HINT_BYTES: usize = 320;
+/// The parameters that ask for a new sign-in. The request after a sign-in drops them.
 const ASKING: [&str; 2] = ["prompt", "max_age"];
-/// What the request after a sign-in repeats of the one before it.
+/// The parameters that the request after a sign-in keeps.
 const CONTINUED: [&str; 11] = [
     "client_id",
     "redirect_uri",
@@ -47,11 +48,11 @@ const LOGIN_HINT: &str = "login_hint";
 /// What `prompt` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prompt {
-    /// Nothing.
+    /// Not given.
     Absent,
-    /// No page may be shown.
+    /// Show no page.
     None,
-    /// The account must prove itself again.
+    /// Ask for the password again.
     Login,
 }
 
@@ -66,11 +67,10 @@ pub struct Request {
     nonce: Option<String>,
     prompt: Prompt,
     max_age: Option<i64>,
-    /// Whom the client's `id_token_hint` names.
+    /// The account of the client's `id_token_hint`.
     hinted: Option<Uuid>,
-    /// The same request, to be continued after a sign-in. It asks for no further one: who has just signed in would be sent round in
-    /// circles, and a client that needs to know reads `auth_time`.
-    again: Continuation,
+    /// The same request for after the sign-in, without `prompt` and `max_age`: they would ask for a sign-in again and again.
+    again: HubReturnPath,
 }
 
 /// The id of the client to look up.
@@ -120,9 +120,9 @@ fn check_response(parameters: &Parameters) -> Result<(), Error> {
         return Err(Error::request("response_mode must be query"));
     }
     if parameters.get("client_secret").is_some() {
-        return Err(Error::request("client_secret does not belong into an authorization request"));
+        return Err(Error::request("client_secret must not be in an authorization request"));
     }
-    // An object that is passed over would be a request other than the one that was signed.
+    // To ignore a signed request object would be to answer another request.
     if parameters.get("request").is_some() {
         return Err(Error::new(ErrorCode::RequestNotSupported, "request is not supported: send the parameters themselves"));
     }
@@ -139,12 +139,12 @@ fn check_grant(client: &Client) -> Result<(), Error> {
 
 fn check_state(parameters: &Parameters) -> Result<String, Error> {
     let state = parameters.get("state").ok_or(Error::request("state is missing"))?;
-    printable(state, LONGEST_STATE).ok_or(Error::request("state is too long or not printable"))
+    printable(state, MAX_STATE_BYTES).ok_or(Error::request("state is too long or not printable"))
 }
 
 fn check_nonce(parameters: &Parameters) -> Result<Option<String>, Error> {
     let fault = Error::request("nonce is too long or not printable");
-    parameters.get("nonce").map(|nonce| printable(nonce, LONGEST_NONCE).ok_or(fault)).transpose()
+    parameters.get("nonce").map(|nonce| printable(nonce, MAX_NONCE_BYTES).ok_or(fault)).transpose()
 }
 
 fn check_prompt(parameters: &Parameters) -> Result<Prompt, Error> {
@@ -153,11 +153,11 @@ fn check_prompt(parameters: &Parameters) -> Result<Prompt, Error> {
     for word in &words {
         found = match *word {
             "none" if words.len() == 1 => Prompt::None,
-            "none" => return Err(Error::request("prompt none goes with no other word")),
+            "none" => return Err(Error::request("prompt none must be the only value")),
             "login" | "select_account" => Prompt::Login,
-            // Consent is never asked for: clients are the operator's own.
+            // The hub never asks for consent: clients belong to its operator.
             "consent" => found,
-            _ => return Err(Error::request("prompt is none of none, login, select_account, consent")),
+            _ => return Err(Error::request("prompt must be one of none, login, select_account, consent")),
         };
     }
     Ok(found)
@@ -165,88 +165,90 @@ fn check_prompt(parameters: &Parameters) -> Result<Prompt, Error> {
 
 fn check_max_age(parameters: &Parameters) -> Result<Option<i64>, Error> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // More seconds than can be counted are more than any session has.
+    // A number beyond i64 is longer than any session.
     let read = |text: &str| digits(text).then(|| text.parse::<i64>().unwrap_or(i64::MAX));
-    parameters.get("max_age").map(|text| read(text).ok_or(Error::request("max_age is no whole number of seconds"))).transpose()
+    parameters.get("max_age").map(|text| read(text).ok_or(Error::request("max_age must be a whole number of seconds"))).transpose()
 }
 
 fn printable(text: &str, longest: usize) -> Option<String> {
     (text.len() <= longest && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-fn continuation(parameters: &Parameters) -> Continuation {
-    Continuation::to(PATH, &form::write(known(parameters, CONTINUED)))
+fn continuation(parameters: &Parameters) -> HubReturnPath {
+    HubReturnPath::to(PATH, &form::write(known(parameters, CONTINUED)))
 }
 
-/// The address of a request that came by POST, for a browser to ask by GET.
-pub fn address(parameters: &Parameters) -> String {
+/// The path of a request that came by POST, for a redirect to GET.
+pub fn get_path(parameters: &Parameters) -> String {
     format!("{PATH}?{}", form::write(known(parameters, CONTINUED.into_iter().chain(ASKING))))
 }
 
-/// The parameters of these names that are there.
+/// The parameters with these names.
 fn known<'a>(parameters: &'a Parameters, names: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let found = names.into_iter().filter_map(|name| Some((name, parameters.get(name)?)));
     found.filter(|(name, value)| *name != LOGIN_HINT || is_name(value))
 }
 
 fn is_name(text: &str) -> bool {
-    text.len() <= LONGEST_LOGIN_HINT && !text.chars().any(char::is_control)
+    text.len() <= MAX_LOGIN_HINT_BYTES && !text.chars().any(char::is_control)
 }
 
-/// The name that the request which goes on after a sign-in expects to sign in.
-pub fn login_hint(continuation: &Continuation) -> Option<String> {
+/// The `login_hint` of the request at a return path.
+pub fn login_hint(continuation: &HubReturnPath) -> Option<String> {
     let query = continuation.as_str().strip_prefix(PATH)?.strip_prefix('?')?;
     let pairs = form::pairs(query).ok()?;
     pairs.into_iter().find(|(name, value)| name == LOGIN_HINT && is_name(value)).map(|(_, value)| value)
 }
 
-/// What to answer.
+/// The answer to an authorization request.
 #[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Nobody is signed in: show the sign-in page, then continue.
-    SignIn(Continuation),
-    /// Somebody is, and must prove it again: show the sign-in page, then continue.
-    AskAgain(Continuation),
-    /// No page may be shown: send the browser to this address, which says `login_required`.
+pub enum AuthorizeDecision {
+    /// Nobody is signed in: show the sign-in page, then return.
+    SignIn(HubReturnPath),
+    /// Somebody is signed in and must sign in again: show the sign-in page, then return.
+    AskAgain(HubReturnPath),
+    /// The client wants no page: redirect to this URL with `login_required`.
     LoginRequired(String),
-    /// Make a code.
+    /// Issue a code.
     Grant(Box<Granted>),
 }
 
 impl Request {
-    /// The client that asks, whose name the sign-in page shows.
+    /// The client; the sign-in page shows its name.
     pub fn client(&self) -> &ClientId {
         &self.client
     }
 
-    /// The request for the account that its `id_token_hint` names and for no other. The caller has read the hint.
+    /// Requires this account, which the caller read from `id_token_hint`.
     #[must_use]
     pub fn hinted(self, account: Option<Uuid>) -> Self {
         Request { hinted: account, ..self }
     }
 
-    /// Decides, given the session that counts now (its account may sign in) and our own issuer.
-    pub fn decide(self, session: Option<LiveSession>, issuer: &str, now: Moment) -> Outcome {
+    /// Decides, given the live session and the hub's issuer.
+    pub fn decide(self, session: Option<LiveSession>, issuer: &str, now: Timestamp) -> AuthorizeDecision {
         let Some(session) = session else {
             return match self.prompt {
-                Prompt::None => Outcome::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
-                Prompt::Absent | Prompt::Login => Outcome::SignIn(self.again),
+                Prompt::None => AuthorizeDecision::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
+                Prompt::Absent | Prompt::Login => AuthorizeDecision::SignIn(self.again),
             };
         };
-        // Whoever the hint names must sign in; somebody else who does is asked again.
+        // The hinted account must sign in.
         let other = self.hinted.is_some_and(|hinted| hinted != session.account());
-        // Nobody can have signed in less than no time ago, though it may be the same second.
-        let old = self.max_age.is_some_and(|most| most == 0 || now.since(session.authenticated_at()) > most);
-        let unfit = other || old;
+        // `max_age=0` asks for a new sign-in even within the same second.
+        let old = self.max_age.is_some_and(|max| max == 0 || now.since(session.authenticated_at()) > max);
+        let must_sign_in = other || old;
         match self.prompt {
-            Prompt::Login => Outcome::AskAgain(self.again),
-            Prompt::None if unfit => Outcome::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
-            Prompt::Absent if unfit => Outcome::AskAgain(self.again),
-            Prompt::None | Prompt::Absent => Outcome::Grant(Box::new(Granted { request: self, session, issuer: issuer.to_owned() })),
+            Prompt::Login => AuthorizeDecision::AskAgain(self.again),
+            Prompt::None if must_sign_in => AuthorizeDecision::LoginRequired(self.refusal(ErrorCode::LoginRequired, issuer)),
+            Prompt::Absent if must_sign_in => AuthorizeDecision::AskAgain(self.again),
+            Prompt::None | Prompt::Absent => {
+                AuthorizeDecision::Grant(Box::new(Granted { request: self, session, issuer: issuer.to_owned() }))
+            }
         }
     }
 
-    /// The registered address with an error of OpenID Connect, `state` and `iss`.
+    /// The redirect URI with an error, `state` and `iss`.
     fn refusal(&self, code: ErrorCode, issuer: &str) -> String {
         self.redirect.with([("error", code.as_str()), ("state", &self.state), ("iss", issuer)])
     }
@@ -261,24 +263,24 @@ pub struct Granted {
 }
 
 impl Granted {
-    /// Who gets the code.
+    /// The account that gets the code.
     pub fn account(&self) -> Uuid {
         self.session.account()
     }
 
-    /// The client it is for.
+    /// The client that gets it.
     pub fn client(&self) -> &ClientId {
         &self.request.client
     }
 
-    /// For an account that may not use the client's app: the registered address with `access_denied`.
+    /// The redirect URI with `access_denied`, for an account that may not use the client's app.
     pub fn deny(&self) -> String {
         self.request.refusal(ErrorCode::AccessDenied, &self.issuer)
     }
 
-    /// The row to save, and then the address to send the browser to.
-    pub fn issue(self, code: &Code, now: Moment) -> (CodeRecord, String) {
-        let address = self.request.redirect.with([("code", code.expose().as_str()), ("state", &self.request.state), ("iss", &self.issuer)]);
+    /// The row to store, and then the URL to send the browser to.
+    pub fn issue(self, code: &Code, now: Timestamp) -> (CodeRecord, String) {
+        let url = self.request.redirect.with([("code", code.expose().as_str()), ("state", &self.request.state), ("iss", &self.issuer)]);
         let record = CodeRecord {
             digest: code.digest(),
             client: self.request.client,
@@ -292,33 +294,6 @@ impl Granted {
             expires_at: now.plus(CODE_SECONDS),
             used_by: None,
         };
-        (record, address)
+        (record, url)
     }
-}
-
-/// What is kept of a code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeRecord {
-    /// The SHA-256 of the code.
-    pub digest: Digest<purpose::Code>,
-    /// For whom.
-    pub client: ClientId,
-    /// Where it was sent.
-    pub redirect: Redirect,
-    /// What its redeemer must know.
-    pub challenge: Challenge,
-    /// Who signed in.
-    pub account: Uuid,
-    /// In which session.
-    pub session: Uuid,
-    /// When the account proved who it is.
-    pub authenticated_at: Moment,
-    /// The scope asked for.
-    pub scope: Option<Scope>,
-    /// The client's nonce.
-    pub nonce: Option<String>,
-    /// When it is over.
-    pub expires_at: Moment,
-    /// The family it became, once it was redeemed. Such a row is kept as long as the family can live, to know a replay by.
-    pub used_by: Option<Uuid>,
 }

@@ -1,12 +1,12 @@
-//! The access token of a request (RFC 6750): from the `Authorization` header, and where OpenID Connect wants it from a form. One in the
-//! address is not looked at, since addresses are logged.
+//! The access token of a request (RFC 6750), from the `Authorization` header or, for OpenID Connect, from a form. The URL is not read:
+//! URLs are logged.
 
 use crate::error::{Error, ErrorCode};
 
 const MALFORMED: Error = Error::new(ErrorCode::InvalidToken, "the Authorization header holds no Bearer token");
 
-/// The token, given the values of `Authorization` as they came; none without a header. A header that is there and holds no token is an
-/// error: a caller that tries to say who it is is never taken for nobody.
+/// The token from the values of `Authorization`; `None` without a header. A header without a token is an error, so that no failed
+/// authentication becomes an anonymous request.
 pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
     match authorization {
         [] => Ok(None),
@@ -20,13 +20,13 @@ pub fn read<'a>(authorization: &[&'a str]) -> Result<Option<&'a str>, Error> {
     }
 }
 
-/// The token of the header, or the one of a form where one may stand there in place of it.
+/// The token of the header, or else of the form.
 pub fn or_posted<'a>(header: Option<&'a str>, posted: Option<&'a str>) -> Result<Option<&'a str>, Error> {
     match (header, posted) {
         (header, None) => Ok(header),
         (None, Some(token)) if is_token(token) => Ok(Some(token)),
         (None, Some(_)) => Err(Error::new(ErrorCode::InvalidToken, "the form holds no access token")),
-        (Some(_), Some(_)) => Err(Error::request("the access token is shown twice, in the Authorization header and in the form")),
+        (Some(_), Some(_)) => Err(Error::request("the access token is given twice, in the Authorization header and in the form")),
     }
 }
 
@@ -35,7 +35,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-/// What a cache may know a token by: who reads it cannot show the token.
+/// The key of a token in a cache: it does not reveal the token.
 pub fn digest(token: &str) -> [u8; 32] {
-    crate::opaque::sha256(token.as_bytes())
+    crate::secret_token::sha256(token.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! What OAuth calls an error: a code of the RFCs and a fixed English sentence. Nothing that a caller sent is ever part of one.
+//! OAuth errors: a code of the RFCs and a fixed English sentence, which never contains input.
 
 /// The codes of RFC 6749, RFC 6750 and OpenID Connect that this service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,9 +7,9 @@ pub enum ErrorCode {
     InvalidRequest,
     /// Client authentication failed, or the client is unknown or inactive.
     InvalidClient,
-    /// The code, refresh token or password is not good (any more).
+    /// The code, refresh token or password is invalid or expired.
     InvalidGrant,
-    /// The client is known and may not use this grant.
+    /// The client may not use this grant.
     UnauthorizedClient,
     /// No such grant.
     UnsupportedGrantType,
@@ -21,15 +21,15 @@ pub enum ErrorCode {
     RequestUriNotSupported,
     /// More scope than was granted.
     InvalidScope,
-    /// The access token is not good (RFC 6750).
+    /// The access token is invalid (RFC 6750).
     InvalidToken,
     /// The account may not use this app.
     AccessDenied,
     /// `prompt=none`, and nobody is signed in (OpenID Connect).
     LoginRequired,
-    /// Our own fault.
+    /// A fault of the server.
     ServerError,
-    /// Not now.
+    /// Try again later.
     TemporarilyUnavailable,
 }
 
@@ -73,7 +73,7 @@ impl ErrorCode {
     }
 }
 
-/// A code and why, for people. The description is a constant of the program, so that no input and no secret can be echoed.
+/// A code and a description for people. The description is a constant, so that it cannot echo input or a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {description}", code.as_str())]
 pub struct Error {

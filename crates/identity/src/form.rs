@@ -4,17 +4,17 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::error::Error;
 
-/// The most names a request may carry.
-pub const MOST_PARAMETERS: usize = 64;
+/// The most parameters of a request.
+pub const MAX_PARAMETERS: usize = 64;
 
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-const MALFORMED: Error = Error::request("the parameters are not well-formed: percent-encoded UTF-8 is expected");
+const MALFORMED: Error = Error::request("the parameters must be percent-encoded UTF-8");
 
 /// The pairs of a query string or a form body, in their order, repeated names included.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
     let mut found = Vec::new();
     for piece in text.split('&').filter(|piece| !piece.is_empty()) {
-        if found.len() == MOST_PARAMETERS {
+        if found.len() == MAX_PARAMETERS {
             return Err(Error::request("there are too many parameters"));
         }
         let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
@@ -37,7 +37,7 @@ pub fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// One encoded component; everything but letters, digits and `-._~` is escaped, so that it is safe in any part of an address.
+/// One encoded component; everything but letters, digits and `-._~` is escaped, so that it is safe in any part of a URL.
 pub fn encode(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }

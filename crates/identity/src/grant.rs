@@ -1,57 +1,57 @@
-//! The three grants as decisions over the rows that the caller looked up: what to save in one atomic step, and what to answer.
+//! The three grants: each decides, from rows that the caller looked up, what to store in one transaction and what to answer.
 
 pub mod authorization_code;
 pub mod password;
 pub mod refresh_token;
 pub mod sealed;
-pub mod standing;
+pub mod status;
 
 use uuid::Uuid;
 
 use crate::client::{Client, ClientId, GrantType};
-use crate::moment::Moment;
-use crate::opaque::{Digest, RefreshToken, purpose};
 use crate::scope::Scope;
+use crate::secret_token::{Digest, RefreshToken, purpose};
+use crate::timestamp::Timestamp;
 use crate::token::{AccessClaims, Common, IdClaims};
 
 use sealed::Sealed;
 
-/// A family: everything that came out of one sign-in at one client. Its id is the `sid` of its access tokens.
+/// A token family: all tokens of one sign-in at one client. Its id is the `sid` of its access tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
     /// Its id.
     pub id: Uuid,
-    /// Whose client.
+    /// The client.
     pub client: ClientId,
-    /// Whose account.
+    /// The account.
     pub account: Uuid,
-    /// The session at the hub it came out of; none after a password grant.
+    /// The session at the hub; none after a password grant.
     pub session: Option<Uuid>,
-    /// What was granted at first, never widened.
+    /// The granted scope; a refresh never widens it.
     pub scope: Option<Scope>,
-    /// The grant it began with; not known of families from before this was kept.
+    /// The grant that started it; unknown for families of old versions.
     pub begun_by: Option<GrantType>,
-    /// When it began.
-    pub begun_at: Moment,
-    /// When the account proved who it is.
-    pub authenticated_at: Moment,
-    /// When it was ended: its refresh tokens are refused, and at the hub its access tokens.
-    pub ended_at: Option<Moment>,
+    /// When it started.
+    pub begun_at: Timestamp,
+    /// When the account signed in.
+    pub authenticated_at: Timestamp,
+    /// When it was revoked: its refresh tokens are refused, and at the hub its access tokens.
+    pub ended_at: Option<Timestamp>,
 }
 
-/// How long a family lasts when the deployment says nothing.
+/// The default life of a family.
 pub const FAMILY_SECONDS: i64 = 90 * 86_400;
-/// How long a repeat is taken for a retry when the deployment says nothing, and at most.
+/// The default of [`RefreshRules::grace_seconds`].
 pub const GRACE_SECONDS: i64 = 30;
-/// See [`GRACE_SECONDS`].
+/// The longest [`RefreshRules::grace_seconds`].
 pub const MAX_GRACE_SECONDS: i64 = 60;
 
-/// How long what is granted lasts in this deployment, beside the lifetimes of each client.
+/// The deployment's rules for families, beside the lifetimes of each client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshRules {
-    /// How long a family lasts from its beginning, however often it is refreshed.
+    /// How long a family lives, however often it is refreshed.
     pub family_seconds: i64,
-    /// How long a refresh token that comes again is taken for a retry. Time in which no hub could answer does not count.
+    /// How long a used refresh token that comes again is a retry. Outages of the hub do not count.
     pub grace_seconds: i64,
 }
 
@@ -61,18 +61,18 @@ impl Default for RefreshRules {
     }
 }
 
-/// What a grant is decided by beside the rows.
+/// The time and the rules of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The time.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The rules of the deployment.
     pub rules: RefreshRules,
 }
 
 impl Family {
-    /// When nothing of it can be refreshed any more.
-    pub fn ends_at(&self, rules: RefreshRules) -> Moment {
+    /// When its refresh tokens expire at the latest.
+    pub fn ends_at(&self, rules: RefreshRules) -> Timestamp {
         self.begun_at.plus(rules.family_seconds)
     }
 }
@@ -86,58 +86,58 @@ pub enum Admission {
     Refused,
 }
 
-/// What is kept of a refresh token.
+/// A stored refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefreshRecord {
     /// The SHA-256 of the token.
     pub digest: Digest<purpose::Refresh>,
     /// Its family's id.
     pub family: Uuid,
-    /// When it is over.
-    pub expires_at: Moment,
-    /// What became of it.
+    /// When it expires.
+    pub expires_at: Timestamp,
+    /// Its state.
     pub state: RefreshState,
 }
 
-/// What became of a refresh token.
+/// The state of a refresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshState {
     /// Not used yet.
     Live,
-    /// Used.
+    /// Replaced by its successor.
     Rotated {
         /// When.
-        at: Moment,
-        /// Its one successor, readable only with the token itself.
+        at: Timestamp,
+        /// Its successor, sealed under the token itself.
         successor: Sealed,
     },
 }
 
-/// What a new family is made with: a random id and a random refresh token.
+/// The random parts of a new family.
 #[derive(Clone, Debug)]
-pub struct Fresh {
+pub struct FamilySecrets {
     /// The family's id.
     pub family: Uuid,
     /// The first refresh token.
     pub refresh: RefreshToken,
 }
 
-/// A family that begins: the rows to insert and the answer to give.
+/// A new family: the rows to insert and the tokens to answer.
 #[derive(Clone, Debug)]
-pub struct Beginning {
+pub struct NewFamily {
     /// The family to insert.
     pub family: Family,
     /// Its first refresh token to insert.
     pub refresh: RefreshRecord,
     /// The answer.
-    pub issue: Issue,
+    pub issue: IssuedTokens,
 }
 
-impl Beginning {
+impl NewFamily {
     fn of(family: Family, refresh: RefreshToken, client: &Client, nonce: Option<String>, terms: Terms) -> Self {
-        Beginning {
+        NewFamily {
             refresh: RefreshRecord::live(&refresh, &family, client, terms),
-            issue: Issue {
+            issue: IssuedTokens {
                 scope: family.scope.clone(),
                 nonce,
                 refresh,
@@ -156,9 +156,9 @@ impl RefreshRecord {
     }
 }
 
-/// What a token answer is made of. Only the grants make one.
+/// The content of a token answer. Only the grants make one.
 #[derive(Clone, Debug)]
-pub struct Issue {
+pub struct IssuedTokens {
     family: Family,
     scope: Option<Scope>,
     nonce: Option<String>,
@@ -166,8 +166,8 @@ pub struct Issue {
     access_seconds: i64,
 }
 
-impl Issue {
-    /// The refresh token of the answer. Every answer has one; using it takes the grant.
+impl IssuedTokens {
+    /// The refresh token. Every answer has one; its use needs the grant `refresh_token`.
     pub fn refresh_token(&self) -> &RefreshToken {
         &self.refresh
     }
@@ -182,13 +182,13 @@ impl Issue {
         self.scope.as_ref()
     }
 
-    /// The family the tokens belong to.
+    /// The family of the tokens.
     pub fn family(&self) -> &Family {
         &self.family
     }
 
-    /// The access token's claims; the id is a fresh random one.
-    pub fn access_claims(&self, issuer: &str, id: Uuid, now: Moment) -> AccessClaims {
+    /// The claims of the access token; the id is random.
+    pub fn access_claims(&self, issuer: &str, id: Uuid, now: Timestamp) -> AccessClaims {
         let audiences = vec![self.family.client.as_str().to_owned(), issuer.to_owned()];
         AccessClaims {
             common: self.common(issuer, audiences, now),
@@ -199,8 +199,8 @@ impl Issue {
         }
     }
 
-    /// The id_token's claims, if `openid` was asked for.
-    pub fn id_claims(&self, issuer: &str, access_token: &str, now: Moment) -> Option<IdClaims> {
+    /// The claims of the ID token, if the scope has `openid`.
+    pub fn id_claims(&self, issuer: &str, access_token: &str, now: Timestamp) -> Option<IdClaims> {
         self.scope.as_ref().filter(|scope| scope.has("openid"))?;
         Some(IdClaims {
             common: self.common(issuer, vec![self.family.client.as_str().to_owned()], now),
@@ -211,7 +211,7 @@ impl Issue {
         })
     }
 
-    fn common(&self, issuer: &str, audiences: Vec<String>, now: Moment) -> Common {
+    fn common(&self, issuer: &str, audiences: Vec<String>, now: Timestamp) -> Common {
         Common {
             issuer: issuer.to_owned(),
             subject: self.family.account,

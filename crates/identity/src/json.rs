@@ -1,4 +1,4 @@
-//! JSON from strangers, read strictly: one object, no member twice at any depth, no deep nesting, nothing behind it.
+//! A strict JSON reader for untrusted input: one object, no repeated member, no deep nesting, nothing after it.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use serde_json::{Map, Number, Value};
 /// The members of an object.
 pub(crate) type Object = Map<String, Value>;
 
-const DEEPEST: u8 = 8;
+const MAX_DEPTH: u8 = 8;
 
-/// The object that a text is.
+/// Parses an object.
 pub(crate) fn object(bytes: &[u8]) -> Option<Object> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict(DEEPEST).deserialize(&mut reader).ok()?;
+    let value = Strict(MAX_DEPTH).deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     match value {
         Value::Object(members) => Some(members),
@@ -21,7 +21,7 @@ pub(crate) fn object(bytes: &[u8]) -> Option<Object> {
     }
 }
 
-/// A text member; absent and of another type are the same: not there.
+/// A string member; `None` if it is absent or has another type.
 pub(crate) fn text<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
     object.get(name)?.as_str()
 }

@@ -1,5 +1,5 @@
-//! The RSA keys that tokens are signed with: the private half (PEM, PKCS#8 or PKCS#1, at least 2048 bits), the public half, the key set
-//! that a hub publishes and a satellite reads, and the rotation from one key to the next.
+//! The RSA keys that sign tokens: the private key (PEM, PKCS#8 or PKCS#1, at least 2048 bits), the public key, the key set that a hub
+//! publishes and a satellite reads, and key rotation.
 
 pub mod key_set;
 pub mod public;
@@ -23,7 +23,7 @@ pub enum KeyError {
     #[error("holds no private key: a PEM block `BEGIN PRIVATE KEY` or `BEGIN RSA PRIVATE KEY` is expected")]
     NotPem,
     /// A passphrase would be needed.
-    #[error("is encrypted: store it without a passphrase and guard the file instead")]
+    #[error("is encrypted: store it without a passphrase and protect the file instead")]
     Encrypted,
     /// The block is no RSA key.
     #[error("is malformed or no RSA key")]
@@ -36,7 +36,7 @@ pub enum KeyError {
     Unusable,
 }
 
-/// How long a new key is.
+/// The length of a new key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyLength {
     /// 2048 bits.
@@ -47,7 +47,7 @@ pub enum KeyLength {
     Bits4096,
 }
 
-/// A key that can sign. It has no `Display`, and its `Debug` tells nothing but the public id.
+/// A signing key. It has no `Display`, and its `Debug` shows only the public id.
 pub struct PrivateKey {
     pair: RsaKeyPair,
     public: PublicKey,
@@ -73,14 +73,13 @@ impl PrivateKey {
         match pair {
             Ok(pair) if pair.public_modulus_len() >= KeySize::Rsa2048.len() => PrivateKey::from_pair(pair),
             Ok(_) => Err(KeyError::Short),
-            // The library tells a short key from a broken one by this word alone.
+            // Only this word of the library tells a short key from a malformed one.
             Err(refused) if refused.to_string().contains("TooSmall") => Err(KeyError::Short),
             Err(_) => Err(KeyError::Malformed),
         }
     }
 
-    /// Makes a key. The one place of this crate where randomness is not an argument: the search for primes takes an unbounded amount
-    /// of it, and the library has no way to be given it.
+    /// Generates a key. Here alone randomness is no argument: the search for primes needs an unbounded amount, and the library takes none.
     pub fn generate(length: KeyLength) -> Result<Self, KeyError> {
         let size = match length {
             KeyLength::Bits2048 => KeySize::Rsa2048,
@@ -96,7 +95,7 @@ impl PrivateKey {
         Ok(PrivateKey { pair, public })
     }
 
-    /// The public half, to verify with and to publish.
+    /// The public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -107,7 +106,7 @@ impl PrivateKey {
         Ok(Zeroizing::new(public::pem("PRIVATE KEY", der.as_ref())))
     }
 
-    /// An RS256 signature. PKCS#1 v1.5 uses no randomness; the library takes a generator and ignores it.
+    /// An RS256 signature. PKCS#1 v1.5 needs no randomness; the library ignores the generator.
     pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let mut signature = vec![0; self.pair.public_modulus_len()];
         self.pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature).map_err(|_| KeyError::Unusable)?;

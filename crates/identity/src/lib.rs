@@ -1,25 +1,24 @@
-//! The identity rules alone: OAuth 2.1 with PKCE, its tokens, keys, accounts, clients, sessions and passwords.
+//! The rules of identity: OAuth 2.1 with PKCE, its tokens, keys, accounts, clients, sessions and passwords.
 //!
-//! Nothing here waits, reads or writes. A caller looks rows up, hands them over together with the time and with random bytes, and gets a
-//! decision: what to save in one transaction, and what to answer. Values that were checked have types of their own, which only the check
-//! can make: [`client::Authenticated`], [`authorize::Granted`], [`session::LiveSession`], [`token::Verified`], [`parameters::Parameters`],
+//! The crate does no I/O. A caller looks rows up and passes them with the time and with random bytes. It gets a decision: what to store in
+//! one transaction, and what to answer. A checked value has a type that only its check can make: [`client::Authenticated`], [`authorize::Granted`], [`session::LiveSession`], [`token::Verified`], [`parameters::Parameters`],
 //! [`password::Proof`].
 //!
-//! A code's life, as a hub plays it:
+//! The life of a code at a hub:
 //!
 //! 1. [`form::pairs`] → [`parameters::Parameters::read`] → [`authorize::check`] → [`authorize::Request::decide`].
-//! 2. [`authorize::Granted::issue`] gives the row of the code and the address to redirect to.
+//! 2. [`authorize::Granted::issue`] returns the row of the code and the URL to redirect to.
 //! 3. [`token_request::Credentials::read`] → [`client::authenticate`] → [`token_request::GrantRequest::read`].
-//! 4. [`grant::authorization_code::decide`] gives the rows to save and an [`grant::Issue`], whose claims [`token::sign`] signs.
+//! 4. [`grant::authorization_code::decide`] returns the rows to store and [`grant::IssuedTokens`], whose claims [`token::sign`] signs.
 //!
-//! A satellite begins with [`login::begin`], trades the code after [`login::finish`], and on each request reads the token with
-//! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`], the account's [`account::Rights`], and how long
-//! all that may be relied on with [`freshness`].
+//! A satellite begins with [`login::begin`] and exchanges the code after [`login::finish`]. On each request it reads the token with
+//! [`bearer::read`] and [`token::Unverified`], its key with [`keys::KeySet`] and the account's [`account::Rights`]. [`freshness`] says how
+//! long it may use each from its cache.
 //!
-//! What was not checked does not type-check. Beside each attempt stands what compiles, so that no attempt fails for a misspelled name:
+//! An unchecked value does not type-check. Each example that must not compile has a twin that does, so that no misspelled name makes it fail:
 //!
 //! ```compile_fail
-//! // A token is verified by verification alone.
+//! // Only verification makes a verified token.
 //! fn forge(claims: identity::token::AccessClaims) -> identity::token::Verified<identity::token::AccessClaims> {
 //!     identity::token::Verified(claims)
 //! }
@@ -32,7 +31,7 @@
 //! ```
 //!
 //! ```compile_fail
-//! // No client is authenticated for being known.
+//! // A known client is not yet authenticated.
 //! fn wave_through(client: &identity::client::Client) -> identity::client::Authenticated<'_> {
 //!     identity::client::Authenticated(client)
 //! }
@@ -40,12 +39,12 @@
 //!
 //! ```
 //! fn prove<'c>(client: &'c identity::client::Client, secret: &str) -> Option<identity::client::Authenticated<'c>> {
-//!     identity::client::authenticate(Some(client), secret, identity::moment::Moment::from_unix(0)).ok()
+//!     identity::client::authenticate(Some(client), secret, identity::moment::Timestamp::from_unix(0)).ok()
 //! }
 //! ```
 //!
 //! ```compile_fail
-//! // No password is right for its hash being known.
+//! // A known hash proves no password.
 //! fn assume(hash: identity::password::PasswordHash) -> identity::password::Proof {
 //!     identity::password::Proof { compared: hash, renewed: None }
 //! }
@@ -59,56 +58,57 @@
 //!
 //! ```compile_fail
 //! // A refresh token is no code.
-//! fn confuse(token: identity::opaque::RefreshToken) -> identity::opaque::Code {
+//! fn confuse(token: identity::secret_token::RefreshToken) -> identity::secret_token::Code {
 //!     token
 //! }
 //! ```
 //!
 //! ```
-//! fn keep(token: identity::opaque::RefreshToken, code: identity::opaque::Code) -> (identity::opaque::RefreshToken, identity::opaque::Code) {
+//! fn keep(token: identity::secret_token::RefreshToken, code: identity::secret_token::Code) -> (identity::secret_token::RefreshToken, identity::secret_token::Code) {
 //!     (token, code)
 //! }
 //! ```
 //!
 //! ```compile_fail
-//! // No secret can be printed by accident.
-//! fn print(secret: &identity::opaque::ClientSecret) -> String {
+//! // A secret has no Display.
+//! fn print(secret: &identity::secret_token::ClientSecret) -> String {
 //!     secret.to_string()
 //! }
 //! ```
 //!
 //! ```
-//! fn show(secret: &identity::opaque::ClientSecret) -> String {
+//! fn show(secret: &identity::secret_token::ClientSecret) -> String {
 //!     secret.expose().to_string()
 //! }
 //! ```
 
 pub mod account;
-pub mod app_path;
+pub mod audit_event;
 pub mod authorize;
 mod base64url;
 pub mod bearer;
 pub mod client;
-pub mod continuation;
 pub mod error;
-pub mod event;
 pub mod form;
 pub mod freshness;
 pub mod grant;
 mod json;
 pub mod keys;
-pub mod link;
+pub mod lifetime;
 pub mod login;
-pub mod moment;
-pub mod opaque;
 pub mod origin;
 pub mod parameters;
 pub mod password;
+pub mod password_link;
 pub mod pkce;
+pub mod return_path;
+pub mod revocation;
 pub mod scope;
 mod seal;
+pub mod secret_token;
 pub mod session;
 pub mod strategy;
 pub mod throttle;
+pub mod timestamp;
 pub mod token;
 pub mod token_request;

@@ -1,51 +1,51 @@
-//! A satellite's side of a login: what it remembers while the browser is at the hub, and when it may trade the code that comes back.
+//! A login at a satellite: what it stores while the browser is at the hub, and when it may exchange the code that comes back.
 
 use std::fmt;
 
 use serde_json::json as object;
 use zeroize::Zeroizing;
 
-use crate::app_path::AppPath;
 use crate::client::{ClientId, Redirect};
 use crate::form;
-use crate::moment::Moment;
-use crate::opaque::{Digest, LoginBinding, LoginState, purpose};
 use crate::pkce::Verifier;
+use crate::return_path::AppReturnPath;
 use crate::scope::Scope;
 use crate::seal::{NONCE_LENGTH, Seal};
+use crate::secret_token::{Digest, LoginBinding, LoginState, purpose};
+use crate::timestamp::Timestamp;
 use crate::{base64url, json};
 
 /// How long a login may take.
 pub const LOGIN_SECONDS: i64 = 600;
 const SALT: &[u8] = b"peristyle login 1";
-/// Each login has a key of its own, derived from its `state`, which seals once.
+/// Constant, because each login derives its own key from its `state` and seals once.
 const NONCE: [u8; NONCE_LENGTH] = [0; NONCE_LENGTH];
 
-/// What a satellite is at its hub.
+/// The registration of a satellite at its hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// The hub's address as browsers know it: the issuer.
+    /// The issuer: the hub's URL for browsers.
     pub issuer: String,
-    /// Its own id.
+    /// Its client id.
     pub client: ClientId,
-    /// Its own callback.
+    /// Its callback.
     pub redirect: Redirect,
-    /// The scope it asks for.
+    /// The scope it requests.
     pub scope: Option<Scope>,
 }
 
 /// The random parts of a login.
 #[derive(Clone, Debug)]
-pub struct Fresh {
+pub struct LoginSecrets {
     /// `state`
     pub state: LoginState,
-    /// The secret half of the challenge; it stays on the satellite.
+    /// The PKCE verifier; it stays on the satellite.
     pub verifier: Verifier,
-    /// What ties the login to this browser: the value of its login cookie if it has a good one already (two tabs), else a new one.
+    /// Binds the login to this browser: the value of its login cookie if it has a valid one (two tabs), else a new one.
     pub binding: LoginBinding,
 }
 
-/// What is kept under `state` until the browser comes back, once. Its `Debug` shows no secret.
+/// A login in progress, stored under `state` and taken once. Its `Debug` shows no secret.
 #[derive(Clone)]
 pub struct LoginRecord {
     /// The SHA-256 of `state`, to look it up by.
@@ -54,10 +54,10 @@ pub struct LoginRecord {
     pub verifier: Verifier,
     /// The SHA-256 of the login cookie's value.
     pub binding: Digest<purpose::Binding>,
-    /// Where in the app to go on.
-    pub return_to: AppPath,
-    /// When it is over.
-    pub expires_at: Moment,
+    /// The return path in the app.
+    pub return_to: AppReturnPath,
+    /// When it expires.
+    pub expires_at: Timestamp,
 }
 
 impl fmt::Debug for LoginRecord {
@@ -67,8 +67,7 @@ impl fmt::Debug for LoginRecord {
 }
 
 impl LoginRecord {
-    /// The bytes to keep while the browser is at the hub. They are sealed under the `state`, which the browser brings back and the store
-    /// does not have: who reads the store learns nothing.
+    /// The bytes to store, sealed under the `state`, which only the browser has: a reader of the store learns nothing.
     pub fn seal(&self, state: &LoginState) -> Option<Vec<u8>> {
         let plain = object!({
             "verifier": self.verifier.expose(),
@@ -80,7 +79,7 @@ impl LoginRecord {
         Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.seal(NONCE, plain.as_bytes())
     }
 
-    /// Reads what was kept, with the `state` that somebody presents.
+    /// Opens the stored bytes with the presented `state`.
     pub fn open(sealed: &[u8], state: &LoginState) -> Option<Self> {
         let plain = Seal::of(state.bytes(), SALT, state.digest().as_bytes())?.open(NONCE, sealed)?;
         let members = json::object(&plain)?;
@@ -88,14 +87,14 @@ impl LoginRecord {
             state: state.digest(),
             verifier: Verifier::parse(json::text(&members, "verifier")?)?,
             binding: Digest::from_bytes(base64url::decode_32(json::text(&members, "binding")?)?),
-            return_to: AppPath::read(json::text(&members, "return_to")),
-            expires_at: Moment::from_unix(members.get("expires_at")?.as_i64()?),
+            return_to: AppReturnPath::read(json::text(&members, "return_to")),
+            expires_at: Timestamp::from_unix(members.get("expires_at")?.as_i64()?),
         })
     }
 }
 
-/// Begins a login: what to keep, and the address at the hub to send the browser to.
-pub fn begin(at: &Registration, fresh: &Fresh, return_to: Option<&str>, now: Moment) -> (LoginRecord, String) {
+/// Begins a login: the record to store, and the URL at the hub to send the browser to.
+pub fn begin(at: &Registration, fresh: &LoginSecrets, return_to: Option<&str>, now: Timestamp) -> (LoginRecord, String) {
     let (state, challenge) = (fresh.state.expose(), fresh.verifier.challenge());
     let parameters = [
         ("response_type", "code"),
@@ -106,50 +105,50 @@ pub fn begin(at: &Registration, fresh: &Fresh, return_to: Option<&str>, now: Mom
         ("code_challenge_method", "S256"),
     ];
     let scope = at.scope.as_ref().map(|scope| ("scope", scope.as_str()));
-    let address = format!("{}{}?{}", at.issuer, crate::authorize::PATH, form::write(parameters.into_iter().chain(scope)));
+    let url = format!("{}{}?{}", at.issuer, crate::authorize::PATH, form::write(parameters.into_iter().chain(scope)));
     let record = LoginRecord {
         state: fresh.state.digest(),
         verifier: fresh.verifier.clone(),
         binding: fresh.binding.digest(),
-        return_to: AppPath::read(return_to),
+        return_to: AppReturnPath::read(return_to),
         expires_at: now.plus(LOGIN_SECONDS),
     };
-    (record, address)
+    (record, url)
 }
 
-/// Who posts to the callback.
+/// The sender of a request to the callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender<'a> {
     /// A browser (it sent `Origin` or `Sec-Fetch-Site`, as browsers always do), with the value of its login cookie if it has one.
     Browser(Option<&'a str>),
-    /// A browser where the deployment has turned the binding off, for apps that are not same-site with their satellite.
+    /// A browser, in a deployment without the binding, for apps that are not same-site with their satellite.
     Unbound,
-    /// A program, which has no cookies of anybody.
+    /// A program, which has no cookies.
     Program,
 }
 
 /// Why a login cannot be finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
-    /// No such login, or it took too long, or it was finished before.
+    /// Unknown, expired or finished.
     #[error("the login is unknown, expired or already finished: start again")]
     Unknown,
     /// Another browser began it.
-    #[error("the login was not begun in this browser: its login cookie is missing or another one")]
+    #[error("the login was not begun in this browser: its login cookie is missing or different")]
     Unbound,
-    /// The answer names another hub.
-    #[error("the answer comes from another issuer than the login was begun with")]
+    /// The answer has another issuer.
+    #[error("the answer comes from another issuer than the login began with")]
     Issuer,
 }
 
-/// Decides whether the code that came back may be traded. The record is the one that was taken (read and removed in one step) under the
-/// digest of the presented `state`; `issuer` is the answer's `iss`, where the app passed it on.
+/// Decides whether the code may be exchanged. The caller takes the record (reads and removes it in one step) by the digest of the presented
+/// `state`; `issuer` is the answer's `iss`, if the app passed it on.
 pub fn finish(
     record: Option<LoginRecord>,
     sender: Sender<'_>,
     issuer: Option<&str>,
     at: &Registration,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<LoginRecord, LoginFault> {
     let record = record.filter(|record| now < record.expires_at).ok_or(LoginFault::Unknown)?;
     let bound = match sender {

@@ -1,19 +1,19 @@
-//! Origins: how one is spelled, and whether a request that changes something was made by one of our own pages. A browser says where a
-//! request comes from; a program that says nothing has no cookies of anybody to misuse.
+//! Origins: their spelling, and whether a request that changes something comes from one of our own pages. A browser names the origin; a
+//! program that names none has no cookies to misuse.
 
-// Addresses as values, without anything that could reach them.
+// Only the address types: this crate does no networking.
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-const LONGEST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
+const MAX_NAME_BYTES: usize = 253;
+const MAX_LABEL_BYTES: usize = 63;
 
-/// Whether a text is an origin: `http://` or `https://`, a host, perhaps a port, and nothing else.
+/// Whether a string is an origin: `http://` or `https://`, a host, perhaps a port, and nothing else.
 pub fn is_origin(text: &str) -> bool {
     let authority = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     authority.is_some_and(|authority| host(authority).is_some())
 }
 
-/// The host of an authority that is a name, an IPv4 address or an IPv6 address in brackets, and whose port, if it has one, is a port.
+/// The host of an authority: a name, an IPv4 address or an IPv6 address in brackets, with an optional valid port.
 pub(crate) fn host(authority: &str) -> Option<&str> {
     let end = match authority.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,
@@ -31,28 +31,28 @@ pub(crate) fn host(authority: &str) -> Option<&str> {
 fn is_name(host: &str) -> bool {
     let labels = || host.strip_suffix('.').unwrap_or(host).split('.');
     let is_label = |label: &str| {
-        let fits = (1..=LONGEST_LABEL).contains(&label.len());
+        let fits = (1..=MAX_LABEL_BYTES).contains(&label.len());
         fits && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
-    // Browsers take what ends in a number for an IPv4 address.
+    // Browsers read a name that ends in a number as an IPv4 address.
     let is_number = labels().next_back().is_some_and(|label| label.bytes().all(|digit| digit.is_ascii_digit()));
-    host.len() <= LONGEST_NAME && labels().all(is_label) && (!is_number || host.parse::<Ipv4Addr>().is_ok())
+    host.len() <= MAX_NAME_BYTES && labels().all(is_label) && (!is_number || host.parse::<Ipv4Addr>().is_ok())
 }
 
 fn is_port(text: &str) -> bool {
     !text.starts_with('0') && text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// One of our pages, or a program.
     Own,
-    /// A page of somebody else.
+    /// A page of another origin.
     Foreign,
 }
 
-/// Judges the values of `Origin` and `Sec-Fetch-Site` as they came, each perhaps missing or repeated, against our own origin.
+/// Compares `Origin` and `Sec-Fetch-Site`, each perhaps missing or repeated, with our own origin.
 ///
 /// Foreign are: any `Origin` but our own, any `Sec-Fetch-Site` but `same-origin` and `none`, and `Origin: null` unless the browser says
 /// `same-origin` (as it does for a form on a page with `Referrer-Policy: no-referrer`). A repeated header is foreign: no browser sends one.
@@ -68,7 +68,7 @@ pub fn provenance(origin: &[&str], fetch_site: &[&str], own: &str) -> Provenance
     if site_is_ours && origin_is_ours { Provenance::Own } else { Provenance::Foreign }
 }
 
-/// An origin as browsers spell it: in lower case, and without the port that its scheme has anyway. Operators need not.
+/// An origin as browsers spell it: in lower case, without the default port.
 pub fn spelled(origin: &str) -> String {
     let lower = origin.to_ascii_lowercase();
     let usual = if lower.starts_with("https://") { ":443" } else { ":80" };

@@ -1,4 +1,4 @@
-//! The parameters of a request to an OAuth endpoint. The type can only hold each name once, so no later rule has to ask which of two counts.
+//! The parameters of a request to an OAuth endpoint, each name once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 
-/// Parameters by name, each once. `Debug` shows the names and no value: codes, secrets and passwords are among them.
+/// Parameters by name, each once. `Debug` shows only names: values may be codes, secrets and passwords.
 #[derive(Clone, Default)]
 pub struct Parameters(BTreeMap<String, Zeroizing<String>>);
 
@@ -18,8 +18,7 @@ impl fmt::Debug for Parameters {
 }
 
 impl Parameters {
-    /// Takes the decoded pairs of a query string, a form or a JSON object as they came. A name that comes twice is refused, also one
-    /// that nobody asks for (RFC 6749, 3.1).
+    /// Reads the decoded pairs of a query string, a form or a JSON object. It refuses a repeated name, known or not (RFC 6749, 3.1).
     pub fn read(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, Error> {
         let mut found = BTreeMap::new();
         for (name, value) in pairs {
@@ -30,7 +29,7 @@ impl Parameters {
         Ok(Parameters(found))
     }
 
-    /// The value of a name; one that is empty counts as left out (RFC 6749, 3.1).
+    /// The value of a name; an empty one counts as missing (RFC 6749, 3.1).
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.as_str()).filter(|value| !value.is_empty())
     }

@@ -1,5 +1,5 @@
-//! Passwords: kept as Argon2id, compared in the same time whether or not there is an account, and taken over from elsewhere in the
-//! formats that are common. Hashing is slow on purpose; a caller runs it off its asynchronous threads and bounds how many run at once.
+//! Passwords: stored as Argon2id, compared in the same time with and without an account, and imported in the common formats. Hashing is slow
+//! on purpose; a caller runs it off its asynchronous threads and limits how many run at once.
 
 pub mod foreign;
 pub mod phc;
@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use zeroize::Zeroizing;
 
-use crate::opaque::equal;
+use crate::secret_token::equal;
 
 use foreign::Foreign;
 
@@ -24,15 +24,15 @@ pub const MEMORY_KIB: u32 = 19_456;
 pub const PASSES: u32 = 2;
 /// Lanes.
 pub const LANES: u32 = 1;
-/// The longest password in bytes; longer ones are refused before any work is done.
-pub const LONGEST_BYTES: usize = 1_024;
-/// The longest hash in bytes that is read.
-pub const LONGEST_HASH: usize = 2_000;
-/// The fewest characters of a password that is newly set.
-pub const FEWEST_CHARACTERS: usize = 8;
+/// The longest password; longer ones are refused before any work.
+pub const MAX_PASSWORD_BYTES: usize = 1_024;
+/// The longest hash.
+pub const MAX_HASH_BYTES: usize = 2_000;
+/// The shortest new password.
+pub const MIN_PASSWORD_CHARACTERS: usize = 8;
 const HASH_BYTES: usize = 32;
 
-/// Why a password is not taken.
+/// Why a password is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
     /// More than 1 KiB.
@@ -46,7 +46,7 @@ pub enum PasswordFault {
     Unhashable,
 }
 
-/// A password in the clear. It has no `Display`, its `Debug` tells nothing, and its memory is wiped.
+/// A password in plain text. It has no `Display`, its `Debug` is redacted, and its memory is wiped.
 #[derive(Clone)]
 pub struct Password(Zeroizing<String>);
 
@@ -57,17 +57,17 @@ impl fmt::Debug for Password {
 }
 
 impl Password {
-    /// A password that somebody types to sign in.
+    /// A password that is typed to sign in.
     pub fn presented(text: &str) -> Result<Self, PasswordFault> {
-        if text.len() > LONGEST_BYTES {
+        if text.len() > MAX_PASSWORD_BYTES {
             return Err(PasswordFault::Long);
         }
         Ok(Password(Zeroizing::new(text.to_owned())))
     }
 
-    /// A password that somebody chooses: length is the one rule, as NIST SP 800-63B has it.
+    /// A new password: length is the only rule, as in NIST SP 800-63B.
     pub fn chosen(text: &str) -> Result<Self, PasswordFault> {
-        if text.chars().count() < FEWEST_CHARACTERS {
+        if text.chars().count() < MIN_PASSWORD_CHARACTERS {
             return Err(PasswordFault::Short);
         }
         Password::presented(text)
@@ -78,7 +78,7 @@ impl Password {
     }
 }
 
-/// A hash as it is kept: ours, or one from elsewhere until its owner signs in next. `Debug` shows the kind alone.
+/// A stored hash: ours, or an imported one until the next sign-in. `Debug` shows only the kind.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash {
     text: String,
@@ -89,7 +89,7 @@ pub struct PasswordHash {
 enum Kind {
     /// Argon2id with our parameters.
     Ours { salt: Vec<u8>, output: Vec<u8> },
-    /// Anything else that we can compare.
+    /// Any other accepted format.
     Foreign(Foreign),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// A hash that cannot be taken over.
+/// A hash that cannot be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the password hash is in no accepted format, or its cost is out of bounds; accepted are Argon2 ($argon2id$…, $argon2i$…, $argon2d$…), \
@@ -117,7 +117,7 @@ impl PasswordHash {
         PasswordHash::make_in(&mut Workspace::default(), password, salt)
     }
 
-    /// The same in memory that is there already.
+    /// The same in an existing workspace.
     pub fn make_in(workspace: &mut Workspace, password: &Password, salt: [u8; 16]) -> Result<Self, PasswordFault> {
         let output = argon2id(workspace, password, &salt)?.to_vec();
         let parameters = format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}");
@@ -125,8 +125,7 @@ impl PasswordHash {
         Ok(PasswordHash { text, kind: Kind::Ours { salt: salt.to_vec(), output } })
     }
 
-    /// Reads a hash, from the database or from elsewhere. Formats that are not known and costs that are out of bounds are refused here,
-    /// not when somebody signs in.
+    /// Reads a hash, stored or imported. It refuses unknown formats and costs out of bounds here, not at the next sign-in.
     pub fn parse(text: &str) -> Result<Self, UnknownFormat> {
         let foreign = Foreign::parse(text).ok_or(UnknownFormat)?;
         let kind = match foreign {
@@ -140,7 +139,7 @@ impl PasswordHash {
         Ok(PasswordHash { text: text.to_owned(), kind })
     }
 
-    /// Whether comparing with it takes more memory than a [`Workspace`] has: a hash from elsewhere may take 256 MiB.
+    /// Whether a comparison takes more memory than a [`Workspace`]: an imported hash may take 256 MiB.
     pub fn is_large(&self) -> bool {
         match &self.kind {
             Kind::Ours { .. } => false,
@@ -148,7 +147,7 @@ impl PasswordHash {
         }
     }
 
-    /// The text to keep.
+    /// The text to store.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -156,56 +155,55 @@ impl PasswordHash {
 
 /// Whether a password is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PasswordCheck {
     /// It is.
     Matches {
-        /// Whether to hash it anew with today's parameters, now that it is known.
+        /// Whether to hash it again with today's parameters.
         rehash: Rehash,
     },
-    /// It is not, or there is nothing to compare with.
+    /// It is not, or there is no hash.
     Differs,
 }
 
 /// Whether a hash is out of date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rehash {
-    /// It is as we make them today.
+    /// It has today's parameters.
     Current,
-    /// It came from elsewhere or from another time.
+    /// It was imported or is old.
     Needed,
 }
 
-/// Compares a password with what is kept. Without an account (or without a password of its own) the same work is done for nothing, so
-/// that time does not tell. A hash from elsewhere takes the time of its own format until it is rehashed.
-pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> Verdict {
+/// Compares a password with the stored hash. Without a hash it does the same work, so that the time reveals nothing. An imported hash takes
+/// the time of its own format until it is rehashed.
+pub fn verify(kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     verify_in(&mut Workspace::default(), kept, password)
 }
 
-/// The same in memory that is there already.
-pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, password: &Password) -> Verdict {
+/// The same in an existing workspace.
+pub fn verify_in(workspace: &mut Workspace, kept: Option<&PasswordHash>, password: &Password) -> PasswordCheck {
     match kept.map(|hash| &hash.kind) {
         None => {
             let compared = argon2id(workspace, password, &[0; 16]).map(|output| equal(&output, &[0; HASH_BYTES]));
-            // The comparison has no say; it must not be optimised away either.
+            // Keeps the compiler from removing the comparison.
             std::hint::black_box(compared.is_ok());
-            Verdict::Differs
+            PasswordCheck::Differs
         }
         Some(Kind::Ours { salt, output }) => match argon2id(workspace, password, salt) {
-            Ok(found) if equal(&found, output) => Verdict::Matches { rehash: Rehash::Current },
-            _ => Verdict::Differs,
+            Ok(found) if equal(&found, output) => PasswordCheck::Matches { rehash: Rehash::Current },
+            _ => PasswordCheck::Differs,
         },
         Some(Kind::Foreign(foreign)) => {
             if foreign.memory_kib() > 0 {
-                // It takes memory of its own, in place of ours and not beside it.
+                // The comparison allocates its own memory, so ours is freed first.
                 *workspace = Workspace::default();
             }
-            if foreign.admits(password) { Verdict::Matches { rehash: Rehash::Needed } } else { Verdict::Differs }
+            if foreign.admits(password) { PasswordCheck::Matches { rehash: Rehash::Needed } } else { PasswordCheck::Differs }
         }
     }
 }
 
-/// The memory that Argon2id works in, 19 MiB once it was used: whoever hashes much keeps it, since getting as much from the system takes
-/// about a tenth of the time that hashing does.
+/// The memory of Argon2id, 19 MiB after its first use. Reuse it: allocating takes about a tenth of the time of hashing.
 #[derive(Default)]
 pub struct Workspace(Vec<argon2::Block>);
 

@@ -1,4 +1,4 @@
-//! Proof Key for Code Exchange (RFC 7636). S256 is the only method there is: no type can hold another one.
+//! Proof Key for Code Exchange (RFC 7636), with S256 as the only method.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use zeroize::Zeroizing;
 
 use crate::base64url;
 use crate::error::Error;
-use crate::opaque;
+use crate::secret_token;
 
 const CHALLENGE_LENGTH: usize = 43;
-const SHORTEST_VERIFIER: usize = 43;
-const LONGEST_VERIFIER: usize = 128;
+const MIN_VERIFIER_LENGTH: usize = 43;
+const MAX_VERIFIER_LENGTH: usize = 128;
 
 /// The SHA-256 of a verifier in base64url, as the client sent it to `authorize`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub struct Challenge(String);
 impl Challenge {
     /// Reads `code_challenge` and `code_challenge_method`: 43 characters of base64url, and `S256` or nothing.
     ///
-    /// A spelling that no SHA-256 has (stray bits in its last character) is kept as it is and meets no verifier.
+    /// A spelling that no SHA-256 has (stray bits in its last character) is accepted and matches no verifier.
     pub fn read(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Error> {
         match method {
             None | Some("S256") => {}
@@ -30,24 +30,24 @@ impl Challenge {
         Challenge::parse(challenge).ok_or(Error::request("code_challenge is not 43 characters of base64url"))
     }
 
-    /// Reads a challenge as the database keeps it.
+    /// Reads a challenge from the database.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == CHALLENGE_LENGTH && text.bytes().all(base64url::is_letter);
         fits.then(|| Challenge(text.to_owned()))
     }
 
-    /// The text to send or to keep.
+    /// The text to send or to store.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this verifier is the one the challenge was made from, in constant time.
+    /// Whether the challenge was made from this verifier, in constant time.
     pub fn admits(&self, verifier: &Verifier) -> bool {
-        opaque::equal(self.0.as_bytes(), verifier.challenge().0.as_bytes())
+        secret_token::equal(self.0.as_bytes(), verifier.challenge().0.as_bytes())
     }
 }
 
-/// The secret half. Its `Debug` tells nothing, and its memory is wiped.
+/// The verifier. Its `Debug` is redacted, and its memory is wiped.
 #[derive(Clone)]
 pub struct Verifier(Zeroizing<String>);
 
@@ -65,18 +65,18 @@ impl Verifier {
 
     /// Reads a verifier: 43 to 128 unreserved characters.
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = (SHORTEST_VERIFIER..=LONGEST_VERIFIER).contains(&text.len())
+        let fits = (MIN_VERIFIER_LENGTH..=MAX_VERIFIER_LENGTH).contains(&text.len())
             && text.bytes().all(|byte| base64url::is_letter(byte) || byte == b'.' || byte == b'~');
         fits.then(|| Verifier(Zeroizing::new(text.to_owned())))
     }
 
-    /// The text, to send to the hub and to nobody else.
+    /// The text, only for the hub.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The challenge it stands behind.
+    /// Its challenge.
     pub fn challenge(&self) -> Challenge {
-        Challenge(base64url::encode(opaque::sha256(self.0.as_bytes())))
+        Challenge(base64url::encode(secret_token::sha256(self.0.as_bytes())))
     }
 }

@@ -1,13 +1,13 @@
-//! Sealing a few bytes at rest under a key derived from a secret that only their owner can show: who reads the store learns nothing.
+//! Seals a few stored bytes with AES-256-GCM under a key derived from a secret that is not stored.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 use zeroize::Zeroizing;
 
-/// What a nonce has.
+/// The bytes of a nonce.
 pub(crate) const NONCE_LENGTH: usize = NONCE_LEN;
 
-/// A key for one purpose (`salt`) and one thing (`about`), which is bound into what it seals.
+/// A key for one purpose (`salt`) and one subject (`about`), which it authenticates.
 pub(crate) struct Seal<'a> {
     key: LessSafeKey,
     about: &'a [u8],
@@ -28,7 +28,7 @@ impl<'a> Seal<'a> {
         Some(text)
     }
 
-    /// What was sealed, if it was with this key and this nonce, and nobody changed it.
+    /// The plain bytes, if key and nonce are right and nobody changed the sealed ones.
     pub(crate) fn open(&self, nonce: [u8; NONCE_LENGTH], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let mut text = Zeroizing::new(sealed.to_vec());
         let length = self.key.open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(self.about), &mut text).ok()?.len();

@@ -1,9 +1,9 @@
-//! Which identity role a process plays: chosen once, at boot, for its whole life.
+//! The identity strategy of a process, chosen at boot.
 
-/// The role.
+/// The strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// No authority: every caller is the anonymous account.
+    /// No identity: every caller is the anonymous account.
     None,
     /// A hub that issues tokens.
     LocalProvider,
@@ -15,7 +15,7 @@ impl Strategy {
     /// Every one.
     pub const ALL: [Strategy; 3] = [Strategy::None, Strategy::LocalProvider, Strategy::PlatformHub];
 
-    /// The role a word names, exactly as written; nothing means none.
+    /// The strategy with exactly this word; an empty one means none.
     pub fn from_word(word: &str) -> Option<Self> {
         if word.is_empty() {
             return Some(Strategy::None);

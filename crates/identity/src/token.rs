@@ -1,5 +1,5 @@
-//! The tokens a hub signs: what each kind claims, and how one is verified. A `Verified` can only come out of verification, and the kind
-//! asked for is part of its type: a session cookie cannot pass as an access token.
+//! The signed tokens of a hub: the claims of each kind, and their verification. Only verification makes a `Verified`, and the kind is part
+//! of its type: a session cookie cannot pass as an access token.
 
 pub mod access;
 pub mod bearer;
@@ -13,31 +13,28 @@ use uuid::Uuid;
 
 use crate::json::{self, Object};
 use crate::keys::{KeyError, PrivateKey, PublicKey};
-use crate::moment::Moment;
+use crate::lifetime::{LEEWAY_SECONDS, MAX_TOKEN_SECONDS};
+use crate::timestamp::Timestamp;
 
 pub use access::AccessClaims;
 pub use bearer::BearerClaims;
 pub use hub_session::HubSessionClaims;
 pub use id::IdClaims;
 pub use jws::Unverified;
-pub use security_event::SecurityEvent;
+pub use security_event::AccountChange;
 
-/// How far the clocks of two machines may differ.
-pub const LEEWAY_SECONDS: i64 = 30;
-/// The longest life any token may have; one that claims more is refused, whoever signed it.
-pub const LONGEST_LIFE_SECONDS: i64 = 86_400;
-/// 9999-12-31: a time beyond is no time.
+/// 9999-12-31, the last valid time.
 const LAST_SECOND: i64 = 253_402_300_799;
-const MOST_AUDIENCES: usize = 16;
-const LONGEST_AUDIENCE: usize = 512;
+const MAX_AUDIENCES: usize = 16;
+const MAX_AUDIENCE_BYTES: usize = 512;
 
-/// Why a token is refused. Nothing of the token is part of it.
+/// Why a token is refused. It contains nothing of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
     /// Not three base64url parts with JSON objects, or too long.
     #[error("the token is malformed")]
     Malformed,
-    /// `alg` is something else than RS256.
+    /// `alg` is not RS256.
     #[error("the token is not signed with RS256")]
     Algorithm,
     /// `crit` or `b64` ask for an extension.
@@ -49,45 +46,45 @@ pub enum TokenFault {
     /// No such key. A satellite may fetch the key set once more.
     #[error("the token's key is unknown")]
     UnknownKey,
-    /// The signature is not this key's.
+    /// The signature is wrong.
     #[error("the token's signature does not match")]
     Signature,
     /// A claim is missing or of the wrong type.
     #[error("a claim of the token is missing or malformed")]
     Claims,
     /// From another issuer.
-    #[error("the token is of another issuer")]
+    #[error("the token has another issuer")]
     Issuer,
-    /// For somebody else.
+    /// For another audience.
     #[error("the token is for another audience")]
     Audience,
-    /// Over.
+    /// Expired.
     #[error("the token has expired")]
     Expired,
-    /// Not yet.
+    /// Not valid yet.
     #[error("the token is not valid yet")]
     NotYet,
 }
 
-/// What a verifier expects beside a good signature.
+/// What a verifier expects beside a valid signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation<'a> {
     /// `iss`, byte for byte.
     pub issuer: &'a str,
-    /// At least one of these must stand in `aud`.
+    /// `aud` must have at least one of these.
     pub audiences: &'a [&'a str],
     /// The time.
-    pub now: Moment,
-    /// By whose clock tokens end.
+    pub now: Timestamp,
+    /// The clock that ends tokens.
     pub end: End,
 }
 
-/// By whose clock a token ends. A beginning is always given the leeway: replicas of one hub are different machines.
+/// The clock that ends a token. Its start always has the leeway: replicas of one hub are different machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By the verifier's own, since it is who issued it: at `exp`.
+    /// The verifier's own, because it issued the token: at `exp`.
     Own,
-    /// By the issuer's, which may differ from the verifier's: [`LEEWAY_SECONDS`] after `exp`.
+    /// The issuer's, which may differ from the verifier's: [`LEEWAY_SECONDS`] after `exp`.
     Issuers,
 }
 
@@ -112,7 +109,7 @@ impl Expectation<'_> {
     }
 }
 
-/// Claims whose signature, kind, issuer, audience and times were checked. Only [`Unverified::verify`] makes one.
+/// Claims with checked signature, kind, issuer, audience and times. Only [`Unverified::verify`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<C>(C);
 
@@ -122,7 +119,7 @@ impl<C> Verified<C> {
         &self.0
     }
 
-    /// The claims, taken out.
+    /// The claims, owned.
     pub fn into_claims(self) -> C {
         self.0
     }
@@ -136,11 +133,11 @@ pub trait Claims: Sized {
     /// The members to sign.
     fn write(&self) -> Object;
 
-    /// Reads what this kind adds to the [`Common`] claims.
+    /// Reads the claims that this kind adds to [`Common`].
     fn read(common: Common, members: &Object) -> Option<Self>;
 }
 
-/// What every kind claims.
+/// The claims of every kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
     /// `iss`
@@ -150,13 +147,13 @@ pub struct Common {
     /// `aud`
     pub audiences: Vec<String>,
     /// `iat`, and `nbf` where written
-    pub issued_at: Moment,
+    pub issued_at: Timestamp,
     /// `exp`
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl Common {
-    /// The members of a token that begins when it is issued.
+    /// The members of a token that is valid from its issue.
     fn write(&self) -> Object {
         let mut members = Object::new();
         members.insert("iss".into(), self.issuer.clone().into());
@@ -183,27 +180,27 @@ impl Common {
     }
 }
 
-/// When a token counts. Each time that is there must be one.
+/// The times of a token. Each one that is present must be valid.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    issued_at: Option<Moment>,
-    not_before: Option<Moment>,
-    expires_at: Moment,
+    issued_at: Option<Timestamp>,
+    not_before: Option<Timestamp>,
+    expires_at: Timestamp,
 }
 
 impl Times {
     fn read(members: &Object) -> Option<Self> {
-        let optional = |name: &str| if members.contains_key(name) { moment(members, name).map(Some) } else { Some(None) };
-        Some(Times { issued_at: optional("iat")?, not_before: optional("nbf")?, expires_at: moment(members, "exp")? })
+        let optional = |name: &str| if members.contains_key(name) { timestamp(members, name).map(Some) } else { Some(None) };
+        Some(Times { issued_at: optional("iat")?, not_before: optional("nbf")?, expires_at: timestamp(members, "exp")? })
     }
 
     fn check(&self, expected: &Expectation<'_>, usage: Use) -> Result<(), TokenFault> {
-        let good = match self.issued_at {
-            Some(issued_at) => (1..=LONGEST_LIFE_SECONDS).contains(&self.expires_at.since(issued_at)),
-            // Of a token that does not say when it began, no more than a life may be left.
-            None => self.expires_at.since(expected.now) <= LONGEST_LIFE_SECONDS + LEEWAY_SECONDS,
+        let valid = match self.issued_at {
+            Some(issued_at) => (1..=MAX_TOKEN_SECONDS).contains(&self.expires_at.since(issued_at)),
+            // Without `iat`, the rest of its life must not exceed a whole life.
+            None => self.expires_at.since(expected.now) <= MAX_TOKEN_SECONDS + LEEWAY_SECONDS,
         };
-        if !good {
+        if !valid {
             return Err(TokenFault::Claims);
         }
         if self.issued_at.max(self.not_before).is_some_and(|from| from > expected.now.plus(LEEWAY_SECONDS)) {
@@ -216,24 +213,24 @@ impl Times {
     }
 }
 
-/// How much of a token counts.
+/// How a token is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// As a credential: everything.
     Credential,
-    /// As a hint, which grants nothing: it may be for any client, and is most often sent when its time is over.
+    /// As a hint, which grants nothing: it may be for any client, and expired.
     Hint,
 }
 
-/// Signs a token of this kind: one signature.
+/// Signs a token of this kind.
 pub fn sign<C: Claims>(claims: &C, key: &PrivateKey) -> Result<String, KeyError> {
     jws::write(C::TYPE, &Value::Object(claims.write()), key)
 }
 
 impl Unverified<'_> {
-    /// Checks everything: the kind that its header names, which costs nothing; the signature, which covers that header; then what it claims.
+    /// Checks everything: the kind in the header, the signature, which covers the header, and the claims.
     ///
-    /// The key is the one that the caller's key set has under [`Unverified::key_id`]; another one is refused as unknown.
+    /// The key must be that of [`Unverified::key_id`]; another one is refused as unknown.
     pub fn verify<C: Claims>(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<C>, TokenFault> {
         self.judge(key, expected, Use::Credential)
     }
@@ -251,18 +248,18 @@ impl Unverified<'_> {
     }
 }
 
-/// `aud`: one, or a list that is not empty.
+/// `aud`: one string, or a list that is not empty.
 fn audiences(members: &Object) -> Option<Vec<String>> {
     let audiences: Vec<String> = match members.get("aud")? {
         Value::String(one) => vec![one.clone()],
         Value::Array(several) => several.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<_>>()?,
         _ => return None,
     };
-    let fits = !audiences.is_empty() && audiences.len() <= MOST_AUDIENCES && audiences.iter().all(|one| one.len() <= LONGEST_AUDIENCE);
+    let fits = !audiences.is_empty() && audiences.len() <= MAX_AUDIENCES && audiences.iter().all(|one| one.len() <= MAX_AUDIENCE_BYTES);
     fits.then_some(audiences)
 }
 
-/// `sub`, and `aci` where it is there: two names of one account. Were they to differ, two readers of one token would see two callers.
+/// `sub`, and `aci` if present: they must be equal, or two readers of one token would see two callers.
 fn account(members: &Object) -> Option<Uuid> {
     let subject = uuid(members, "sub")?;
     if members.contains_key("aci") && uuid(members, "aci")? != subject {
@@ -271,15 +268,15 @@ fn account(members: &Object) -> Option<Uuid> {
     Some(subject)
 }
 
-/// A number of seconds in the range of calendars, cut to whole ones; a text and a negative number are none.
-fn moment(members: &Object, name: &str) -> Option<Moment> {
+/// A valid time in seconds, cut to whole ones.
+fn timestamp(members: &Object, name: &str) -> Option<Timestamp> {
     let value = members.get(name)?;
     let in_range = |seconds: &f64| (0.0..=LAST_SECOND as f64).contains(seconds);
     let seconds = value.as_i64().or_else(|| value.as_f64().filter(in_range).map(|seconds| seconds as i64))?;
-    (0..=LAST_SECOND).contains(&seconds).then(|| Moment::from_unix(seconds))
+    (0..=LAST_SECOND).contains(&seconds).then(|| Timestamp::from_unix(seconds))
 }
 
-/// An id in its one spelling: lower case with hyphens.
+/// A UUID in lower case with hyphens.
 fn uuid(members: &Object, name: &str) -> Option<Uuid> {
     let text = json::text(members, name)?;
     Uuid::try_parse(text).ok().filter(|id| id.hyphenated().to_string() == text)

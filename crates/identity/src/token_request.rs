@@ -1,4 +1,4 @@
-//! A request to the token endpoint, read in two steps: who asks, and only once that is proven, what for.
+//! A request to the token endpoint, read in two steps: first the client's credentials, and after authentication the grant.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use crate::client::{Authenticated, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::form;
 use crate::grant::{authorization_code, refresh_token};
-use crate::opaque::{Code, RefreshToken};
 use crate::parameters::Parameters;
 use crate::password::Password;
 use crate::pkce::Verifier;
 use crate::scope::Scope;
+use crate::secret_token::{Code, RefreshToken};
 
-/// Names that are refused in the address: addresses are logged and kept in histories. What nobody reads is passed over (RFC 6749, 3.2).
-const NEVER_IN_ADDRESS: [&str; 13] = [
+/// Names that are refused in the URL: URLs are logged and stored in histories. Unknown names are ignored (RFC 6749, 3.2).
+const REFUSED_IN_URL: [&str; 13] = [
     "client_id",
     "client_secret",
     "code",
@@ -33,7 +33,7 @@ const NEVER_IN_ADDRESS: [&str; 13] = [
     "username",
 ];
 
-/// The id and secret a client presents. `Debug` shows neither.
+/// The id and secret of a request. `Debug` shows neither.
 #[derive(Clone)]
 pub struct Credentials {
     id: String,
@@ -47,22 +47,22 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// The id as presented, to look the client up by.
+    /// The id, to look the client up by.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The secret as presented, for [`crate::client::authenticate`].
+    /// The secret, for [`crate::client::authenticate`].
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// Reads what a client shows of itself: the values of `Authorization` as they came, or `client_id` and `client_secret` of the body.
-    /// Both at once are refused, and so is a secret in the address. The endpoints for revocation and introspection use it too.
+    /// Reads the credentials from `Authorization` or from `client_id` and `client_secret` of the body. It refuses both at once, and a secret
+    /// in the URL. Revocation and introspection use it too.
     pub fn read(authorization: &[&str], query: Option<&str>, body: &Parameters) -> Result<Self, Error> {
-        refuse_in_address(query)?;
+        refuse_in_url(query)?;
         let in_body = (body.get("client_id"), body.get("client_secret"));
-        // A token in the header is no client: it is passed over where the client proves itself in the body.
+        // A token in the header does not authenticate a client: it is ignored if the body has credentials.
         let authorization = match (authorization, in_body) {
             ([header], (Some(_), Some(_))) if !is_basic(header) => &[],
             _ => authorization,
@@ -74,7 +74,7 @@ impl Credentials {
             ([header], (id, None)) => {
                 let credentials = basic(header).ok_or(Error::client("the Authorization header is not HTTP Basic with id and secret"))?;
                 if id.is_some_and(|id| id != credentials.id) {
-                    return Err(Error::request("client_id in the body is another than that of HTTP Basic"));
+                    return Err(Error::request("client_id in the body differs from that of HTTP Basic"));
                 }
                 Ok(credentials)
             }
@@ -95,49 +95,50 @@ fn basic(header: &str) -> Option<Credentials> {
     Some(Credentials { id: form::decode(id)?, secret: Zeroizing::new(form::decode(secret)?) })
 }
 
-fn refuse_in_address(query: Option<&str>) -> Result<(), Error> {
+fn refuse_in_url(query: Option<&str>) -> Result<(), Error> {
     let pairs = form::pairs(query.unwrap_or_default())?;
-    if pairs.iter().any(|(name, _)| NEVER_IN_ADDRESS.contains(&name.as_str())) {
-        return Err(Error::request("parameters of this endpoint belong into the body, never into the address"));
+    if pairs.iter().any(|(name, _)| REFUSED_IN_URL.contains(&name.as_str())) {
+        return Err(Error::request("parameters of this endpoint must be in the body, not in the URL"));
     }
     Ok(())
 }
 
-/// What is asked for. No arm can lack a member its grant needs.
+/// The requested grant, with all that it needs.
 #[derive(Clone, Debug)]
 pub enum GrantRequest {
-    /// A code is traded.
+    /// A code.
     AuthorizationCode {
         /// The code.
         code: Code,
-        /// The redirect as presented.
+        /// The presented redirect URI.
         redirect_uri: String,
-        /// The secret half of the challenge.
+        /// The PKCE verifier.
         verifier: Verifier,
     },
-    /// A refresh token is traded.
+    /// A refresh token.
     RefreshToken {
         /// The token.
         token: RefreshToken,
-        /// Less scope than before, or nothing for the same.
+        /// A narrower scope; `None` for the same.
         scope: Option<Scope>,
     },
-    /// Name and password are traded.
+    /// A name and a password.
     Password {
-        /// The name as typed.
+        /// The typed name.
         username: String,
-        /// The password as typed.
+        /// The typed password.
         password: Password,
-        /// The scope asked for.
+        /// The requested scope.
         scope: Option<Scope>,
     },
 }
 
 impl GrantRequest {
-    /// Reads the grant of a client that has proven itself, and that must hold it.
+    /// Reads the grant of an authenticated client, which must hold it.
     pub fn read(client: Authenticated<'_>, body: &Parameters) -> Result<Self, Error> {
         let word = body.get("grant_type").ok_or(Error::request("grant_type is missing"))?;
-        let unsupported = Error::new(ErrorCode::UnsupportedGrantType, "grant_type is none of authorization_code, refresh_token, password");
+        let unsupported =
+            Error::new(ErrorCode::UnsupportedGrantType, "grant_type must be one of authorization_code, refresh_token, password");
         let grant = GrantType::from_word(word).ok_or(unsupported)?;
         if !client.client().grants.contains(&grant) {
             return Err(Error::new(ErrorCode::UnauthorizedClient, "the client does not hold this grant"));

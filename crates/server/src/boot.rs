@@ -9,7 +9,7 @@ use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
-use store::records::Records;
+use store::hub_records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
@@ -102,8 +102,8 @@ async fn start(config: &Config, (database, catalog): (&Database, &Catalog), file
         tracing::info!(step, "the tables of the hub were brought up to date");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
-    if store::accounts::count(&records).await.map_err(unusable)? == 0 {
+    store::hub_records::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
+    if store::hub_records::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
@@ -118,8 +118,10 @@ async fn start(config: &Config, (database, catalog): (&Database, &Catalog), file
 
 /// Says how a client is marked to change records over HTTP, where administrators may look for one: until they mark it, none does.
 async fn tell_of_administration(records: &Records) -> Result<(), store::Error> {
-    let clients = store::clients::list(records).await?;
-    if !clients.is_empty() && !clients.iter().any(|client| client.administers) && store::accounts::active_administrators(records).await? > 0
+    let clients = store::hub_records::clients::list(records).await?;
+    if !clients.is_empty()
+        && !clients.iter().any(|client| client.administers)
+        && store::hub_records::accounts::active_administrators(records).await? > 0
     {
         tracing::info!(
             "no client of this hub may change its records over HTTP; to let one: peristyle client update --id CLIENT --administers true"
@@ -224,7 +226,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;
+    store::hub_records::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;
     Ok(records)
 }
 

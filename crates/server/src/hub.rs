@@ -36,15 +36,15 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::client::ClientId;
-use identity::event::{Event, SignInRefusal};
-use identity::grant::{RefreshRules, Terms, standing};
+use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
-use store::events::Occasion;
-use store::families::Standing;
-use store::records::Records;
+use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
+use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
@@ -144,12 +144,12 @@ impl Hub {
     }
 
     /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
-    async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+    async fn note_refusal(&self, event: &AuditEvent, sender: &Sender) -> Result<(), store::Error> {
         self.0.refusals.note(self.records(), event, sender).await
     }
 
     /// Notes that an operation of administration was refused, and in a flood how often instead of each time.
-    pub(crate) async fn note_refused_operation(&self, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         self.0.refusals.note_at(self.records(), event, occasion).await
     }
 
@@ -161,7 +161,7 @@ impl Hub {
     }
 
     async fn note_foreign(&self, sender: &Sender) -> Result<(), store::Error> {
-        self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
+        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
     }
 
     fn budgets(&self) -> &Budgets {
@@ -199,9 +199,9 @@ impl Hub {
     }
 
     /// The same with the family that the token is of.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Standing>, store::Error> {
-        let found = store::families::standing(self.records(), token.claims().family).await?;
-        Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
+        let found = store::hub_records::token_families::load(self.records(), token.claims().family).await?;
+        Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
     /// Who shows a Bearer token; nobody without one.
@@ -210,7 +210,7 @@ impl Hub {
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
         let _slot = self.budgets().lookups.acquire(address).await?;
         let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
-        let Standing { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let LoadedFamily { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
         Ok(Some(Holder { account: account.id, viewer: viewer(&account), unmarked_client }))
     }

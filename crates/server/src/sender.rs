@@ -9,7 +9,7 @@ use identity::error::Error;
 use identity::form;
 use identity::origin::{Provenance, provenance};
 use identity::parameters::Parameters;
-use store::events::Occasion;
+use store::hub_records::audit_log::AuditContext;
 
 use crate::accept;
 use crate::chance;
@@ -103,8 +103,8 @@ impl Sender {
     }
 
     /// What an event notes of it.
-    pub(crate) fn occasion(&self) -> Occasion<'_> {
-        Occasion { now: chance::now(), address: Some(&self.address) }
+    pub(crate) fn occasion(&self) -> AuditContext<'_> {
+        AuditContext { now: chance::now(), address: Some(&self.address) }
     }
 
     /// Whether a page is wanted rather than JSON.

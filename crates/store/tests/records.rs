@@ -11,7 +11,7 @@ mod support;
 
 use std::time::Duration;
 
-use store::records::{Bind, Records, Run};
+use store::hub_records::{Bind, Records, Run};
 use support::{Postgres, Sqlite, open};
 use uuid::Uuid;
 
@@ -24,7 +24,7 @@ fn records(url: &str) -> Records {
 
 fn tenant(number: u128) -> [Bind<'static>; 4] {
     let code: &'static str = ["zero", "one", "two", "three"][number as usize];
-    [Bind::Id(Uuid::from_u128(number)), Bind::Text(code), Bind::Text("A tenant"), Bind::Instant(1_700_000_000_123_456)]
+    [Bind::Id(Uuid::from_u128(number)), Bind::Text(code), Bind::Text("A tenant"), Bind::Timestamp(1_700_000_000_123_456)]
 }
 
 async fn count(records: &Records) -> i64 {
@@ -71,20 +71,20 @@ async fn values_come_back(url: &str) {
         Bind::Texts(&texts),
         Bind::Ids(&ids),
         Bind::Json(r#"{"region": "north"}"#),
-        Bind::Instant(1_700_000_000_123_456),
+        Bind::Timestamp(1_700_000_000_123_456),
     ];
     records.run(insert, &binds).await.expect("inserted");
     let columns = "SELECT id, username, email, is_active, tags, d_tenants, meta, created_at FROM peristyle.account WHERE username = $1";
     let row = records.row(columns, &[Bind::Text("ana")]).await.expect("a read").expect("a row");
     assert_eq!((row.id(0).unwrap(), row.text(1).unwrap(), row.maybe_text(2).unwrap()), (id, "ana", None));
     assert_eq!((row.flag(3).unwrap(), row.texts(4).unwrap(), row.ids(5).unwrap()), (true, texts.to_vec(), ids.to_vec()));
-    assert_eq!((row.text(6).unwrap(), row.instant(7).unwrap()), (r#"{"region": "north"}"#, 1_700_000_000_123_456));
+    assert_eq!((row.text(6).unwrap(), row.micros(7).unwrap()), (r#"{"region": "north"}"#, 1_700_000_000_123_456));
     assert!(row.number(1).is_err() && row.id(1).is_err() && row.text(99).is_err());
     assert_eq!(format!("{row:?}"), "Row(8 columns)", "a row may hold what is nobody's business");
 
     let client = "INSERT INTO peristyle.client (id, name, secret_hash, redirect, grants, access_token_seconds, refresh_token_seconds, created_at, updated_at) \
                   VALUES ('web', 'Web', $1, 'https://web.example/callback', $2, $3, 10, $4, $4) RETURNING secret_hash, access_token_seconds, app_id";
-    let binds = [Bind::Bytes(&[0, 255, 1]), Bind::Texts(&texts), Bind::Number(3_600), Bind::Instant(0)];
+    let binds = [Bind::Bytes(&[0, 255, 1]), Bind::Texts(&texts), Bind::Number(3_600), Bind::Timestamp(0)];
     let row = records.row(client, &binds).await.expect("inserted").expect("a row");
     assert_eq!((row.bytes(0).unwrap(), row.number(1).unwrap(), row.maybe_id(2).unwrap()), (&[0, 255, 1][..], 3_600, None));
 }
@@ -116,15 +116,16 @@ async fn what_is_not_committed_does_not_count(url: &str) {
 async fn what_is_sent_together_counts_together(url: &str) {
     let (records, others) = (records(url), records(url));
     records.migrate().await.expect("steps");
-    records.run_fleeting(&[(ADDED, &tenant(1)), (ADDED, &tenant(2))]).await.expect("both");
+    records.run_async_commit(&[(ADDED, &tenant(1)), (ADDED, &tenant(2))]).await.expect("both");
     assert_eq!(count(&others).await, 2);
-    records.run_fleeting(&[(ADDED, &tenant(3)), (ADDED, &tenant(1))]).await.expect_err("the id is taken");
+    records.run_async_commit(&[(ADDED, &tenant(3)), (ADDED, &tenant(1))]).await.expect_err("the id is taken");
     assert_eq!(count(&others).await, 2, "a failed statement takes the others with it");
 
-    let (transaction, rows) = records.begin_fleeting("SELECT code FROM peristyle.tenant ORDER BY code", &[]).await.expect("a transaction");
+    let (transaction, rows) =
+        records.begin_async_commit("SELECT code FROM peristyle.tenant ORDER BY code", &[]).await.expect("a transaction");
     assert_eq!(rows.iter().map(|row| row.text(0).unwrap()).collect::<Vec<_>>(), ["one", "two"]);
     transaction.commit_with(ADDED, &tenant(1)).await.expect_err("the id is taken");
-    let (transaction, _) = records.begin_fleeting(ADDED, &tenant(3)).await.expect("a transaction");
+    let (transaction, _) = records.begin_async_commit(ADDED, &tenant(3)).await.expect("a transaction");
     transaction.commit_with("DELETE FROM peristyle.tenant WHERE code = $1", &[Bind::Text("one")]).await.expect("committed");
     assert_eq!(count(&others).await, 2);
 }
@@ -135,7 +136,7 @@ async fn who_leaves_while_a_transaction_begins_leaves_none_behind(url: &str) {
     for _ in 0..5 {
         // Looked at once, and dropped where it stands then.
         drop(tokio::time::timeout(Duration::ZERO, records.begin()).await);
-        drop(tokio::time::timeout(Duration::ZERO, records.begin_fleeting(ADDED, &tenant(2))).await);
+        drop(tokio::time::timeout(Duration::ZERO, records.begin_async_commit(ADDED, &tenant(2))).await);
     }
     records.run(ADDED, &tenant(1)).await.expect("inserted");
     assert_eq!(count(&others).await, 1, "it counts by itself");

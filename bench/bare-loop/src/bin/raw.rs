@@ -16,8 +16,8 @@ use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::{KeyPair as _, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256};
 use identity::client::ClientId;
 use identity::keys::{KeyLength, PrivateKey};
-use identity::moment::Moment;
 use identity::password::{Password, PasswordHash, verify};
+use identity::timestamp::Timestamp;
 use identity::token::{AccessClaims, Common, End, Expectation, Unverified, sign};
 use uuid::Uuid;
 
@@ -71,7 +71,7 @@ fn verifications(span: Duration) -> Result<f64, Box<dyn Error>> {
 fn validations(span: Duration) -> Result<f64, Box<dyn Error>> {
     let key = PrivateKey::generate(KeyLength::Bits2048)?;
     let client = ClientId::parse(AUDIENCE).map_err(|_| "no client id")?;
-    let now = Moment::from_unix(1_800_000_000);
+    let now = Timestamp::from_unix(1_800_000_000);
     let token = |_| {
         let common = Common {
             issuer: ISSUER.to_owned(),

@@ -1,10 +1,10 @@
-//! The names of permissions, `context.resource.action`, and the list of those that are known.
+//! The names of permissions, `context.resource.action`, and the catalogue of known ones.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The most bytes of a permission.
-pub const LONGEST_PERMISSION: usize = 128;
+/// The longest permission.
+pub const MAX_PERMISSION_BYTES: usize = 128;
 
 /// The permissions of the hub's own records.
 const BUILT_IN: [(&str, &[&str]); 9] = [
@@ -19,14 +19,14 @@ const BUILT_IN: [(&str, &[&str]); 9] = [
     ("hub.appAccount", &["get", "create", "update", "delete"]),
 ];
 
-/// The permission to see the SQL of a statement. It is of no resource, and the one name with two words.
+/// The permission to see the SQL of a statement. It belongs to no resource and is the only name with two words.
 pub const EXPLAIN: &str = "peristyle.explain";
 
 /// A permission's name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(String);
 
-/// A text that names no permission.
+/// A string that is no permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a permission is context.resource.action: three words of letters, digits, - and _, each beginning with a letter; or peristyle.explain"
@@ -40,11 +40,11 @@ impl Permission {
             word.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
                 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
         };
-        let fits = text.len() <= LONGEST_PERMISSION && text.split('.').count() == 3 && text.split('.').all(is_word);
+        let fits = text.len() <= MAX_PERMISSION_BYTES && text.split('.').count() == 3 && text.split('.').all(is_word);
         (fits || text == EXPLAIN).then(|| Permission(text.to_owned())).ok_or(PermissionFault)
     }
 
-    /// Its text.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Permission {
     }
 }
 
-/// Every permission the hub knows of: its own, those of its manifest, and those that some role lists.
+/// All permissions that the hub knows: its own, those of its manifest, and those of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalogue(BTreeSet<Permission>);
 

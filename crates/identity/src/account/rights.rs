@@ -1,4 +1,4 @@
-//! What an account may do (`dPermissions`): computed from its roles, read back by satellites, and the bounds of handing it on.
+//! Rights (`dPermissions`): computed from roles, read by satellites, and the limits of granting them to others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::account::permission::{Catalogue, Permission};
 
-/// The role that holds every permission, also those that only a satellite knows. Its id is fixed, so that it is the same in every
-/// database and its presence in `dPermissions` can be read anywhere; it cannot be renamed, emptied or removed.
+/// The role with every permission, also those that only a satellite knows. Its id is the same in every database, so that a satellite
+/// recognises it in `dPermissions`. It cannot be changed or removed.
 pub const ADMINISTRATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0001);
 
 /// The name of that role.
@@ -16,26 +16,26 @@ pub const ADMINISTRATOR_NAME: &str = "administrator";
 
 const ALL: &str = "all";
 
-/// What a role holds.
+/// The permissions of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holding {
-    /// Everything, now and later.
+pub enum RolePermissions {
+    /// Every permission, future ones included.
     Everything,
     /// These.
     Listed(BTreeSet<Permission>),
 }
 
-/// A role as far as rights go.
+/// A role for the rules of rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     id: Uuid,
-    holding: Holding,
+    holding: RolePermissions,
 }
 
 impl Role {
-    /// A role; the one with the administrator's id holds everything, whatever is listed.
+    /// A role; the one with the administrator's id has every permission.
     pub fn new(id: Uuid, listed: BTreeSet<Permission>) -> Self {
-        let holding = if id == ADMINISTRATOR { Holding::Everything } else { Holding::Listed(listed) };
+        let holding = if id == ADMINISTRATOR { RolePermissions::Everything } else { RolePermissions::Listed(listed) };
         Role { id, holding }
     }
 
@@ -44,8 +44,8 @@ impl Role {
         self.id
     }
 
-    /// What it holds.
-    pub fn holding(&self) -> &Holding {
+    /// Its permissions.
+    pub fn holding(&self) -> &RolePermissions {
         &self.holding
     }
 }
@@ -63,13 +63,13 @@ impl Rights {
         Rights::default()
     }
 
-    /// The rights that roles give. Everything is spelled out as far as the hub knows the names, for readers that only look into `all`.
+    /// The rights from these roles. The administrator's are listed from the catalogue, for readers that only look into `all`.
     pub fn of<'a>(roles: impl IntoIterator<Item = &'a Role>, catalogue: &Catalogue) -> Self {
         let mut rights = Rights::none();
         for role in roles {
             let held = match role.holding() {
-                Holding::Everything => catalogue.permissions(),
-                Holding::Listed(listed) => listed,
+                RolePermissions::Everything => catalogue.permissions(),
+                RolePermissions::Listed(listed) => listed,
             };
             let held: BTreeSet<String> = held.iter().map(|permission| permission.as_str().to_owned()).collect();
             rights.all.extend(held.iter().cloned());
@@ -78,12 +78,12 @@ impl Rights {
         rights
     }
 
-    /// Whether an administrator's.
+    /// Whether they are an administrator's.
     pub fn are_everything(&self) -> bool {
         self.roles.contains_key(&ADMINISTRATOR)
     }
 
-    /// Whether this permission is held.
+    /// Whether they include this permission.
     pub fn hold(&self, permission: &str) -> bool {
         self.are_everything() || self.all.contains(permission)
     }
@@ -102,37 +102,37 @@ impl Rights {
         Value::Object(members)
     }
 
-    /// Reads `dPermissions`. `None` for anything of another shape: the reader must refuse then, since it cannot know what was meant.
+    /// Reads `dPermissions`. `None` for another shape: the reader must refuse it.
     pub fn from_json(value: &Value) -> Option<Self> {
         let names =
             |value: &Value| value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<BTreeSet<String>>>();
         let members = value.as_object()?;
         let mut rights = Rights { all: names(members.get(ALL)?)?, roles: BTreeMap::new() };
-        // Names of roles that are no ids of ours give nothing: what counts is in `all`.
+        // Role names that are no UUID are ignored: `all` decides.
         for (role, held) in members.iter().filter_map(|(name, held)| Some((Uuid::try_parse(name).ok()?, held))) {
             rights.roles.insert(role, names(held)?);
         }
         Some(rights)
     }
 
-    /// Nobody can hand on what they do not hold: whether these rights suffice to give somebody this role, or to put this into one.
-    pub fn may_grant(&self, holding: &Holding) -> Result<(), RightsFault> {
+    /// Whether their holder may give a role with these permissions to an account, or add them to a role: only what the holder has.
+    pub fn may_grant(&self, holding: &RolePermissions) -> Result<(), RightsFault> {
         let held = match holding {
-            Holding::Everything => self.are_everything(),
-            Holding::Listed(listed) => listed.iter().all(|permission| self.hold(permission.as_str())),
+            RolePermissions::Everything => self.are_everything(),
+            RolePermissions::Listed(listed) => listed.iter().all(|permission| self.hold(permission.as_str())),
         };
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Belonging to a tenant shows what is its own, so nobody lets others into one, or takes over an account of one, that they do not
-    /// belong to themselves; but for those who look after tenants.
+    /// Whether their holder, a member of the `own` tenants, may add accounts to these tenants or act on members of them: only of own
+    /// tenants, because members see a tenant's data; with `iam.tenant.update` of all.
     pub fn may_admit(&self, own: &[Uuid], tenants: &[Uuid]) -> Result<(), RightsFault> {
         let held = self.hold("iam.tenant.update") || tenants.iter().all(|tenant| own.contains(tenant));
         held.then_some(()).ok_or(RightsFault::NotHeld)
     }
 
-    /// Whoever sets the password of an account, signs in as it or takes its roles away must hold all that it holds; else setting an
-    /// administrator's password would be a way to become one.
+    /// Whether their holder may set the password of an account with the other rights, or take its roles: only with all of those rights.
+    /// Else setting an administrator's password would be a way to become one.
     pub fn may_act_on(&self, other: &Rights) -> Result<(), RightsFault> {
         let held = self.are_everything() || (!other.are_everything() && other.all.is_subset(&self.all));
         held.then_some(()).ok_or(RightsFault::NotHeld)
@@ -145,7 +145,7 @@ pub enum RightsFault {
     /// More than the actor holds.
     #[error("nobody can grant or take over what they do not hold")]
     NotHeld,
-    /// Nobody could undo it.
+    /// No administrator would be left.
     #[error("the last active administrator cannot be removed, deactivated or deprived of the role")]
     LastAdministrator,
     /// The built-in role.
@@ -153,12 +153,12 @@ pub enum RightsFault {
     BuiltIn,
 }
 
-/// Whether a change may go through that leaves so many active administrators of those there were. Counted in the change's transaction.
+/// Refuses a change that leaves no active administrator. The counts are of the change's own transaction.
 pub fn keep_an_administrator(before: usize, after: usize) -> Result<(), RightsFault> {
     if before > 0 && after == 0 { Err(RightsFault::LastAdministrator) } else { Ok(()) }
 }
 
-/// Whether a role's name or permissions may be changed, or the role removed.
+/// Whether a role may be changed or removed.
 pub fn may_change_role(role: Uuid) -> Result<(), RightsFault> {
     if role == ADMINISTRATOR { Err(RightsFault::BuiltIn) } else { Ok(()) }
 }

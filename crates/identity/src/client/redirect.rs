@@ -1,18 +1,18 @@
-//! A client's redirect address: judged once, when it is registered, and from then on compared byte for byte.
+//! A client's redirect URI: checked once, at registration, and then compared byte for byte.
 
 use crate::form;
 use crate::origin::{host, spelled};
 
-/// The most bytes of a redirect URI.
-pub const LONGEST_REDIRECT: usize = 2_000;
-/// What the hub adds to the address; a registered query that has one of them already would make the answer ambiguous.
+/// The longest redirect URI.
+pub const MAX_REDIRECT_BYTES: usize = 2_000;
+/// The parameters that the hub adds. In a registered query they would make the answer ambiguous.
 const OURS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
 
-/// Why an address is not registered.
+/// Why a redirect URI is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectFault {
     /// Not `http://…` or `https://…` in printable ASCII.
-    #[error("a redirect is an absolute http or https address in printable ASCII, at most 2000 characters long")]
+    #[error("a redirect must be an absolute http or https URL in printable ASCII of at most 2000 characters")]
     NotAbsolute,
     /// `#…`
     #[error("a redirect must not have a fragment")]
@@ -20,18 +20,18 @@ pub enum RedirectFault {
     /// `user@host`
     #[error("a redirect must not hold a user or a password")]
     User,
-    /// No host, or a port that is none.
+    /// No host, or an invalid port.
     #[error("the host or the port of the redirect is malformed")]
     Host,
     /// `http` to another machine.
-    #[error("a redirect must be https, but for localhost, 127.0.0.0/8 and [::1]")]
+    #[error("a redirect must be https, except for localhost, 127.0.0.0/8 and [::1]")]
     NotSecure,
     /// The hub's own parameters.
     #[error("the query of a redirect must not hold code, state, iss or error")]
     Query,
 }
 
-/// An address that may be redirected to.
+/// A redirect URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     text: String,
@@ -40,23 +40,23 @@ pub struct Redirect {
 }
 
 impl Redirect {
-    /// Judges an address for registration, or reads a registered one.
+    /// Checks a redirect URI for registration, or reads a registered one.
     pub fn register(text: &str) -> Result<Self, RedirectFault> {
-        let address = Address::read(text)?;
+        let url = AbsoluteUrl::read(text)?;
         if text.contains('#') {
             return Err(RedirectFault::Fragment);
         }
-        if !address.secure && !is_loopback(address.host) {
+        if !url.secure && !is_loopback(url.host) {
             return Err(RedirectFault::NotSecure);
         }
         let pairs = form::pairs(text.split_once('?').map_or("", |(_, query)| query)).map_err(|_| RedirectFault::Query)?;
         if pairs.iter().any(|(name, _)| OURS.contains(&name.as_str())) {
             return Err(RedirectFault::Query);
         }
-        Ok(Redirect { origin: spelled(address.origin), text: text.to_owned() })
+        Ok(Redirect { origin: spelled(url.origin), text: text.to_owned() })
     }
 
-    /// The address.
+    /// The URI as a string.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -66,18 +66,17 @@ impl Redirect {
         &self.origin
     }
 
-    /// Whether a presented address is this one, byte for byte.
+    /// Whether a presented URI is this one, byte for byte.
     pub fn is(&self, presented: &str) -> bool {
         self.text == presented
     }
 
-    /// Whether another address lies at the same origin, for the way back after a logout. It may hold what a redirect must not: nothing
-    /// is read out of it.
-    pub fn shares_origin(&self, address: &str) -> bool {
-        Address::read(address).is_ok_and(|other| spelled(other.origin) == self.origin)
+    /// Whether another URL has the same origin, for the redirect after a logout. The rules of a redirect URI do not apply to it.
+    pub fn shares_origin(&self, url: &str) -> bool {
+        AbsoluteUrl::read(url).is_ok_and(|other| spelled(other.origin) == self.origin)
     }
 
-    /// The address with these parameters added to its query.
+    /// The URI with these parameters added to its query.
     pub fn with<'a>(&self, parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
         let separator = match self.text.split_once('?') {
             None => "?",
@@ -88,17 +87,17 @@ impl Redirect {
     }
 }
 
-/// An absolute address, as far as every one of them is read alike.
-struct Address<'a> {
+/// The parts of an absolute URL.
+struct AbsoluteUrl<'a> {
     secure: bool,
     host: &'a str,
     origin: &'a str,
 }
 
-impl<'a> Address<'a> {
+impl<'a> AbsoluteUrl<'a> {
     fn read(text: &'a str) -> Result<Self, RedirectFault> {
         let printable = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
-        if !printable || text.len() > LONGEST_REDIRECT || !escapes_are_whole(text) {
+        if !printable || text.len() > MAX_REDIRECT_BYTES || !escapes_are_whole(text) {
             return Err(RedirectFault::NotAbsolute);
         }
         let (secure, scheme) = match text {
@@ -112,7 +111,7 @@ impl<'a> Address<'a> {
             return Err(RedirectFault::User);
         }
         let host = host(authority).ok_or(RedirectFault::Host)?;
-        Ok(Address { secure, host, origin: &text[..scheme.len() + authority.len()] })
+        Ok(AbsoluteUrl { secure, host, origin: &text[..scheme.len() + authority.len()] })
     }
 }
 

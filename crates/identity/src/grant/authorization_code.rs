@@ -1,23 +1,51 @@
-//! A code is traded for tokens, once. The order of the checks matters: a replay revokes only for a presenter that is right in every other
-//! way, or anybody who saw a code could end a stranger's sign-in.
+//! The authorization code grant: a code is redeemed once. The order of the checks matters: a replay revokes only if everything else is
+//! right, or anybody who saw a code could revoke the tokens of another client.
 
 use uuid::Uuid;
 
 use crate::account::Account;
-use crate::authorize::CodeRecord;
-use crate::client::{Authenticated, GrantType};
+use crate::client::{Authenticated, ClientId, GrantType, Redirect};
 use crate::error::Error;
-use crate::grant::{Beginning, Family, Fresh, Terms};
-use crate::opaque::{Digest, purpose};
-use crate::pkce::Verifier;
+use crate::grant::{Family, FamilySecrets, NewFamily, Terms};
+use crate::pkce::{Challenge, Verifier};
+use crate::scope::Scope;
+use crate::secret_token::{Digest, purpose};
+use crate::timestamp::Timestamp;
 
 pub(crate) const UNKNOWN: Error = Error::grant("the code is unknown, expired or used");
 pub(crate) const MISMATCH: Error = Error::grant("the code does not match this client, redirect or verifier");
 const CLOSED: Error = Error::grant("the account or its session has ended");
 
-/// What is presented with the code, whose row the caller looked up by its digest.
+/// A stored code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeRecord {
+    /// The SHA-256 of the code.
+    pub digest: Digest<purpose::Code>,
+    /// The client.
+    pub client: ClientId,
+    /// The redirect URI that it was sent to.
+    pub redirect: Redirect,
+    /// The PKCE challenge.
+    pub challenge: Challenge,
+    /// The account.
+    pub account: Uuid,
+    /// The session.
+    pub session: Uuid,
+    /// When the account signed in.
+    pub authenticated_at: Timestamp,
+    /// The requested scope.
+    pub scope: Option<Scope>,
+    /// The client's nonce.
+    pub nonce: Option<String>,
+    /// When it expires.
+    pub expires_at: Timestamp,
+    /// The family that it started. A redeemed code is stored as long as the family, to detect a replay.
+    pub used_by: Option<Uuid>,
+}
+
+/// The request with a code. The caller looks the code up by its digest.
 #[derive(Clone, Copy, Debug)]
-pub struct Presented<'a> {
+pub struct PresentedCode<'a> {
     /// The client, authenticated.
     pub client: Authenticated<'a>,
     /// `redirect_uri`
@@ -26,15 +54,15 @@ pub struct Presented<'a> {
     pub verifier: &'a Verifier,
 }
 
-/// What to do.
+/// The decision on a code.
 #[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Save in one transaction that begins by setting `used_by` where it is still empty; if that changes no row, somebody else was
-    /// faster: read the row again and decide again, which makes it a replay.
+pub enum CodeDecision {
+    /// Store in one transaction that first sets `used_by` if it is still empty. If that changes no row, another request was faster: look
+    /// the code up and decide again, which then is a replay.
     Redeem(Box<Redemption>),
-    /// End this family (see [`crate::session::Ending::FamilyEnded`]) and answer the error.
+    /// Revoke this family and answer the error.
     Replay {
-        /// What the code gave.
+        /// The family of the code.
         family: Uuid,
         /// The answer.
         error: Error,
@@ -43,20 +71,25 @@ pub enum Outcome {
     Refused(Error),
 }
 
-/// The rows to save and the answer to give.
+/// The rows to store and the tokens to answer.
 #[derive(Clone, Debug)]
 pub struct Redemption {
-    /// The code whose `used_by` becomes the family's id.
+    /// The code; its `used_by` becomes the id of the family.
     pub code: Digest<purpose::Code>,
-    /// What it becomes.
-    pub begin: Beginning,
+    /// The new family.
+    pub start: NewFamily,
 }
 
-/// Decides. The account is the one the row names, if it exists; a session that ended since the code was made must have ended the code
-/// too (`record` is `None` then).
-pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Option<&Account>, fresh: Fresh, terms: Terms) -> Outcome {
+/// Decides. The account is that of the record. A session that ended has removed its codes, so `record` is then `None`.
+pub fn decide(
+    presented: PresentedCode<'_>,
+    record: Option<&CodeRecord>,
+    account: Option<&Account>,
+    fresh: FamilySecrets,
+    terms: Terms,
+) -> CodeDecision {
     let now = terms.now;
-    let Some(record) = record else { return Outcome::Refused(UNKNOWN) };
+    let Some(record) = record else { return CodeDecision::Refused(UNKNOWN) };
     let client = presented.client.client();
     let matches = client.grants.contains(&GrantType::AuthorizationCode)
         && record.client == client.id
@@ -64,16 +97,16 @@ pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Op
         && client.redirect.is(presented.redirect_uri)
         && record.challenge.admits(presented.verifier);
     if !matches {
-        return Outcome::Refused(MISMATCH);
+        return CodeDecision::Refused(MISMATCH);
     }
     if let Some(family) = record.used_by {
-        return Outcome::Replay { family, error: UNKNOWN };
+        return CodeDecision::Replay { family, error: UNKNOWN };
     }
     if now >= record.expires_at {
-        return Outcome::Refused(UNKNOWN);
+        return CodeDecision::Refused(UNKNOWN);
     }
     if !account.is_some_and(|account| account.id == record.account && account.may_sign_in()) {
-        return Outcome::Refused(CLOSED);
+        return CodeDecision::Refused(CLOSED);
     }
     let family = Family {
         id: fresh.family,
@@ -86,6 +119,6 @@ pub fn decide(presented: Presented<'_>, record: Option<&CodeRecord>, account: Op
         authenticated_at: record.authenticated_at,
         ended_at: None,
     };
-    let begin = Beginning::of(family, fresh.refresh, client, record.nonce.clone(), terms);
-    Outcome::Redeem(Box::new(Redemption { code: record.digest, begin }))
+    let start = NewFamily::of(family, fresh.refresh, client, record.nonce.clone(), terms);
+    CodeDecision::Redeem(Box::new(Redemption { code: record.digest, start }))
 }

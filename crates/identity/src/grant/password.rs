@@ -1,41 +1,46 @@
-//! Name and password are traded for tokens, by clients that hold this grant. It begins a family and never a session.
+//! The password grant: a client exchanges a name and a password for tokens. It starts a family and never a session.
 
 use crate::account::Account;
 use crate::client::{Authenticated, GrantType};
 use crate::error::Error;
-use crate::grant::{Beginning, Family, Fresh, Terms};
+use crate::grant::{Family, FamilySecrets, NewFamily, Terms};
 use crate::password::Proof;
 use crate::scope::Scope;
 
 /// The one answer to an unknown name, a wrong password and a closed account.
 pub const REFUSED: Error = Error::grant("the username or the password is wrong");
 
-/// What to do.
+/// The decision on a password.
 #[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Save in one transaction and answer.
-    Grant(Box<Entry>),
-    /// Record nothing beyond the failure and answer the error.
+pub enum PasswordDecision {
+    /// Store in one transaction and answer.
+    Grant(Box<PasswordGrant>),
+    /// Record the failure and answer the error.
     Refused(Error),
 }
 
-/// The rows to save and the answer to give.
+/// The rows to store and the tokens to answer.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// What must still hold when they are saved: a password that was changed in the meantime begins nothing.
+pub struct PasswordGrant {
+    /// Must still hold in the transaction: a password that changed meanwhile starts nothing.
     pub proof: Proof,
-    /// What begins.
-    pub begin: Beginning,
+    /// The new family.
+    pub start: NewFamily,
 }
 
-/// Decides, after the throttle let the attempt through and the password was compared ([`crate::password::prove_in`], which does the same
-/// work when there is no account).
-pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scope: Option<&Scope>, fresh: Fresh, terms: Terms) -> Outcome {
+/// Decides, after the throttle allowed the attempt and [`crate::password::prove_in`] compared the password.
+pub fn decide(
+    client: Authenticated<'_>,
+    proven: Option<(&Account, Proof)>,
+    scope: Option<&Scope>,
+    fresh: FamilySecrets,
+    terms: Terms,
+) -> PasswordDecision {
     let now = terms.now;
     let client = client.client();
-    let Some((account, proof)) = proven else { return Outcome::Refused(REFUSED) };
+    let Some((account, proof)) = proven else { return PasswordDecision::Refused(REFUSED) };
     if !account.may_sign_in() || !client.grants.contains(&GrantType::Password) {
-        return Outcome::Refused(REFUSED);
+        return PasswordDecision::Refused(REFUSED);
     }
     let family = Family {
         id: fresh.family,
@@ -48,5 +53,5 @@ pub fn decide(client: Authenticated<'_>, proven: Option<(&Account, Proof)>, scop
         authenticated_at: now,
         ended_at: None,
     };
-    Outcome::Grant(Box::new(Entry { proof, begin: Beginning::of(family, fresh.refresh, client, None, terms) }))
+    PasswordDecision::Grant(Box::new(PasswordGrant { proof, start: NewFamily::of(family, fresh.refresh, client, None, terms) }))
 }

@@ -1,5 +1,5 @@
-//! A refresh token is traded for its one successor. A repeat within the grace by the same client gets the same successor (a retry, two
-//! tabs, an outage); a later one means that two parties hold the token, and ends the family.
+//! The refresh token grant: a token is rotated to its one successor. A repeat within the grace gets the same successor (a retry, two tabs,
+//! an outage). A later one means that two parties have the token, and revokes the family.
 
 use uuid::Uuid;
 
@@ -7,58 +7,58 @@ use crate::account::Account;
 use crate::client::{Authenticated, Client, GrantType};
 use crate::error::{Error, ErrorCode};
 use crate::grant::sealed::Sealed;
-use crate::grant::{Admission, Family, Issue, RefreshRecord, RefreshRules, RefreshState, Terms};
-use crate::moment::Moment;
-use crate::opaque::{Digest, RefreshToken, purpose};
+use crate::grant::{Admission, Family, IssuedTokens, RefreshRecord, RefreshRules, RefreshState, Terms};
 use crate::scope::Scope;
+use crate::secret_token::{Digest, RefreshToken, purpose};
+use crate::timestamp::Timestamp;
 
 pub(crate) const UNKNOWN: Error = Error::grant("the refresh token is unknown, expired or revoked");
 const BROKEN: Error = Error::new(ErrorCode::ServerError, "the successor of the refresh token cannot be sealed or opened");
 
-/// What is presented.
+/// The request with a refresh token.
 #[derive(Clone, Copy, Debug)]
-pub struct Presented<'a> {
+pub struct PresentedToken<'a> {
     /// The client, authenticated.
     pub client: Authenticated<'a>,
     /// The token.
     pub token: &'a RefreshToken,
-    /// Less scope, or nothing for the same.
+    /// A narrower scope; `None` for the same.
     pub scope: Option<&'a Scope>,
 }
 
-/// The rows that the caller looked up by the token's digest.
+/// The rows that the caller looked up by the digest of the token.
 #[derive(Clone, Copy, Debug)]
-pub struct Found<'a> {
-    /// The token's row.
+pub struct TokenRows<'a> {
+    /// The token.
     pub record: &'a RefreshRecord,
-    /// The family the row names.
+    /// Its family.
     pub family: &'a Family,
-    /// The account the family names, if it exists.
+    /// The account of the family, if it exists.
     pub account: Option<&'a Account>,
-    /// Whether the client's app is open to that account today.
+    /// Whether the app of the client admits the account.
     pub admission: Admission,
-    /// For how many seconds since the token was used no hub could answer. It is asked for where [`Found::late_since`] says so.
+    /// The seconds of hub outage since the token was used. Needed if [`TokenRows::late_since`] returns a time.
     pub outage_seconds: i64,
 }
 
-/// What a rotation is made with.
+/// The random parts of a rotation.
 #[derive(Clone, Debug)]
-pub struct Fresh {
+pub struct SuccessorSecrets {
     /// The successor.
     pub successor: RefreshToken,
-    /// The nonce it is sealed with.
+    /// The nonce that seals it.
     pub nonce: [u8; 12],
 }
 
-/// What to do.
+/// The decision on a refresh token.
 #[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Save in one transaction that begins by setting the state where it is still live; if that changes no row, somebody else was
-    /// faster: read the rows again and decide again, which makes it a repeat.
+pub enum RefreshDecision {
+    /// Store in one transaction that first sets the state if the token is still live. If that changes no row, another request was faster:
+    /// look the token up and decide again, which then is a repeat.
     Rotate(Box<Rotation>),
-    /// Save nothing; answer with the successor that exists.
-    Repeat(Box<Issue>),
-    /// End this family (see [`crate::session::Ending::FamilyEnded`]) and answer the error.
+    /// Store nothing and answer the existing successor.
+    Repeat(Box<IssuedTokens>),
+    /// Revoke this family and answer the error.
     Reuse {
         /// The family.
         family: Uuid,
@@ -69,23 +69,22 @@ pub enum Outcome {
     Refused(Error),
 }
 
-/// The rows to save and the answer to give.
+/// The rows to store and the tokens to answer.
 #[derive(Clone, Debug)]
 pub struct Rotation {
-    /// The token that is used up.
+    /// The used token.
     pub digest: Digest<purpose::Refresh>,
     /// Its new state.
     pub state: RefreshState,
-    /// The successor's row to insert.
+    /// The successor to insert.
     pub successor: RefreshRecord,
     /// The answer.
-    pub issue: Issue,
+    pub issue: IssuedTokens,
 }
 
-impl Found<'_> {
-    /// Whether this client may use this token at all, whatever became of it: it holds the grant, both are of one family, and family,
-    /// account and app are open.
-    fn stands(&self, client: Authenticated<'_>, token: &RefreshToken) -> bool {
+impl TokenRows<'_> {
+    /// Whether this client may use this token, in any state: it has the grant, the token is its own, and family, account and app are open.
+    fn is_usable(&self, client: Authenticated<'_>, token: &RefreshToken) -> bool {
         let (client, family) = (client.client(), self.family);
         let belongs = client.grants.contains(&GrantType::RefreshToken)
             && family.client == client.id
@@ -95,54 +94,58 @@ impl Found<'_> {
         belongs && open && self.admission == Admission::Admitted
     }
 
-    /// When the token expires: no later than its family ends, though it may be older than that rule.
-    pub fn expires_at(&self, rules: RefreshRules) -> Moment {
+    /// When the token expires: no later than its family, also if the rule is newer than the token.
+    pub fn expires_at(&self, rules: RefreshRules) -> Timestamp {
         self.record.expires_at.min(self.family.ends_at(rules))
     }
 
-    /// When the token was used, if that is longer ago than the grace: whoever decides must know then how long no hub could answer since.
-    pub fn late_since(&self, terms: Terms) -> Option<Moment> {
+    /// When the token was used, if that is longer ago than the grace. The caller then reads the outages since.
+    pub fn late_since(&self, terms: Terms) -> Option<Timestamp> {
         match self.record.state {
             RefreshState::Rotated { at, .. } if terms.now.since(at) - self.outage_seconds > terms.rules.grace_seconds => Some(at),
             _ => None,
         }
     }
 
-    fn issue(&self, client: &Client, scope: Option<Scope>, refresh: RefreshToken) -> Issue {
-        Issue { family: self.family.clone(), scope, nonce: None, refresh, access_seconds: client.lifetimes.access_seconds() }
+    fn issue(&self, client: &Client, scope: Option<Scope>, refresh: RefreshToken) -> IssuedTokens {
+        IssuedTokens { family: self.family.clone(), scope, nonce: None, refresh, access_seconds: client.lifetimes.access_seconds() }
     }
 }
 
-/// Whether a token that was not used yet would be traded now: what introspection tells of it.
-pub fn is_active(client: Authenticated<'_>, token: &RefreshToken, found: Found<'_>, terms: Terms) -> bool {
-    found.stands(client, token) && found.record.state == RefreshState::Live && terms.now < found.expires_at(terms.rules)
+/// Whether the token could be rotated now, for introspection.
+pub fn is_active(client: Authenticated<'_>, token: &RefreshToken, found: TokenRows<'_>, terms: Terms) -> bool {
+    found.is_usable(client, token) && found.record.state == RefreshState::Live && terms.now < found.expires_at(terms.rules)
 }
 
-/// Decides. A stranger's client learns nothing and breaks nothing; an ended family gives nothing.
-pub fn decide(presented: Presented<'_>, found: Option<Found<'_>>, fresh: Fresh, terms: Terms) -> Outcome {
+/// Decides. Another client learns nothing and revokes nothing; a revoked family gets nothing.
+pub fn decide(presented: PresentedToken<'_>, found: Option<TokenRows<'_>>, fresh: SuccessorSecrets, terms: Terms) -> RefreshDecision {
     let now = terms.now;
-    let Some(found) = found.filter(|found| found.stands(presented.client, presented.token)) else { return Outcome::Refused(UNKNOWN) };
+    let Some(found) = found.filter(|found| found.is_usable(presented.client, presented.token)) else {
+        return RefreshDecision::Refused(UNKNOWN);
+    };
     let decided = match &found.record.state {
         _ if now >= found.family.ends_at(terms.rules) => Err(UNKNOWN),
-        RefreshState::Rotated { .. } if found.late_since(terms).is_some() => Ok(Outcome::Reuse { family: found.family.id, error: UNKNOWN }),
+        RefreshState::Rotated { .. } if found.late_since(terms).is_some() => {
+            Ok(RefreshDecision::Reuse { family: found.family.id, error: UNKNOWN })
+        }
         RefreshState::Rotated { successor, .. } => repeat(presented, found, successor),
         RefreshState::Live if now >= found.record.expires_at => Err(UNKNOWN),
         RefreshState::Live => rotate(presented, found, fresh, terms),
     };
-    decided.unwrap_or_else(Outcome::Refused)
+    decided.unwrap_or_else(RefreshDecision::Refused)
 }
 
-fn repeat(presented: Presented<'_>, found: Found<'_>, successor: &Sealed) -> Result<Outcome, Error> {
+fn repeat(presented: PresentedToken<'_>, found: TokenRows<'_>, successor: &Sealed) -> Result<RefreshDecision, Error> {
     let scope = Scope::narrow(found.family.scope.as_ref(), presented.scope)?;
     let successor = successor.open(presented.token, found.family.id).ok_or(BROKEN)?;
-    Ok(Outcome::Repeat(Box::new(found.issue(presented.client.client(), scope, successor))))
+    Ok(RefreshDecision::Repeat(Box::new(found.issue(presented.client.client(), scope, successor))))
 }
 
-fn rotate(presented: Presented<'_>, found: Found<'_>, fresh: Fresh, terms: Terms) -> Result<Outcome, Error> {
+fn rotate(presented: PresentedToken<'_>, found: TokenRows<'_>, fresh: SuccessorSecrets, terms: Terms) -> Result<RefreshDecision, Error> {
     let (client, family) = (presented.client.client(), found.family.id);
     let scope = Scope::narrow(found.family.scope.as_ref(), presented.scope)?;
     let sealed = Sealed::seal(&fresh.successor, presented.token, family, fresh.nonce).ok_or(BROKEN)?;
-    Ok(Outcome::Rotate(Box::new(Rotation {
+    Ok(RefreshDecision::Rotate(Box::new(Rotation {
         digest: found.record.digest,
         state: RefreshState::Rotated { at: terms.now, successor: sealed },
         successor: RefreshRecord::live(&fresh.successor, found.family, client, terms),

@@ -1,12 +1,12 @@
-//! The successor of a refresh token at rest: sealed under a key that is derived from the token it follows. Who repeats a request can be
-//! given the same successor; who reads the database cannot.
+//! The stored successor of a refresh token, sealed under a key derived from that token: a repeated request opens it, a reader of the
+//! database cannot.
 
 use std::fmt;
 
 use uuid::Uuid;
 
-use crate::opaque::RefreshToken;
 use crate::seal::{NONCE_LENGTH, Seal};
+use crate::secret_token::RefreshToken;
 
 const LENGTH: usize = NONCE_LENGTH + 32 + 16;
 const SALT: &[u8] = b"peristyle refresh successor 1";
@@ -22,23 +22,23 @@ impl fmt::Debug for Sealed {
 }
 
 impl Sealed {
-    /// As the database keeps it.
+    /// From the bytes in the database.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Sealed)
     }
 
-    /// The bytes to keep.
+    /// The bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Seals a successor. Two replicas may race to seal two successors under one key, so the nonce is random.
+    /// Seals a successor. The nonce is random, because two replicas may seal two successors under one key.
     pub(crate) fn seal(successor: &RefreshToken, under: &RefreshToken, family: Uuid, nonce: [u8; NONCE_LENGTH]) -> Option<Self> {
         let sealed = Seal::of(under.bytes(), SALT, family.as_bytes())?.seal(nonce, successor.bytes())?;
         Sealed::from_bytes(&[nonce.as_slice(), &sealed].concat())
     }
 
-    /// Opens it with the token that it follows.
+    /// Opens it with the previous token.
     pub(crate) fn open(&self, with: &RefreshToken, family: Uuid) -> Option<RefreshToken> {
         let (nonce, text) = self.0.split_first_chunk::<NONCE_LENGTH>()?;
         let opened = Seal::of(with.bytes(), SALT, family.as_bytes())?.open(*nonce, text)?;

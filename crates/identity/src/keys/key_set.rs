@@ -1,4 +1,4 @@
-//! The key set (RFC 7517): what a hub publishes, and how a satellite reads one from a hub that might be broken or taken over.
+//! The key set (RFC 7517): how a hub publishes it, and how a satellite reads one that may be malformed or hostile.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::base64url;
 use crate::json::{self, Object};
 use crate::keys::public::{KeyId, PublicKey};
 
-/// The longest key set that is read.
-pub const LONGEST_KEY_SET: usize = 64 * 1024;
-/// The most keys that one may hold.
-pub const MOST_KEYS: usize = 16;
+/// The largest key set.
+pub const MAX_KEY_SET_BYTES: usize = 64 * 1024;
+/// The most keys of a key set.
+pub const MAX_KEYS: usize = 16;
 
 /// Members that only a private or symmetric key has.
 const SECRET_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
@@ -21,28 +21,28 @@ pub enum KeySetFault {
     #[error("is too large")]
     TooLarge,
     /// No JSON object with an array of objects in `keys`.
-    #[error("is no JSON object with an array `keys`")]
+    #[error("must be a JSON object with an array `keys`")]
     Malformed,
-    /// A private or symmetric key is published: whoever read it can sign with it.
+    /// A private or symmetric key is published: every reader can sign with it.
     #[error("publishes a private or symmetric key")]
     Secret,
-    /// Two keys of one name.
-    #[error("names two keys alike")]
+    /// Two keys with one `kid`.
+    #[error("has two keys with the same kid")]
     Repeated,
     /// A key for RS256 that is too short, or has an even or trivial exponent.
     #[error("holds a key for RS256 that is malformed or too weak")]
     Weak,
-    /// No key that could verify anything.
+    /// No key for RS256.
     #[error("holds no key for RS256")]
     Empty,
 }
 
-/// Keys by name, at least one, no name twice.
+/// Keys, at least one, each with its own `kid`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySet(Vec<PublicKey>);
 
 impl PublicKey {
-    /// Reads one entry of a key set, as a hub's database keeps the public halves of its keys.
+    /// Reads one entry of a key set, as the hub's database stores its public keys.
     pub fn from_jwk(bytes: &[u8]) -> Result<Self, KeySetFault> {
         let entry = json::object(bytes).ok_or(KeySetFault::Malformed)?;
         read_key(&entry)?.ok_or(KeySetFault::Empty)
@@ -52,7 +52,7 @@ impl PublicKey {
 impl KeySet {
     /// A set of keys to publish.
     pub fn new(keys: Vec<PublicKey>) -> Result<Self, KeySetFault> {
-        if keys.len() > MOST_KEYS {
+        if keys.len() > MAX_KEYS {
             return Err(KeySetFault::TooLarge);
         }
         let mut names: Vec<&KeyId> = keys.iter().map(PublicKey::id).collect();
@@ -66,23 +66,22 @@ impl KeySet {
         Ok(KeySet(keys))
     }
 
-    /// Reads a published set. Keys of another kind, use or algorithm are passed over, as RFC 7517 wants, and so is a single key that does
-    /// not fit, which is told beside the set. What cannot be read at all, names two good keys alike or holds no good key is refused as a
-    /// whole: a reader keeps the last good set then.
+    /// Reads a published set. It ignores keys of another kind, use or algorithm, as RFC 7517 says, and invalid keys, whose faults it
+    /// returns beside the set. It refuses a set that is malformed, repeats a `kid` or has no valid key; the caller then keeps its last set.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<KeySetFault>), KeySetFault> {
-        if bytes.len() > LONGEST_KEY_SET {
+        if bytes.len() > MAX_KEY_SET_BYTES {
             return Err(KeySetFault::TooLarge);
         }
         let set = json::object(bytes).ok_or(KeySetFault::Malformed)?;
         let Some(Value::Array(entries)) = set.get("keys") else { return Err(KeySetFault::Malformed) };
-        if entries.len() > MOST_KEYS {
+        if entries.len() > MAX_KEYS {
             return Err(KeySetFault::TooLarge);
         }
-        let (mut keys, mut unfit, mut published) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut invalid, mut published) = (Vec::new(), Vec::new(), Vec::new());
         for entry in entries {
             let read = match entry {
                 Value::Object(entry) => read_key(entry).inspect_err(|fault| {
-                    // The same key may stand in the set once more, without its private half.
+                    // The same key may be in the set a second time, without its private part.
                     if *fault == KeySetFault::Secret {
                         published.extend(["kid", "n"].into_iter().filter_map(|member| json::text(entry, member)).map(str::to_owned));
                     }
@@ -91,17 +90,17 @@ impl KeySet {
             };
             match read {
                 Ok(key) => keys.extend(key),
-                Err(fault) => unfit.push(fault),
+                Err(fault) => invalid.push(fault),
             }
         }
         keys.retain(|key: &PublicKey| !published.iter().any(|text| text == key.id().as_str() || text == key.modulus()));
-        match (KeySet::new(keys), unfit.first()) {
+        match (KeySet::new(keys), invalid.first()) {
             (Err(KeySetFault::Empty), Some(fault)) => Err(*fault),
-            (set, _) => Ok((set?, unfit)),
+            (set, _) => Ok((set?, invalid)),
         }
     }
 
-    /// The key of this name.
+    /// The key with this `kid`.
     pub fn find(&self, id: &KeyId) -> Option<&PublicKey> {
         self.0.iter().find(|key| key.id() == id)
     }

@@ -1,4 +1,4 @@
-//! The public half of a key, as a verifier keeps it: parsed once, named by its RFC 7638 thumbprint, written as JWK or PEM.
+//! A public key: parsed once, named by its RFC 7638 thumbprint, written as JWK or PEM.
 
 use std::fmt;
 
@@ -11,28 +11,26 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::keys::KeyError;
-use crate::{base64url, opaque};
+use crate::{base64url, secret_token};
 
-/// In bits.
-const SHORTEST_MODULUS: usize = 2048;
-const LONGEST_MODULUS: usize = 8192;
-/// In bytes.
-const LONGEST_EXPONENT: usize = 4;
-const LONGEST_ID: usize = 128;
+const MIN_MODULUS_BITS: usize = 2048;
+const MAX_MODULUS_BITS: usize = 8192;
+const MAX_EXPONENT_BYTES: usize = 4;
+const MAX_ID_BYTES: usize = 128;
 const PEM_WIDTH: usize = 64;
 
-/// A key's name, the `kid` of tokens: at most 128 visible ASCII characters. Ours are RFC 7638 thumbprints.
+/// The `kid` of a key: at most 128 visible ASCII characters. The hub's own are RFC 7638 thumbprints.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(String);
 
 impl KeyId {
     /// Reads a `kid`.
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = !text.is_empty() && text.len() <= LONGEST_ID && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let fits = !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| KeyId(text.to_owned()))
     }
 
-    /// Its text.
+    /// The `kid` as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,7 +48,7 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// An RSA key that can verify RS256 and nothing else: an algorithm cannot be chosen for it.
+/// An RSA key that verifies RS256 and no other algorithm.
 #[derive(Clone)]
 pub struct PublicKey {
     id: KeyId,
@@ -79,9 +77,9 @@ impl PublicKey {
         let (modulus_text, exponent_text) = (base64url::encode(modulus), base64url::encode(exponent));
         let id = KeyId(thumbprint(&modulus_text, &exponent_text));
         let bits = modulus.len() * 8 - modulus.first()?.leading_zeros() as usize;
-        let long_enough = *modulus.first()? != 0 && (SHORTEST_MODULUS..=LONGEST_MODULUS).contains(&bits);
+        let long_enough = *modulus.first()? != 0 && (MIN_MODULUS_BITS..=MAX_MODULUS_BITS).contains(&bits);
         let odd = modulus.last()? & 1 == 1 && exponent.last()? & 1 == 1;
-        let exponent_fits = exponent.len() <= LONGEST_EXPONENT && *exponent.first()? != 0 && exponent != [1];
+        let exponent_fits = exponent.len() <= MAX_EXPONENT_BYTES && *exponent.first()? != 0 && exponent != [1];
         if !(long_enough && odd && exponent_fits) {
             return None;
         }
@@ -89,7 +87,7 @@ impl PublicKey {
         Some(PublicKey { id, modulus: modulus_text, exponent: exponent_text, parsed })
     }
 
-    /// The same key under the name that its publisher gave it.
+    /// The same key with the `kid` of its publisher.
     pub(crate) fn named(self, id: KeyId) -> Self {
         PublicKey { id, ..self }
     }
@@ -99,7 +97,7 @@ impl PublicKey {
         &self.id
     }
 
-    /// Its modulus as a key set has it.
+    /// Its modulus in base64url.
     pub(crate) fn modulus(&self) -> &str {
         &self.modulus
     }
@@ -118,7 +116,7 @@ impl PublicKey {
         Ok(pem("PUBLIC KEY", der.as_ref()))
     }
 
-    /// Whether the signature is this key's.
+    /// Whether this key made the signature.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         self.parsed.verify_sig(message, signature).is_ok()
     }
@@ -126,7 +124,7 @@ impl PublicKey {
 
 /// RFC 7638: the SHA-256 of the required members in the order of their names.
 fn thumbprint(modulus: &str, exponent: &str) -> String {
-    base64url::encode(opaque::sha256(format!(r#"{{"e":"{exponent}","kty":"RSA","n":"{modulus}"}}"#).as_bytes()))
+    base64url::encode(secret_token::sha256(format!(r#"{{"e":"{exponent}","kty":"RSA","n":"{modulus}"}}"#).as_bytes()))
 }
 
 /// A PEM block (RFC 7468).

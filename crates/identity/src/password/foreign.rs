@@ -1,5 +1,5 @@
-//! Password hashes from elsewhere: bcrypt, scrypt, PBKDF2 and Argon2 with other parameters. Their costs are bounded when they are read, so
-//! that no imported row can hold up a hub when its owner signs in.
+//! Imported password hashes: bcrypt, scrypt, PBKDF2 and Argon2 with other parameters. Their costs are limited when they are read, so that no
+//! imported row can slow a hub down at a sign-in.
 
 use std::num::NonZeroU32;
 
@@ -9,25 +9,25 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::opaque::{equal, sha256};
 use crate::password::phc::Phc;
-use crate::password::{LONGEST_HASH, Password};
+use crate::password::{MAX_HASH_BYTES, Password};
+use crate::secret_token::{equal, sha256};
 
-const MOST_MEMORY_KIB: u64 = 256 * 1024;
+const MAX_MEMORY_KIB: u64 = 256 * 1024;
 /// scrypt counts in 128 bytes.
 const BLOCKS_IN_A_KIB: u64 = 8;
-const MOST_PASSES: u32 = 64;
-const MOST_LANES: u32 = 16;
-const MOST_BCRYPT_COST: u32 = 16;
-const MOST_ITERATIONS: u32 = 10_000_000;
+const MAX_PASSES: u32 = 64;
+const MAX_LANES: u32 = 16;
+const MAX_BCRYPT_COST: u32 = 16;
+const MAX_ITERATIONS: u32 = 10_000_000;
 const OUTPUT_BYTES: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// A hash that can be compared and is not made any more.
+/// A hash that can be compared but is never made.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Foreign {
     /// Argon2 in any variant.
     Argon2 { algorithm: Algorithm, version: Version, cost: [u32; 3], salt: Vec<u8>, output: Vec<u8> },
-    /// bcrypt, as its library reads it, of the password or of what was made of it before.
+    /// bcrypt of the password or of its SHA-256.
     Bcrypt(Before, String),
     /// scrypt.
     Scrypt { logarithm: u8, block: u32, lanes: u32, salt: Vec<u8>, output: Vec<u8> },
@@ -35,7 +35,7 @@ pub(crate) enum Foreign {
     Pbkdf2 { hash: Hash, iterations: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
 }
 
-/// What is done to a password before it is hashed.
+/// What happens to a password before bcrypt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     Nothing,
@@ -54,7 +54,7 @@ pub(crate) enum Hash {
 impl Foreign {
     /// Reads a hash in any of the accepted formats.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if text.len() > LONGEST_HASH {
+        if text.len() > MAX_HASH_BYTES {
             return None;
         }
         // Django writes its name for the algorithm before the PHC string.
@@ -76,7 +76,7 @@ impl Foreign {
         found.is_within_bounds().then_some(found)
     }
 
-    /// Whether the password is the one, compared in constant time.
+    /// Whether the password matches, compared in constant time.
     pub(crate) fn admits(&self, password: &Password) -> bool {
         match self {
             Foreign::Argon2 { algorithm, version, cost: [memory, passes, lanes], salt, output } => {
@@ -105,7 +105,7 @@ impl Foreign {
         }
     }
 
-    /// How much memory comparing takes; nothing worth counting where a format takes a few KiB.
+    /// The memory of a comparison; 0 for formats that take a few KiB.
     pub(crate) fn memory_kib(&self) -> u64 {
         match self {
             Foreign::Argon2 { cost: [memory, ..], .. } => u64::from(*memory),
@@ -117,26 +117,26 @@ impl Foreign {
     fn is_within_bounds(&self) -> bool {
         match self {
             Foreign::Argon2 { cost: [memory, passes, lanes], output, salt, .. } => {
-                u64::from(*memory) <= MOST_MEMORY_KIB
-                    && (1..=MOST_PASSES).contains(passes)
-                    && (1..=MOST_LANES).contains(lanes)
+                u64::from(*memory) <= MAX_MEMORY_KIB
+                    && (1..=MAX_PASSES).contains(passes)
+                    && (1..=MAX_LANES).contains(lanes)
                     && OUTPUT_BYTES.contains(&output.len())
                     && salt.len() >= argon2::MIN_SALT_LEN
                     && Params::new(*memory, *passes, *lanes, Some(output.len())).is_ok()
             }
             Foreign::Bcrypt(..) => true,
             Foreign::Scrypt { logarithm, block, lanes, output, .. } => {
-                scrypt_blocks(*logarithm, *block).is_some_and(|blocks| (1..=MOST_MEMORY_KIB * BLOCKS_IN_A_KIB).contains(&blocks))
-                    && (1..=MOST_LANES).contains(lanes)
+                scrypt_blocks(*logarithm, *block).is_some_and(|blocks| (1..=MAX_MEMORY_KIB * BLOCKS_IN_A_KIB).contains(&blocks))
+                    && (1..=MAX_LANES).contains(lanes)
                     && OUTPUT_BYTES.contains(&output.len())
                     && ::scrypt::Params::new(*logarithm, *block, *lanes).is_ok()
             }
-            Foreign::Pbkdf2 { iterations, output, .. } => iterations.get() <= MOST_ITERATIONS && OUTPUT_BYTES.contains(&output.len()),
+            Foreign::Pbkdf2 { iterations, output, .. } => iterations.get() <= MAX_ITERATIONS && OUTPUT_BYTES.contains(&output.len()),
         }
     }
 }
 
-/// How many blocks of 128 bytes scrypt keeps.
+/// The number of scrypt's blocks of 128 bytes.
 fn scrypt_blocks(logarithm: u8, block: u32) -> Option<u64> {
     1_u64.checked_shl(u32::from(logarithm)).and_then(|count| count.checked_mul(u64::from(block)))
 }
@@ -144,7 +144,7 @@ fn scrypt_blocks(logarithm: u8, block: u32) -> Option<u64> {
 /// `$2b$12$` and 53 characters.
 fn bcrypt(before: Before, text: &str) -> Option<Foreign> {
     let (cost, rest) = text.get(4..)?.split_once('$')?;
-    let cost_fits = cost.len() == 2 && (4..=MOST_BCRYPT_COST).contains(&cost.parse().ok()?);
+    let cost_fits = cost.len() == 2 && (4..=MAX_BCRYPT_COST).contains(&cost.parse().ok()?);
     let whole = rest.len() == 53 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'/');
     (cost_fits && whole && text.parse::<::bcrypt::HashParts>().is_ok()).then(|| Foreign::Bcrypt(before, text.to_owned()))
 }

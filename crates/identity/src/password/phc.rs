@@ -1,12 +1,12 @@
-//! The PHC string format, `$name$v=1$a=2,b=3$salt$hash`, as far as password hashes from elsewhere use it.
+//! The PHC string format, `$name$v=1$a=2,b=3$salt$hash`, as far as imported password hashes use it.
 
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// The bytes a salt or a hash may have.
-const LONGEST: usize = 512;
+/// The longest salt or hash.
+const MAX_BYTES: usize = 512;
 
 /// The `.` in place of `+` that passlib writes.
 const DOTTED: GeneralPurpose = GeneralPurpose::new(
@@ -19,7 +19,7 @@ const DOTTED_ALPHABET: alphabet::Alphabet =
         Err(_) => alphabet::STANDARD,
     };
 
-/// A text taken apart.
+/// A parsed PHC string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phc<'a> {
     /// The algorithm.
@@ -35,7 +35,7 @@ pub(crate) struct Phc<'a> {
 }
 
 impl<'a> Phc<'a> {
-    /// Takes a text apart.
+    /// Parses a PHC string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.strip_prefix('$')?.split('$');
         let name = parts.next()?;
@@ -54,7 +54,7 @@ impl<'a> Phc<'a> {
         parts.next().is_none().then_some(Phc { name, version, parameters, salt, output })
     }
 
-    /// A parameter that stands there once.
+    /// A parameter that occurs once.
     pub(crate) fn parameter(&self, name: &str) -> Option<u32> {
         let mut found = self.parameters.iter().filter(|(known, _)| *known == name);
         let (_, number) = found.next()?;
@@ -64,5 +64,5 @@ impl<'a> Phc<'a> {
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let engine = if text.contains('.') { &DOTTED } else { &STANDARD_NO_PAD };
-    engine.decode(text).ok().filter(|bytes| !bytes.is_empty() && bytes.len() <= LONGEST)
+    engine.decode(text).ok().filter(|bytes| !bytes.is_empty() && bytes.len() <= MAX_BYTES)
 }

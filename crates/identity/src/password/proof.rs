@@ -1,9 +1,9 @@
-//! A password that was found right, bound to what it was compared with: comparing is slow, and a password may be changed in the meantime.
+//! The proof of a password, bound to the hash it was compared with: comparing is slow, and the password may change meanwhile.
 
-use super::{Password, PasswordHash, Rehash, Verdict, Workspace, verify_in};
+use super::{Password, PasswordCheck, PasswordHash, Rehash, Workspace, verify_in};
 
-/// Somebody's password, found right, as long as the hash that it was compared with is still the one that is kept. Only [`prove_in`] makes
-/// one, and who saves what comes of it asks in the same transaction whether that is so.
+/// A right password, as long as the compared hash is still the stored one: each transaction that uses a proof checks that. Only [`prove_in`]
+/// makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     compared: PasswordHash,
@@ -11,22 +11,22 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// What the password was compared with.
+    /// The compared hash.
     pub fn compared(&self) -> &PasswordHash {
         &self.compared
     }
 
-    /// The hash of the same password to keep in its place, where that one is of another time or place.
+    /// The new hash of the same password, if the compared one is out of date.
     pub fn renewed(&self) -> Option<&PasswordHash> {
         self.renewed.as_ref()
     }
 }
 
-/// Compares a password with what is kept, and hashes it anew, with this salt, where that is out of date. Without an account the same work
-/// is done for nothing.
+/// Compares a password with the stored hash, and hashes it again, with this salt, if that is out of date. Without an account it does the
+/// same work.
 pub fn prove_in(workspace: &mut Workspace, kept: Option<PasswordHash>, password: &Password, salt: [u8; 16]) -> Option<Proof> {
     let verdict = verify_in(workspace, kept.as_ref(), password);
-    let (Verdict::Matches { rehash }, Some(compared)) = (verdict, kept) else { return None };
+    let (PasswordCheck::Matches { rehash }, Some(compared)) = (verdict, kept) else { return None };
     let renewed = match rehash {
         Rehash::Current => None,
         Rehash::Needed => PasswordHash::make_in(workspace, password, salt).ok(),

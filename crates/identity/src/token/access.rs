@@ -1,35 +1,35 @@
-//! The access token (RFC 9068): who calls, through which client, out of which family of grants.
+//! The access token (RFC 9068): its account, client and token family.
 
 use uuid::Uuid;
 
 use crate::client::ClientId;
 use crate::json::{self, Object};
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 use crate::token::{Claims, Common, account, uuid};
 
-/// What an access token says.
+/// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessClaims {
     /// The common claims; `aud` is the client and the issuer.
     pub common: Common,
     /// `client_id`
     pub client: ClientId,
-    /// `sid`: the family of grants. A hub refuses the tokens of a family that has ended.
+    /// `sid`: the token family. A hub refuses the tokens of a revoked family.
     pub family: Uuid,
     /// `jti`
     pub id: Uuid,
-    /// `scope`, as it was asked, and written as the empty text if none was; it grants nothing.
+    /// `scope`, written as an empty string if none was requested; it grants nothing.
     pub scope: Option<String>,
 }
 
 impl AccessClaims {
-    /// The account that calls.
+    /// The account.
     pub fn account(&self) -> Uuid {
         self.common.subject
     }
 
-    /// When it ends.
-    pub fn expires_at(&self) -> Moment {
+    /// When it expires.
+    pub fn expires_at(&self) -> Timestamp {
         self.common.expires_at
     }
 }

@@ -1,28 +1,28 @@
-//! An access token as a satellite reads it. Whose it is and when it ends must be there; the names that the hub gives to it and to its
-//! family mean something to the hub alone, which is asked about the token next.
+//! An access token as a satellite reads it. Account and expiry must be present; the ids of the token and its family matter only to the hub,
+//! which the satellite asks next.
 
 use uuid::Uuid;
 
 use crate::json::{self, Object};
 use crate::keys::PublicKey;
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 use crate::token::{AccessClaims, Claims, Expectation, Times, TokenFault, Unverified, Use, Verified, account, audiences, uuid};
 
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
-/// What a satellite takes from an access token of its hub.
+/// The claims that a satellite reads from an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BearerClaims {
-    /// `sub`: the account that calls.
+    /// `sub`: the account.
     pub account: Uuid,
-    /// `sid`, where it is an id as our hubs give them. Of what is not, nobody will hear by its name.
+    /// `sid`, if it is a UUID, as account changes name it.
     pub family: Option<Uuid>,
     /// `exp`
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl BearerClaims {
-    fn read(members: &Object, expires_at: Moment) -> Option<Self> {
+    fn read(members: &Object, expires_at: Timestamp) -> Option<Self> {
         let names = ["jti", "sid", "client_id", "scope"].map(|name| members.get(name));
         let [id, family, client, scope] = names;
         let named = [id, family, client].into_iter().flatten().all(|value| value.as_str().is_some_and(is_name));
@@ -34,8 +34,7 @@ impl BearerClaims {
 }
 
 impl Unverified<'_> {
-    /// Checks everything of an access token that a satellite can: the kind that its header names, the signature, which covers that header,
-    /// and then what it claims.
+    /// Checks everything that a satellite can check of an access token: the kind in the header, the signature, and the claims.
     pub fn verify_bearer(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<BearerClaims>, TokenFault> {
         if !self.is_of_kind(AccessClaims::TYPE) {
             return Err(TokenFault::Kind);
@@ -51,5 +50,5 @@ impl Unverified<'_> {
 }
 
 fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

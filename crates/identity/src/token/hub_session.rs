@@ -3,10 +3,9 @@
 use uuid::Uuid;
 
 use crate::json::Object;
-use crate::session::{SESSION_SECONDS, Session};
 use crate::token::{Claims, Common, uuid};
 
-/// What the cookie says. Whether the session still lives, its row tells.
+/// The claims of the cookie. Whether the session is live, its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubSessionClaims {
     /// The common claims.
@@ -16,22 +15,7 @@ pub struct HubSessionClaims {
 }
 
 impl HubSessionClaims {
-    /// The claims of a session's cookie.
-    pub fn of(session: &Session, issuer: &str) -> Self {
-        HubSessionClaims {
-            common: Common {
-                issuer: issuer.to_owned(),
-                subject: session.account,
-                audiences: vec![HubSessionClaims::audience(issuer)],
-                // The account may have proven itself long before.
-                issued_at: session.expires_at.plus(-SESSION_SECONDS),
-                expires_at: session.expires_at,
-            },
-            session: session.id,
-        }
-    }
-
-    /// The audience of a hub's session cookies: no client's id, since those hold no slash.
+    /// The audience of a hub's session cookies. It is no client id, because those have no slash.
     pub fn audience(issuer: &str) -> String {
         format!("{issuer}/session")
     }

@@ -1,37 +1,37 @@
-//! The id_token of OpenID Connect: tells a client who signed in and when. Nothing accepts it as a key to anything.
+//! The ID token of OpenID Connect: it names the account and the time of the sign-in to a client, and grants nothing.
 
 use uuid::Uuid;
 
 use crate::base64url;
 use crate::json::{self, Object};
 use crate::keys::PublicKey;
-use crate::moment::Moment;
-use crate::opaque;
-use crate::token::{Claims, Common, End, Expectation, TokenFault, Unverified, Use, Verified, moment, uuid};
+use crate::secret_token;
+use crate::timestamp::Timestamp;
+use crate::token::{Claims, Common, End, Expectation, TokenFault, Unverified, Use, Verified, timestamp, uuid};
 
-/// What an id_token says.
+/// The claims of an ID token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdClaims {
     /// The common claims; `aud` is the client.
     pub common: Common,
-    /// `auth_time`: when the account proved who it is.
-    pub authenticated_at: Moment,
+    /// `auth_time`: when the account signed in.
+    pub authenticated_at: Timestamp,
     /// `nonce`, as the client sent it.
     pub nonce: Option<String>,
-    /// `at_hash`: ties it to the access token it came with.
+    /// `at_hash`: binds it to the access token of the same answer.
     pub access_token_hash: Option<String>,
-    /// `sid`: the session at the hub, by which a logout hint is known.
+    /// `sid`: the session at the hub, for a logout hint.
     pub session: Option<Uuid>,
 }
 
 impl IdClaims {
     /// `at_hash`: the left half of the access token's SHA-256.
     pub fn hash_of(access_token: &str) -> String {
-        base64url::encode(&opaque::sha256(access_token.as_bytes())[..16])
+        base64url::encode(&secret_token::sha256(access_token.as_bytes())[..16])
     }
 
-    /// Reads an `id_token_hint` of any client of this issuer: everything is checked but whom it was for and whether its time is over.
-    pub fn read_hint(hint: &Unverified<'_>, key: &PublicKey, issuer: &str, now: Moment) -> Result<Verified<Self>, TokenFault> {
+    /// Reads an `id_token_hint` of any client of this issuer. It checks everything except the audience and the expiry.
+    pub fn read_hint(hint: &Unverified<'_>, key: &PublicKey, issuer: &str, now: Timestamp) -> Result<Verified<Self>, TokenFault> {
         hint.judge(key, &Expectation { issuer, audiences: &[], now, end: End::Own }, Use::Hint)
     }
 }
@@ -56,7 +56,7 @@ impl Claims for IdClaims {
     fn read(common: Common, members: &Object) -> Option<Self> {
         let session = if members.contains_key("sid") { Some(uuid(members, "sid")?) } else { None };
         Some(IdClaims {
-            authenticated_at: moment(members, "auth_time")?,
+            authenticated_at: timestamp(members, "auth_time")?,
             nonce: json::text(members, "nonce").map(str::to_owned),
             access_token_hash: json::text(members, "at_hash").map(str::to_owned),
             session,

@@ -1,5 +1,5 @@
-//! JWS in its compact form (RFC 7515), RS256 and nothing else, written and read strictly. The algorithm is a constant of this file; a
-//! header that names keys (`jwk`, `jku`, `x5u`, `x5c`) is not looked at.
+//! JWS in compact form (RFC 7515), only RS256, read strictly. The algorithm is a constant; headers that name keys (`jwk`, `jku`, `x5u`,
+//! `x5c`) are ignored.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::json::{self, Object};
 use crate::keys::{KeyError, KeyId, PrivateKey, PublicKey};
 use crate::token::TokenFault;
 
-/// The longest token that is read at all.
-pub const LONGEST_TOKEN: usize = 16 * 1024;
-const LONGEST_HEADER: usize = 4 * 1024;
+/// The longest token.
+pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
+const MAX_HEADER_BYTES: usize = 4 * 1024;
 const ALGORITHM: &str = "RS256";
 const APPLICATION: &str = "application/";
 
@@ -28,7 +28,7 @@ pub(crate) fn write(kind: &str, payload: &Value, key: &PrivateKey) -> Result<Str
     Ok(text)
 }
 
-/// A token whose header was read and nothing believed: it names the key to look up. Its `Debug` shows no part of the token.
+/// A parsed, unverified token: only its `kid` is of use, to look the key up. Its `Debug` shows nothing else.
 pub struct Unverified<'a> {
     signed: &'a str,
     payload: &'a str,
@@ -44,14 +44,14 @@ impl fmt::Debug for Unverified<'_> {
 }
 
 impl<'a> Unverified<'a> {
-    /// Takes a token apart: three canonical base64url parts, a header of unique members with `alg: RS256`, a `typ` and a `kid`.
+    /// Parses a token: three canonical base64url parts, and a header of unique members with `alg: RS256`, a `typ` and a `kid`.
     pub fn read(text: &'a str) -> Result<Self, TokenFault> {
-        if text.len() > LONGEST_TOKEN {
+        if text.len() > MAX_TOKEN_BYTES {
             return Err(TokenFault::Malformed);
         }
         let (signed, signature) = text.rsplit_once('.').ok_or(TokenFault::Malformed)?;
         let (header, payload) = signed.split_once('.').ok_or(TokenFault::Malformed)?;
-        if header.len() > LONGEST_HEADER || payload.contains('.') {
+        if header.len() > MAX_HEADER_BYTES || payload.contains('.') {
             return Err(TokenFault::Malformed);
         }
         let header = base64url::decode(header).as_deref().and_then(json::object).ok_or(TokenFault::Malformed)?;
@@ -67,18 +67,18 @@ impl<'a> Unverified<'a> {
         Ok(Unverified { signed, payload, signature, key, kind })
     }
 
-    /// The `kid`, to look a key up by and for nothing else.
+    /// The `kid`, only to look a key up by.
     pub fn key_id(&self) -> &KeyId {
         &self.key
     }
 
-    /// Whether `typ` names this kind: a media type, so that case means nothing and `application/` may stand before it (RFC 7515, 4.1.9).
+    /// Whether `typ` is this kind: a media type, in any case and with or without `application/` (RFC 7515, 4.1.9).
     pub(crate) fn is_of_kind(&self, kind: &str) -> bool {
         let prefix = self.kind.get(..APPLICATION.len()).filter(|prefix| prefix.eq_ignore_ascii_case(APPLICATION));
         self.kind[prefix.map_or(0, str::len)..].eq_ignore_ascii_case(kind)
     }
 
-    /// The payload, once the signature is known to be this key's.
+    /// The payload, after it verified the signature.
     pub(crate) fn open(&self, key: &PublicKey) -> Result<Object, TokenFault> {
         if key.id() != &self.key {
             return Err(TokenFault::UnknownKey);

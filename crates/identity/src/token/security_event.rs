@@ -1,5 +1,5 @@
-//! Security event tokens (RFC 8417) by which a hub tells its clients that an account, a family of grants or a client is no longer what
-//! it was, in the words of CAEP. They have no end and grant nothing: no other kind of token passes as one, nor one as any other.
+//! Account changes as security event tokens (RFC 8417, CAEP): a hub streams them to satellites when an account, a token family or a client
+//! changes. They never expire and grant nothing; no other kind of token passes as one, nor one as any other.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -7,82 +7,83 @@ use uuid::Uuid;
 use crate::client::ClientId;
 use crate::json::{self, Object};
 use crate::keys::{KeyError, PrivateKey, PublicKey};
-use crate::moment::Moment;
-use crate::token::{Expectation, LEEWAY_SECONDS, TokenFault, Unverified, Verified, jws, moment};
+use crate::lifetime::LEEWAY_SECONDS;
+use crate::timestamp::Timestamp;
+use crate::token::{Expectation, TokenFault, Unverified, Verified, jws, timestamp};
 
-/// How long a change is told to those who ask later.
-pub const TOLD_SECONDS: i64 = 86_400;
-/// A token that was signed longer ago is refused: it may have been signed when the change happened, and told as late as that.
-pub const OLDEST_SECONDS: i64 = 2 * TOLD_SECONDS;
-/// How many clients beside itself a listener may name.
-pub const MOST_AUDIENCES: usize = 64;
+/// How long a change stays in the feed.
+pub const FEED_SECONDS: i64 = 86_400;
+/// The greatest age of a token: it may be signed when the change happens, and sent as late as the feed allows.
+pub const MAX_AGE_SECONDS: i64 = 2 * FEED_SECONDS;
+/// How many other clients a listener may name.
+pub const MAX_AUDIENCES: usize = 64;
 
 const TYPE: &str = "secevent+jwt";
 const CLAIMS_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/token-claims-change";
 const CREDENTIAL_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
 const SESSION_REVOKED: &str = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
 
-/// What happened.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Happening {
-    /// What is told of the subject is another now: its rights, its tenants, its names.
+pub enum ChangeKind {
+    /// The rights, tenants or names of the subject changed.
     ClaimsChange,
-    /// It has another password.
+    /// Its password changed.
     CredentialChange,
-    /// It is signed out: tokens given before count no more.
+    /// It is signed out: its earlier tokens are revoked.
     SessionRevoked,
 }
 
-/// To whom.
+/// The subject of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// An account.
     Account(Uuid),
-    /// A family of grants of an account: the `sid` of its access tokens.
+    /// A token family: the `sid` of its access tokens.
     Family {
         /// The family.
         family: Uuid,
-        /// Whose it is.
+        /// Its account.
         account: Uuid,
     },
-    /// Whatever a client was granted.
+    /// All grants of a client.
     Client(ClientId),
-    /// Too many to be named: any account of the hub.
+    /// Any account of the hub, if there are too many to name.
     Everybody,
 }
 
-/// A change, numbered in the order in which changes came to count.
+/// An account change, numbered in the order of the commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SecurityEvent {
+pub struct AccountChange {
     /// Its number; the next change has the next one.
     pub sequence: i64,
-    /// What happened.
-    pub happening: Happening,
-    /// To whom.
+    /// Its kind.
+    pub happening: ChangeKind,
+    /// The subject of a change.
     pub subject: Subject,
-    /// When.
-    pub at: Moment,
+    /// Its time.
+    pub at: Timestamp,
 }
 
-impl Happening {
-    const ALL: [Happening; 3] = [Happening::ClaimsChange, Happening::CredentialChange, Happening::SessionRevoked];
+impl ChangeKind {
+    const ALL: [ChangeKind; 3] = [ChangeKind::ClaimsChange, ChangeKind::CredentialChange, ChangeKind::SessionRevoked];
 
     fn uri(self) -> &'static str {
         match self {
-            Happening::ClaimsChange => CLAIMS_CHANGE,
-            Happening::CredentialChange => CREDENTIAL_CHANGE,
-            Happening::SessionRevoked => SESSION_REVOKED,
+            ChangeKind::ClaimsChange => CLAIMS_CHANGE,
+            ChangeKind::CredentialChange => CREDENTIAL_CHANGE,
+            ChangeKind::SessionRevoked => SESSION_REVOKED,
         }
     }
 
-    /// What CAEP wants to be said of it.
-    fn detail(self, at: Moment) -> Value {
+    /// The details that CAEP requires.
+    fn detail(self, at: Timestamp) -> Value {
         let at = at.unix();
         match self {
-            // The account itself is not told here: whoever needs it asks for it, and is told what it may know.
-            Happening::ClaimsChange => json!({"event_timestamp": at, "claims": {"updated_at": at}}),
-            Happening::CredentialChange => json!({"event_timestamp": at, "credential_type": "password", "change_type": "update"}),
-            Happening::SessionRevoked => json!({"event_timestamp": at}),
+            // Without the account itself: a satellite that needs it asks for what it may know.
+            ChangeKind::ClaimsChange => json!({"event_timestamp": at, "claims": {"updated_at": at}}),
+            ChangeKind::CredentialChange => json!({"event_timestamp": at, "credential_type": "password", "change_type": "update"}),
+            ChangeKind::SessionRevoked => json!({"event_timestamp": at}),
         }
     }
 }
@@ -110,7 +111,7 @@ impl Subject {
             }
             "complex" => {
                 let account = account(members.get("user")?.as_object()?, issuer)?;
-                // A family by a name that is no id of ours cannot be told from others of the account.
+                // A family that is no UUID is unknown, so the whole account counts.
                 let family = opaque(members.get("session")?)?.parse();
                 Some(family.map_or(Subject::Account(account), |family| Subject::Family { family, account }))
             }
@@ -129,9 +130,9 @@ fn opaque(value: &Value) -> Option<&str> {
     json::text(members, "id").filter(|_| json::text(members, "format") == Some("opaque"))
 }
 
-impl SecurityEvent {
-    /// Signs it for one client. The same event for the same client has the same `jti`, whenever and by whichever replica it is told.
-    pub fn sign(&self, issuer: &str, audience: &ClientId, now: Moment, key: &PrivateKey) -> Result<String, KeyError> {
+impl AccountChange {
+    /// Signs it for one client. The same change for the same client always has the same `jti`, from every replica.
+    pub fn sign(&self, issuer: &str, audience: &ClientId, now: Timestamp, key: &PrivateKey) -> Result<String, KeyError> {
         let payload = json!({
             "iss": issuer,
             "iat": now.unix(),
@@ -147,19 +148,19 @@ impl SecurityEvent {
     fn read(members: &Object, issuer: &str) -> Option<Self> {
         let events = members.get("events")?.as_object()?;
         let (uri, detail) = events.iter().next().filter(|_| events.len() == 1)?;
-        Some(SecurityEvent {
+        Some(AccountChange {
             sequence: json::text(members, "txn")?.parse().ok().filter(|number| *number > 0)?,
-            happening: Happening::ALL.into_iter().find(|happening| happening.uri() == uri)?,
+            happening: ChangeKind::ALL.into_iter().find(|happening| happening.uri() == uri)?,
             subject: Subject::read(members.get("sub_id")?.as_object()?, issuer)?,
-            at: moment(detail.as_object()?, "event_timestamp")?,
+            at: timestamp(detail.as_object()?, "event_timestamp")?,
         })
     }
 }
 
 impl Unverified<'_> {
-    /// Checks everything of a security event token: the kind that its header names, the signature, then what it claims. It has no end,
-    /// but one that was signed too long ago is refused.
-    pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<SecurityEvent>, TokenFault> {
+    /// Checks everything of a security event token: the kind in the header, the signature, and the claims. It does not expire, but one that
+    /// was signed too long ago is refused.
+    pub fn verify_security_event(&self, key: &PublicKey, expected: &Expectation<'_>) -> Result<Verified<AccountChange>, TokenFault> {
         if !self.is_of_kind(TYPE) {
             return Err(TokenFault::Kind);
         }
@@ -170,17 +171,17 @@ impl Unverified<'_> {
         if !json::text(&members, "aud").is_some_and(|audience| expected.audiences.contains(&audience)) {
             return Err(TokenFault::Audience);
         }
-        // What looks like another kind of token as well is none of ours.
+        // A token with the claims of another kind is refused.
         if json::text(&members, "jti").is_none() || members.contains_key("sub") || members.contains_key("exp") {
             return Err(TokenFault::Claims);
         }
-        let issued_at = moment(&members, "iat").ok_or(TokenFault::Claims)?;
+        let issued_at = timestamp(&members, "iat").ok_or(TokenFault::Claims)?;
         if issued_at > expected.now.plus(LEEWAY_SECONDS) {
             return Err(TokenFault::NotYet);
         }
-        if expected.now.since(issued_at) > OLDEST_SECONDS {
+        if expected.now.since(issued_at) > MAX_AGE_SECONDS {
             return Err(TokenFault::Expired);
         }
-        SecurityEvent::read(&members, expected.issuer).map(Verified).ok_or(TokenFault::Claims)
+        AccountChange::read(&members, expected.issuer).map(Verified).ok_or(TokenFault::Claims)
     }
 }

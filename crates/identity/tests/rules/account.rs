@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use identity::account::rights::{RightsFault, keep_an_administrator, may_change_role};
-use identity::account::{ADMINISTRATOR, Account, AccountKind, Catalogue, Holding, NameFault, Names, Permission, Rights, Role, login_name};
+use identity::account::{
+    ADMINISTRATOR, Account, AccountKind, Catalogue, NameFault, Names, Permission, Rights, Role, RolePermissions, login_name,
+};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -69,7 +71,7 @@ fn an_administrator_holds_everything_also_what_only_a_satellite_knows() {
     }
     let read = Rights::from_json(&rights.to_json()).unwrap();
     assert!(read.are_everything());
-    assert_eq!(Role::new(ADMINISTRATOR, BTreeSet::new()).holding(), &Holding::Everything);
+    assert_eq!(Role::new(ADMINISTRATOR, BTreeSet::new()).holding(), &RolePermissions::Everything);
 }
 
 #[test]
@@ -104,15 +106,15 @@ fn the_anonymous_account_has_the_nil_id_and_no_permission() {
 #[test]
 fn nobody_grants_what_they_do_not_hold() {
     let some = rights(&["iam.role.update", "shop.customer.get"]);
-    assert_eq!(some.may_grant(&Holding::Listed(listed(&["shop.customer.get"]))), Ok(()));
-    assert_eq!(some.may_grant(&Holding::Listed(listed(&[]))), Ok(()));
-    assert_eq!(some.may_grant(&Holding::Listed(listed(&["shop.customer.get", "shop.order.get"]))), Err(RightsFault::NotHeld));
-    assert_eq!(some.may_grant(&Holding::Everything), Err(RightsFault::NotHeld));
-    assert_eq!(administrator().may_grant(&Holding::Everything), Ok(()));
-    assert_eq!(administrator().may_grant(&Holding::Listed(listed(&["other.thing.get"]))), Ok(()));
+    assert_eq!(some.may_grant(&RolePermissions::Listed(listed(&["shop.customer.get"]))), Ok(()));
+    assert_eq!(some.may_grant(&RolePermissions::Listed(listed(&[]))), Ok(()));
+    assert_eq!(some.may_grant(&RolePermissions::Listed(listed(&["shop.customer.get", "shop.order.get"]))), Err(RightsFault::NotHeld));
+    assert_eq!(some.may_grant(&RolePermissions::Everything), Err(RightsFault::NotHeld));
+    assert_eq!(administrator().may_grant(&RolePermissions::Everything), Ok(()));
+    assert_eq!(administrator().may_grant(&RolePermissions::Listed(listed(&["other.thing.get"]))), Ok(()));
     let all_by_name: Vec<String> = administrator().all().map(str::to_owned).collect();
     let all_by_name = rights(&all_by_name.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(all_by_name.may_grant(&Holding::Everything), Err(RightsFault::NotHeld), "all that is known is less than everything");
+    assert_eq!(all_by_name.may_grant(&RolePermissions::Everything), Err(RightsFault::NotHeld), "all that is known is less than everything");
 }
 
 // contract I12.4

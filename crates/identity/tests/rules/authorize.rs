@@ -1,11 +1,11 @@
 //! The authorize endpoint.
 
-use identity::authorize::{self, CODE_SECONDS, Outcome, Request, login_hint};
+use identity::authorize::{self, AuthorizeDecision, CODE_SECONDS, Request, login_hint};
 use identity::client::{Client, GrantType};
-use identity::continuation::Continuation;
 use identity::error::ErrorCode;
 use identity::form;
 use identity::parameters::Parameters;
+use identity::return_path::HubReturnPath;
 use identity::session::LiveSession;
 
 use crate::support::*;
@@ -22,7 +22,7 @@ fn checked(pairs: &[(&str, &str)]) -> Request {
     authorize::check(&parameters(pairs), Some(&client())).expect("a good request")
 }
 
-fn decided(pairs: &[(&str, &str)], session: Option<LiveSession>) -> Outcome {
+fn decided(pairs: &[(&str, &str)], session: Option<LiveSession>) -> AuthorizeDecision {
     checked(pairs).decide(session, ISSUER, NOW)
 }
 
@@ -38,7 +38,7 @@ fn pair(name: &str, value: &str) -> (String, String) {
 // contract I1.1
 #[test]
 fn without_a_session_the_sign_in_page_comes_first_and_continues_the_same_request() {
-    let Outcome::SignIn(continuation) = decided(&GOOD, None) else { panic!("sign in first") };
+    let AuthorizeDecision::SignIn(continuation) = decided(&GOOD, None) else { panic!("sign in first") };
     let query = continuation.as_str().strip_prefix("/authorize?").expect("a path of the hub");
     let again = Parameters::read(form::pairs(query).unwrap()).unwrap();
     for (name, value) in GOOD {
@@ -50,7 +50,7 @@ fn without_a_session_the_sign_in_page_comes_first_and_continues_the_same_request
 // attack 10 // contract I1.2
 #[test]
 fn with_a_session_the_browser_goes_to_the_redirect_with_code_state_and_issuer() {
-    let Outcome::Grant(granted) = decided(&with(&GOOD, "scope", "openid shop"), Some(session())) else { panic!("a grant") };
+    let AuthorizeDecision::Grant(granted) = decided(&with(&GOOD, "scope", "openid shop"), Some(session())) else { panic!("a grant") };
     let (record, address) = granted.issue(&code(), NOW);
     assert_eq!(answer(&address), [pair("code", &code().expose()), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
     assert_eq!(record.digest, code().digest());
@@ -162,18 +162,20 @@ fn what_openid_names_and_the_hub_does_not_do_has_its_own_code() {
 fn a_login_hint_goes_on_to_the_sign_in_page_if_it_can_be_a_name() {
     for (hint, kept) in [("ada@example.com", Some("ada@example.com")), ("Ä & b", Some("Ä & b")), ("a\nb", None), (&"x".repeat(400), None)]
     {
-        let Outcome::SignIn(again) = checked(&with(&GOOD, "login_hint", hint)).decide(None, ISSUER, NOW) else { panic!("signed in") };
+        let AuthorizeDecision::SignIn(again) = checked(&with(&GOOD, "login_hint", hint)).decide(None, ISSUER, NOW) else {
+            panic!("signed in")
+        };
         assert_eq!(login_hint(&again).as_deref(), kept, "{hint}");
     }
     for path in ["/", "/account?login_hint=x", "/authorize?a=%FF&login_hint=x"] {
-        assert_eq!(login_hint(&Continuation::read(Some(path))), None, "{path}");
+        assert_eq!(login_hint(&HubReturnPath::read(Some(path))), None, "{path}");
     }
 }
 
 #[test]
 fn response_type_may_be_left_out_and_unknown_parameters_are_passed_over() {
     let pairs = with(&with(&GOOD, "response_type", ""), "utm_source", "x");
-    assert!(matches!(decided(&pairs, Some(session())), Outcome::Grant(_)));
+    assert!(matches!(decided(&pairs, Some(session())), AuthorizeDecision::Grant(_)));
 }
 
 #[test]
@@ -187,9 +189,9 @@ fn a_client_without_the_grant_is_unauthorized() {
 #[test]
 fn prompt_none_without_a_session_answers_the_client_with_login_required() {
     let pairs = with(&GOOD, "prompt", "none");
-    let Outcome::LoginRequired(address) = decided(&pairs, None) else { panic!("no page may be shown") };
+    let AuthorizeDecision::LoginRequired(address) = decided(&pairs, None) else { panic!("no page may be shown") };
     assert_eq!(answer(&address), [pair("error", "login_required"), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
-    assert!(matches!(decided(&pairs, Some(session())), Outcome::Grant(_)));
+    assert!(matches!(decided(&pairs, Some(session())), AuthorizeDecision::Grant(_)));
     assert_eq!(fault(&with(&pairs, "redirect_uri", "https://evil.example"), Some(&client())), ErrorCode::InvalidRequest);
 }
 
@@ -197,12 +199,12 @@ fn prompt_none_without_a_session_answers_the_client_with_login_required() {
 #[test]
 fn prompt_login_asks_again_once() {
     let pairs = with(&GOOD, "prompt", "login");
-    assert!(matches!(decided(&pairs, None), Outcome::SignIn(_)));
-    let Outcome::AskAgain(continuation) = decided(&pairs, Some(session())) else { panic!("asked again") };
+    assert!(matches!(decided(&pairs, None), AuthorizeDecision::SignIn(_)));
+    let AuthorizeDecision::AskAgain(continuation) = decided(&pairs, Some(session())) else { panic!("asked again") };
     let query = continuation.as_str().strip_prefix("/authorize?").unwrap();
     let again = Parameters::read(form::pairs(query).unwrap()).unwrap();
     let request = authorize::check(&again, Some(&client())).unwrap();
-    assert!(matches!(request.decide(Some(session()), ISSUER, NOW), Outcome::Grant(_)), "not sent round in circles");
+    assert!(matches!(request.decide(Some(session()), ISSUER, NOW), AuthorizeDecision::Grant(_)), "not sent round in circles");
 }
 
 // contract I1.7
@@ -210,10 +212,10 @@ fn prompt_login_asks_again_once() {
 fn a_hint_names_who_must_sign_in() {
     let other = Some(uuid::Uuid::from_u128(7));
     let decided = |pairs: &[(&str, &str)], hinted| checked(pairs).hinted(hinted).decide(Some(session()), ISSUER, NOW);
-    assert!(matches!(decided(&GOOD, Some(ACCOUNT)), Outcome::Grant(_)));
-    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), Some(ACCOUNT)), Outcome::Grant(_)));
-    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), other), Outcome::LoginRequired(_)));
-    let Outcome::AskAgain(continuation) = decided(&with(&GOOD, "id_token_hint", "a.b.c"), other) else { panic!("asked again") };
+    assert!(matches!(decided(&GOOD, Some(ACCOUNT)), AuthorizeDecision::Grant(_)));
+    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), Some(ACCOUNT)), AuthorizeDecision::Grant(_)));
+    assert!(matches!(decided(&with(&GOOD, "prompt", "none"), other), AuthorizeDecision::LoginRequired(_)));
+    let AuthorizeDecision::AskAgain(continuation) = decided(&with(&GOOD, "id_token_hint", "a.b.c"), other) else { panic!("asked again") };
     assert!(continuation.as_str().ends_with("&id_token_hint=a.b.c"), "it outlives the sign-in");
 }
 
@@ -221,27 +223,30 @@ fn a_hint_names_who_must_sign_in() {
 #[test]
 fn a_session_older_than_max_age_is_asked_again() {
     let old = Some(session_begun(seconds(-100)));
-    assert!(matches!(decided(&with(&GOOD, "max_age", "99"), old), Outcome::AskAgain(_)));
-    assert!(matches!(decided(&with(&GOOD, "max_age", "100"), old), Outcome::Grant(_)));
-    assert!(matches!(decided(&with(&with(&GOOD, "max_age", "99"), "prompt", "none"), old), Outcome::LoginRequired(_)));
+    assert!(matches!(decided(&with(&GOOD, "max_age", "99"), old), AuthorizeDecision::AskAgain(_)));
+    assert!(matches!(decided(&with(&GOOD, "max_age", "100"), old), AuthorizeDecision::Grant(_)));
+    assert!(matches!(decided(&with(&with(&GOOD, "max_age", "99"), "prompt", "none"), old), AuthorizeDecision::LoginRequired(_)));
     let just_now = Some(session_begun(NOW));
-    assert!(matches!(decided(&with(&GOOD, "max_age", "0"), just_now), Outcome::AskAgain(_)), "also within the second of the sign-in");
-    assert!(matches!(decided(&with(&GOOD, "max_age", "1"), just_now), Outcome::Grant(_)));
+    assert!(
+        matches!(decided(&with(&GOOD, "max_age", "0"), just_now), AuthorizeDecision::AskAgain(_)),
+        "also within the second of the sign-in"
+    );
+    assert!(matches!(decided(&with(&GOOD, "max_age", "1"), just_now), AuthorizeDecision::Grant(_)));
     for most in ["99999999999", "99999999999999999999999999"] {
-        assert!(matches!(decided(&with(&GOOD, "max_age", most), old), Outcome::Grant(_)), "{most}");
+        assert!(matches!(decided(&with(&GOOD, "max_age", most), old), AuthorizeDecision::Grant(_)), "{most}");
     }
 }
 
 #[test]
 fn nonce_and_the_time_of_the_sign_in_are_bound_to_the_code() {
     let old = Some(session_begun(seconds(-100)));
-    let Outcome::Grant(granted) = decided(&with(&GOOD, "nonce", "n-0S6_WzA2Mj"), old) else { panic!("a grant") };
+    let AuthorizeDecision::Grant(granted) = decided(&with(&GOOD, "nonce", "n-0S6_WzA2Mj"), old) else { panic!("a grant") };
     let (record, _) = granted.issue(&code(), NOW);
     assert_eq!((record.nonce.as_deref(), record.authenticated_at), (Some("n-0S6_WzA2Mj"), seconds(-100)));
 }
 
 #[test]
 fn an_account_that_may_not_use_the_app_is_denied_at_the_redirect() {
-    let Outcome::Grant(granted) = decided(&GOOD, Some(session())) else { panic!("a grant") };
+    let AuthorizeDecision::Grant(granted) = decided(&GOOD, Some(session())) else { panic!("a grant") };
     assert_eq!(answer(&granted.deny()), [pair("error", "access_denied"), pair("state", "s t&a=te"), pair("iss", ISSUER)]);
 }

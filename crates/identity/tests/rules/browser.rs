@@ -1,8 +1,8 @@
 //! What a browser may be sent to, and where it may come from.
 
-use identity::app_path::AppPath;
-use identity::continuation::Continuation;
 use identity::origin::{Provenance, is_origin, provenance};
+use identity::return_path::AppReturnPath;
+use identity::return_path::HubReturnPath;
 
 // contract I10.1
 #[test]
@@ -15,7 +15,7 @@ fn a_path_of_the_hub_is_continued() {
         "/sign-in",
         "/a?b=https://x.example/@//",
     ] {
-        assert_eq!(Continuation::read(Some(own)).as_str(), own);
+        assert_eq!(HubReturnPath::read(Some(own)).as_str(), own);
     }
 }
 
@@ -36,7 +36,7 @@ fn a_path_of_an_app_may_be_any_that_stays_in_it() {
         "/orders?next=https://x.example//a%0Ab#part",
         "/.well-known/x",
     ] {
-        assert_eq!(AppPath::read(Some(own)).as_str(), own);
+        assert_eq!(AppReturnPath::read(Some(own)).as_str(), own);
     }
     for foreign in [
         "",
@@ -69,12 +69,12 @@ fn a_path_of_an_app_may_be_any_that_stays_in_it() {
         "https://evil.example",
         "javascript:alert(1)",
     ] {
-        assert_eq!(AppPath::read(Some(foreign)).as_str(), "/", "{foreign:?}");
+        assert_eq!(AppReturnPath::read(Some(foreign)).as_str(), "/", "{foreign:?}");
     }
-    assert_eq!(AppPath::read(None).as_str(), "/");
-    assert_eq!(AppPath::read(Some(&format!("/{}", "x".repeat(2_048)))).as_str(), "/", "too long");
+    assert_eq!(AppReturnPath::read(None).as_str(), "/");
+    assert_eq!(AppReturnPath::read(Some(&format!("/{}", "x".repeat(2_048)))).as_str(), "/", "too long");
     let long = format!("/{}", "x".repeat(2_047));
-    assert_eq!(AppPath::read(Some(&long)).as_str(), long);
+    assert_eq!(AppReturnPath::read(Some(&long)).as_str(), long);
 }
 
 // attack 13 // contract I10.1
@@ -131,10 +131,10 @@ fn anything_else_becomes_the_root() {
         "/\0",
         "/。/evil.example",
     ] {
-        assert_eq!(Continuation::read(Some(foreign)).as_str(), "/", "{foreign:?}");
+        assert_eq!(HubReturnPath::read(Some(foreign)).as_str(), "/", "{foreign:?}");
     }
-    assert_eq!(Continuation::read(None).as_str(), "/");
-    assert!(Continuation::read(Some(&format!("/{}", "x".repeat(40_000)))).as_str() == "/", "too long");
+    assert_eq!(HubReturnPath::read(None).as_str(), "/");
+    assert!(HubReturnPath::read(Some(&format!("/{}", "x".repeat(40_000)))).as_str() == "/", "too long");
 }
 
 // attack 15 // contract I10.2

@@ -1,8 +1,9 @@
 //! Clients, their secrets and their redirects.
 
-use identity::client::{self, Client, ClientId, ClientIdFault, GrantType, Lifetimes, Redirect, RedirectFault, SecretRecord};
+use identity::client::{self, Client, ClientId, ClientIdFault, GrantType, Redirect, RedirectFault, SecretRecord};
 use identity::error::ErrorCode;
-use identity::opaque::{ClientSecret, RefreshToken};
+use identity::lifetime::Lifetimes;
+use identity::secret_token::{ClientSecret, RefreshToken};
 
 use crate::support::*;
 
@@ -73,7 +74,7 @@ fn what_is_kept_of_a_secret_is_the_sha_256_of_its_text() {
     assert_eq!(secret.digest().as_bytes(), digest.as_ref());
     assert_eq!(
         format!("{secret:?} {:?} {:?}", secret.digest(), client().secret),
-        "Opaque(…) Digest(…) SecretRecord { current: Digest(…), previous: None }"
+        "SecretToken(…) Digest(…) SecretRecord { current: Digest(…), previous: None }"
     );
 }
 

@@ -1,14 +1,14 @@
 //! A code is traded for tokens.
 
 use identity::account::Account;
-use identity::authorize::CodeRecord;
 use identity::client::{Client, ClientId, Redirect};
 use identity::error::ErrorCode;
-use identity::grant::Fresh;
-use identity::grant::authorization_code::{Outcome, Presented, decide};
-use identity::moment::Moment;
+use identity::grant::FamilySecrets;
+use identity::grant::authorization_code::CodeRecord;
+use identity::grant::authorization_code::{CodeDecision, PresentedCode, decide};
 use identity::pkce::Verifier;
 use identity::scope::Scope;
+use identity::timestamp::Timestamp;
 use uuid::Uuid;
 
 use crate::support::*;
@@ -35,7 +35,7 @@ struct Try {
     verifier: Verifier,
     record: Option<CodeRecord>,
     account: Option<Account>,
-    now: Moment,
+    now: Timestamp,
 }
 
 impl Try {
@@ -43,27 +43,33 @@ impl Try {
         Try { client: client(), redirect: CALLBACK, verifier: verifier(), record: Some(record()), account: Some(ana()), now: NOW }
     }
 
-    fn outcome(&self) -> Outcome {
-        let presented = Presented { client: proven(&self.client), redirect_uri: self.redirect, verifier: &self.verifier };
-        decide(presented, self.record.as_ref(), self.account.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, terms(self.now))
+    fn outcome(&self) -> CodeDecision {
+        let presented = PresentedCode { client: proven(&self.client), redirect_uri: self.redirect, verifier: &self.verifier };
+        decide(
+            presented,
+            self.record.as_ref(),
+            self.account.as_ref(),
+            FamilySecrets { family: FAMILY, refresh: refresh() },
+            terms(self.now),
+        )
     }
 
     fn refused(&self) -> bool {
-        matches!(self.outcome(), Outcome::Refused(error) if error.code() == ErrorCode::InvalidGrant)
+        matches!(self.outcome(), CodeDecision::Refused(error) if error.code() == ErrorCode::InvalidGrant)
     }
 }
 
 // contract I3.1
 #[test]
 fn a_good_code_begins_a_family_bound_to_client_account_and_session() {
-    let Outcome::Redeem(redemption) = Try::good().outcome() else { panic!("redeemed") };
+    let CodeDecision::Redeem(redemption) = Try::good().outcome() else { panic!("redeemed") };
     assert_eq!(redemption.code, code().digest());
-    let family = &redemption.begin.family;
+    let family = &redemption.start.family;
     assert_eq!((family.id, family.account, family.session), (FAMILY, ACCOUNT, Some(SESSION)));
     assert_eq!(family.client.as_str(), "shop");
-    assert_eq!(redemption.begin.refresh.digest, refresh().digest());
-    assert_eq!(redemption.begin.refresh.expires_at, seconds(2_592_000));
-    let issue = &redemption.begin.issue;
+    assert_eq!(redemption.start.refresh.digest, refresh().digest());
+    assert_eq!(redemption.start.refresh.expires_at, seconds(2_592_000));
+    let issue = &redemption.start.issue;
     assert_eq!(issue.expires_in(), 3_600);
     assert_eq!(issue.refresh_token().expose(), refresh().expose());
     let claims = issue.access_claims(ISSUER, Uuid::from_u128(1), NOW);
@@ -78,8 +84,8 @@ fn a_good_code_begins_a_family_bound_to_client_account_and_session() {
 fn there_is_no_id_token_unless_openid_was_asked() {
     let mut attempt = Try::good();
     attempt.record.as_mut().unwrap().scope = Scope::parse("shop openid2");
-    let Outcome::Redeem(redemption) = attempt.outcome() else { panic!("redeemed") };
-    assert!(redemption.begin.issue.id_claims(ISSUER, "token", NOW).is_none());
+    let CodeDecision::Redeem(redemption) = attempt.outcome() else { panic!("redeemed") };
+    assert!(redemption.start.issue.id_claims(ISSUER, "token", NOW).is_none());
 }
 
 // attack 1, attack 8, attack 11
@@ -96,7 +102,7 @@ fn a_code_is_refused_to_another_client_redirect_or_verifier() {
 // attack 8 // contract I3.2
 #[test]
 fn a_code_lives_for_sixty_seconds() {
-    assert!(matches!(Try { now: seconds(59), ..Try::good() }.outcome(), Outcome::Redeem(_)));
+    assert!(matches!(Try { now: seconds(59), ..Try::good() }.outcome(), CodeDecision::Redeem(_)));
     assert!(Try { now: seconds(60), ..Try::good() }.refused());
 }
 
@@ -106,7 +112,7 @@ fn a_replay_that_is_right_in_every_other_way_ends_what_the_code_gave() {
     let used = CodeRecord { used_by: Some(FAMILY), ..record() };
     for now in [NOW, seconds(59), seconds(3_600)] {
         let outcome = Try { record: Some(used.clone()), now, ..Try::good() }.outcome();
-        assert!(matches!(outcome, Outcome::Replay { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant));
+        assert!(matches!(outcome, CodeDecision::Replay { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant));
     }
 }
 

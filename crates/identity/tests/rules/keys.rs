@@ -2,10 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use identity::keys::key_set::{LONGEST_KEY_SET, MOST_KEYS};
+use identity::keys::key_set::{MAX_KEY_SET_BYTES, MAX_KEYS};
 use identity::keys::rotation::{ANNOUNCED_SECONDS, KeyRecord, KeyRing, KeyState, RETIRED_SECONDS, RotationFault};
 use identity::keys::{KeyError, KeyId, KeySet, KeySetFault, PrivateKey, PublicKey};
-use identity::token::LONGEST_LIFE_SECONDS;
+use identity::lifetime::MAX_TOKEN_SECONDS;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -127,11 +127,11 @@ fn a_key_set_that_cannot_be_read_or_contradicts_itself_is_refused_as_a_whole() {
     assert_eq!(read(&json!([])).unwrap_err(), KeySetFault::Empty);
     assert_eq!(read(&json!([1])).unwrap_err(), KeySetFault::Malformed);
     assert_eq!(read(&json!({})).unwrap_err(), KeySetFault::Malformed);
-    let many: Vec<Value> = (0..=MOST_KEYS).map(|number| key(&json!({"kid": number.to_string()}))).collect();
+    let many: Vec<Value> = (0..=MAX_KEYS).map(|number| key(&json!({"kid": number.to_string()}))).collect();
     assert_eq!(read(&json!(many)).unwrap_err(), KeySetFault::TooLarge);
-    let foreign: Vec<Value> = (0..=MOST_KEYS).map(|number| json!({"kty": "EC", "kid": number.to_string()})).collect();
+    let foreign: Vec<Value> = (0..=MAX_KEYS).map(|number| json!({"kty": "EC", "kid": number.to_string()})).collect();
     assert_eq!(read(&json!(foreign)).unwrap_err(), KeySetFault::TooLarge);
-    assert_eq!(KeySet::read(&vec![b' '; LONGEST_KEY_SET + 1]).unwrap_err(), KeySetFault::TooLarge);
+    assert_eq!(KeySet::read(&vec![b' '; MAX_KEY_SET_BYTES + 1]).unwrap_err(), KeySetFault::TooLarge);
     for text in ["", "<html>", "null", "[]", "{}", r#"{"keys":[],"keys":[]}"#, r#"{"keys":[]} x"#] {
         assert_eq!(KeySet::read(text.as_bytes()).unwrap_err(), KeySetFault::Malformed, "{text}");
     }
@@ -176,7 +176,7 @@ fn a_rotation_announces_then_signs_then_retires() {
     let mut ring = ring.promote(seconds(ANNOUNCED_SECONDS), ANNOUNCED_SECONDS).unwrap();
     assert_eq!((ring.signing(), ring.announced()), (new, None));
     // No client's setting shortens this: a token of before may have been given the longest life there is.
-    let last_token = ANNOUNCED_SECONDS + LONGEST_LIFE_SECONDS;
+    let last_token = ANNOUNCED_SECONDS + MAX_TOKEN_SECONDS;
     assert_eq!(published(&ring, last_token), both, "the old key is published while a token of it may live");
     assert!(ring.purge(seconds(last_token)).is_empty());
     let over = last_token + 60 + 30 + 1;
@@ -202,16 +202,16 @@ fn no_more_keys_are_announced_than_a_verifier_takes() {
         PublicKey::from_jwk(entry.as_bytes()).unwrap()
     };
     let mut ring = KeyRing::begin(named(0), NOW);
-    for number in 1..MOST_KEYS {
+    for number in 1..MAX_KEYS {
         ring = ring.announce(named(number), NOW).unwrap().promote(NOW, 0).unwrap();
         assert_eq!(published(&ring, 0).len(), number + 1);
     }
-    let fault = ring.clone().announce(named(MOST_KEYS), NOW).unwrap_err();
+    let fault = ring.clone().announce(named(MAX_KEYS), NOW).unwrap_err();
     assert_eq!(fault, RotationFault::Full(RETIRED_SECONDS + 1));
     assert!(fault.to_string().contains("16 keys are published"), "{fault}");
-    assert_eq!(ring.clone().replace(named(MOST_KEYS), NOW).unwrap_err(), fault);
+    assert_eq!(ring.clone().replace(named(MAX_KEYS), NOW).unwrap_err(), fault);
     let later = RETIRED_SECONDS + 1;
-    let ring = ring.announce(named(MOST_KEYS), seconds(later)).unwrap();
+    let ring = ring.announce(named(MAX_KEYS), seconds(later)).unwrap();
     assert_eq!(published(&ring, later).len(), 2);
 }
 

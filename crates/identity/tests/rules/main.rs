@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod account;
+mod audit_event;
 mod authorize;
 mod bearer;
 mod browser;
 mod client;
 mod code_grant;
-mod events;
 mod keys;
 mod password;
 mod password_grant;

@@ -1,14 +1,14 @@
 //! Passwords and their hashes.
 
 use identity::password::{
-    FEWEST_CHARACTERS, LONGEST_BYTES, Password, PasswordFault, PasswordHash, Rehash, Verdict, Workspace, verify, verify_in,
+    MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS, Password, PasswordCheck, PasswordFault, PasswordHash, Rehash, Workspace, verify, verify_in,
 };
 
 fn password(text: &str) -> Password {
     Password::presented(text).unwrap()
 }
 
-fn compared(hash: &str, text: &str) -> Verdict {
+fn compared(hash: &str, text: &str) -> PasswordCheck {
     verify(Some(&PasswordHash::parse(hash).unwrap()), &password(text))
 }
 
@@ -19,9 +19,9 @@ fn a_password_is_kept_as_argon2id_with_owasps_parameters() {
     assert!(hash.as_str().starts_with("$argon2id$v=19$m=19456,t=2,p=1$AQEBAQEBAQEBAQEBAQEBAQ$"), "{}", hash.as_str());
     let again = PasswordHash::parse(hash.as_str()).unwrap();
     assert_eq!(again, hash);
-    assert_eq!(verify(Some(&again), &password("correct horse")), Verdict::Matches { rehash: Rehash::Current });
+    assert_eq!(verify(Some(&again), &password("correct horse")), PasswordCheck::Matches { rehash: Rehash::Current });
     for wrong in ["correct horsf", "Correct horse", "correct horse ", ""] {
-        assert_eq!(verify(Some(&again), &password(wrong)), Verdict::Differs, "{wrong}");
+        assert_eq!(verify(Some(&again), &password(wrong)), PasswordCheck::Differs, "{wrong}");
     }
 }
 
@@ -32,8 +32,8 @@ fn memory_that_is_there_changes_nothing() {
     let foreign = PasswordHash::parse("$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc").unwrap();
     for _ in 0..2 {
         assert_eq!(PasswordHash::make_in(&mut workspace, &right, [1; 16]).unwrap(), kept);
-        assert_eq!(verify_in(&mut workspace, Some(&kept), &right), Verdict::Matches { rehash: Rehash::Current });
-        assert_eq!(verify_in(&mut workspace, Some(&foreign), &password("password")), Verdict::Matches { rehash: Rehash::Needed });
+        assert_eq!(verify_in(&mut workspace, Some(&kept), &right), PasswordCheck::Matches { rehash: Rehash::Current });
+        assert_eq!(verify_in(&mut workspace, Some(&foreign), &password("password")), PasswordCheck::Matches { rehash: Rehash::Needed });
     }
 }
 
@@ -57,20 +57,20 @@ fn a_hash_tells_whether_it_takes_more_memory_than_ours_do() {
 #[test]
 fn nobody_has_no_password() {
     for text in ["", "correct horse"] {
-        assert_eq!(verify(None, &password(text)), Verdict::Differs);
+        assert_eq!(verify(None, &password(text)), PasswordCheck::Differs);
     }
 }
 
 // attack 33 // contract I7.2
 #[test]
 fn length_is_the_one_rule() {
-    assert_eq!(Password::presented(&"x".repeat(LONGEST_BYTES + 1)).unwrap_err(), PasswordFault::Long);
+    assert_eq!(Password::presented(&"x".repeat(MAX_PASSWORD_BYTES + 1)).unwrap_err(), PasswordFault::Long);
     assert_eq!(Password::presented(&"x".repeat(1_000_000)).unwrap_err(), PasswordFault::Long);
-    assert!(Password::presented(&"x".repeat(LONGEST_BYTES)).is_ok());
+    assert!(Password::presented(&"x".repeat(MAX_PASSWORD_BYTES)).is_ok());
     assert!(Password::presented("x").is_ok(), "an old password may be shorter than a new one");
-    assert_eq!(Password::chosen(&"é".repeat(FEWEST_CHARACTERS - 1)).unwrap_err(), PasswordFault::Short);
-    assert!(Password::chosen(&"é".repeat(FEWEST_CHARACTERS)).is_ok());
-    assert_eq!(Password::chosen(&"é".repeat(LONGEST_BYTES)).unwrap_err(), PasswordFault::Long);
+    assert_eq!(Password::chosen(&"é".repeat(MIN_PASSWORD_CHARACTERS - 1)).unwrap_err(), PasswordFault::Short);
+    assert!(Password::chosen(&"é".repeat(MIN_PASSWORD_CHARACTERS)).is_ok());
+    assert_eq!(Password::chosen(&"é".repeat(MAX_PASSWORD_BYTES)).unwrap_err(), PasswordFault::Long);
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn hashes_from_elsewhere_are_compared_and_then_made_anew() {
         ("$pbkdf2-sha512$i=1000,l=32$c2FsdHNhbHRzYWx0c2FsdA$EHLBej+uEvxlmr0QnHnceg1vM6h1wbwSP5XErh3Smiw", "correct horse"),
         ("pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=", "correct horse"),
     ] {
-        assert_eq!(compared(hash, right), Verdict::Matches { rehash: Rehash::Needed }, "{hash}");
-        assert_eq!(compared(hash, "wrong"), Verdict::Differs, "{hash}");
-        assert_eq!(compared(hash, ""), Verdict::Differs, "{hash}");
+        assert_eq!(compared(hash, right), PasswordCheck::Matches { rehash: Rehash::Needed }, "{hash}");
+        assert_eq!(compared(hash, "wrong"), PasswordCheck::Differs, "{hash}");
+        assert_eq!(compared(hash, ""), PasswordCheck::Differs, "{hash}");
         assert_eq!(PasswordHash::parse(hash).unwrap().as_str(), hash);
     }
 }
@@ -163,6 +163,6 @@ fn an_unknown_format_or_a_cost_out_of_bounds_is_refused_with_the_list_of_what_is
 #[test]
 fn all_of_a_long_password_counts_where_it_was_made_shorter_first() {
     let hash = "bcrypt_sha256$$2b$05$CCCCCCCCCCCCCCCCCCCCC.ySq28cyu5WMJkog0C9MAckTbsEq7.5K";
-    assert_eq!(compared(hash, &"x".repeat(200)), Verdict::Matches { rehash: Rehash::Needed });
-    assert_eq!(compared(hash, &"x".repeat(199)), Verdict::Differs);
+    assert_eq!(compared(hash, &"x".repeat(200)), PasswordCheck::Matches { rehash: Rehash::Needed });
+    assert_eq!(compared(hash, &"x".repeat(199)), PasswordCheck::Differs);
 }

@@ -3,8 +3,8 @@
 use identity::account::Account;
 use identity::client::{Client, GrantType};
 use identity::error::Error;
-use identity::grant::Fresh;
-use identity::grant::password::{Outcome, REFUSED, decide};
+use identity::grant::FamilySecrets;
+use identity::grant::password::{PasswordDecision, REFUSED, decide};
 use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use identity::scope::Scope;
 
@@ -17,15 +17,15 @@ fn right() -> Option<Proof> {
     prove_in(&mut Workspace::default(), Some(hash), &password, [8; 16])
 }
 
-fn outcome(client: &Client, account: Option<&Account>, proof: Option<Proof>) -> Outcome {
+fn outcome(client: &Client, account: Option<&Account>, proof: Option<Proof>) -> PasswordDecision {
     let scope = Scope::parse("shop");
-    decide(proven(client), account.zip(proof), scope.as_ref(), Fresh { family: FAMILY, refresh: refresh() }, terms(NOW))
+    decide(proven(client), account.zip(proof), scope.as_ref(), FamilySecrets { family: FAMILY, refresh: refresh() }, terms(NOW))
 }
 
-fn refused(outcome: Outcome) -> Error {
+fn refused(outcome: PasswordDecision) -> Error {
     match outcome {
-        Outcome::Refused(error) => error,
-        other @ Outcome::Grant(_) => panic!("{other:?}"),
+        PasswordDecision::Refused(error) => error,
+        other @ PasswordDecision::Grant(_) => panic!("{other:?}"),
     }
 }
 
@@ -33,9 +33,9 @@ fn refused(outcome: Outcome) -> Error {
 #[test]
 fn a_right_password_begins_a_family_without_a_session() {
     let proof = right();
-    let Outcome::Grant(entry) = outcome(&client(), Some(&ana()), proof.clone()) else { panic!("granted") };
+    let PasswordDecision::Grant(entry) = outcome(&client(), Some(&ana()), proof.clone()) else { panic!("granted") };
     assert_eq!(Some(entry.proof), proof, "and only as long as it is the password");
-    let begin = entry.begin;
+    let begin = entry.start;
     assert_eq!((begin.family.account, begin.family.session, begin.family.authenticated_at), (ACCOUNT, None, NOW));
     assert_eq!(begin.issue.scope().map(Scope::as_str), Some("shop"));
     assert_eq!(begin.refresh.digest, refresh().digest());

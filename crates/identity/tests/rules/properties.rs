@@ -1,14 +1,14 @@
 //! What holds for any input.
 
 use identity::client::Redirect;
-use identity::continuation::Continuation;
 use identity::form;
 use identity::keys::KeySet;
-use identity::opaque::RefreshToken;
 use identity::password::PasswordHash;
 use identity::pkce::{Challenge, Verifier};
+use identity::return_path::HubReturnPath;
 use identity::scope::Scope;
-use identity::throttle::{Evidence, Failures, longest};
+use identity::secret_token::RefreshToken;
+use identity::throttle::{Evidence, Failures, longest_delay};
 use identity::token::Unverified;
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ proptest! {
     // attack 13
     #[test]
     fn a_continuation_never_leaves_the_hub(text in r"[/\\@:.?#%a-z0-9\t\n ]{0,40}") {
-        let read = Continuation::read(Some(&text));
+        let read = HubReturnPath::read(Some(&text));
         let path = read.as_str().split('?').next().unwrap();
         prop_assert!(path.starts_with('/') && !path.contains("//") && !path.contains(['\\', '@', ':', '%', '#']));
         prop_assert!(read.as_str().bytes().all(|byte| byte.is_ascii_graphic()));
@@ -107,7 +107,7 @@ proptest! {
         let failures = |count| Failures { count, last: Some(seconds(last)), ..Failures::default() };
         let [pair, address, account] = counts;
         let evidence = Evidence { pair: failures(pair), address: failures(address), account: failures(account), ..Evidence::default() };
-        prop_assert!((0..=900).contains(&longest(&evidence, seconds(now)).1));
-        prop_assert_eq!(longest(&evidence, seconds(last + 900)).1, 0);
+        prop_assert!((0..=900).contains(&longest_delay(&evidence, seconds(now)).1));
+        prop_assert_eq!(longest_delay(&evidence, seconds(last + 900)).1, 0);
     }
 }

@@ -3,12 +3,12 @@
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
-use identity::grant::refresh_token::{Found, Fresh, Outcome, Presented, Rotation, decide, is_active};
+use identity::grant::refresh_token::{PresentedToken, RefreshDecision, Rotation, SuccessorSecrets, TokenRows, decide, is_active};
 use identity::grant::sealed::Sealed;
 use identity::grant::{Admission, FAMILY_SECONDS, Family, GRACE_SECONDS, RefreshRecord, RefreshRules, RefreshState, Terms};
-use identity::moment::Moment;
-use identity::opaque::RefreshToken;
 use identity::scope::Scope;
+use identity::secret_token::RefreshToken;
+use identity::timestamp::Timestamp;
 
 use crate::support::*;
 
@@ -39,7 +39,7 @@ struct Try {
     account: Option<Account>,
     admission: Admission,
     outage_seconds: i64,
-    now: Moment,
+    now: Timestamp,
 }
 
 impl Try {
@@ -59,34 +59,34 @@ impl Try {
     }
 
     /// The same token again, after it was rotated at `NOW`.
-    fn again(now: Moment) -> Self {
-        let Outcome::Rotate(rotation) = Try::good().outcome() else { panic!("rotated") };
+    fn again(now: Timestamp) -> Self {
+        let RefreshDecision::Rotate(rotation) = Try::good().outcome() else { panic!("rotated") };
         Try { record: RefreshRecord { state: rotation.state, ..Try::good().record }, now, ..Try::good() }
     }
 
-    fn found(&self) -> Found<'_> {
+    fn found(&self) -> TokenRows<'_> {
         let account = self.account.as_ref();
-        Found { record: &self.record, family: &self.family, account, admission: self.admission, outage_seconds: self.outage_seconds }
+        TokenRows { record: &self.record, family: &self.family, account, admission: self.admission, outage_seconds: self.outage_seconds }
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> RefreshDecision {
         let scope = self.scope.and_then(Scope::parse);
-        let presented = Presented { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
+        let presented = PresentedToken { client: proven(&self.client), token: &self.token, scope: scope.as_ref() };
         // Another successor each time: only the first may ever be seen.
-        decide(presented, Some(self.found()), Fresh { successor: successor(), nonce: [1; 12] }, terms(self.now))
+        decide(presented, Some(self.found()), SuccessorSecrets { successor: successor(), nonce: [1; 12] }, terms(self.now))
     }
 
     fn refused(&self) -> ErrorCode {
         match self.outcome() {
-            Outcome::Refused(error) => error.code(),
+            RefreshDecision::Refused(error) => error.code(),
             other => panic!("{other:?}"),
         }
     }
 }
 
-fn rotated(outcome: Outcome) -> Box<Rotation> {
+fn rotated(outcome: RefreshDecision) -> Box<Rotation> {
     match outcome {
-        Outcome::Rotate(rotation) => rotation,
+        RefreshDecision::Rotate(rotation) => rotation,
         other => panic!("{other:?}"),
     }
 }
@@ -127,9 +127,9 @@ fn a_family_ends_at_its_age_however_often_it_is_refreshed() {
 fn a_repeat_within_the_grace_gets_the_same_successor() {
     for later in [-5, 0, 1, 10, GRACE_SECONDS] {
         let mut again = Try::again(seconds(later));
-        let presented = Presented { client: proven(&again.client), token: &again.token, scope: None };
-        let fresh = Fresh { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
-        let Outcome::Repeat(issue) = decide(presented, Some(again.found()), fresh, terms(again.now)) else {
+        let presented = PresentedToken { client: proven(&again.client), token: &again.token, scope: None };
+        let fresh = SuccessorSecrets { successor: RefreshToken::from_random([99; 32]), nonce: [2; 12] };
+        let RefreshDecision::Repeat(issue) = decide(presented, Some(again.found()), fresh, terms(again.now)) else {
             panic!("a repeat after {later} s")
         };
         assert_eq!(issue.refresh_token().expose(), successor().expose());
@@ -143,7 +143,7 @@ fn a_repeat_within_the_grace_gets_the_same_successor() {
 fn a_later_repeat_ends_the_family() {
     for later in [GRACE_SECONDS + 1, 60, 1_000_000] {
         let outcome = Try::again(seconds(later)).outcome();
-        assert!(matches!(outcome, Outcome::Reuse { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant), "{later}");
+        assert!(matches!(outcome, RefreshDecision::Reuse { family: FAMILY, error } if error.code() == ErrorCode::InvalidGrant), "{later}");
     }
 }
 
@@ -153,8 +153,8 @@ fn time_in_which_no_hub_could_answer_does_not_count() {
     let again = |later: i64, outage_seconds: i64| Try { outage_seconds, ..Try::again(seconds(later)) };
     for (later, outage, late) in [(31, 0, true), (31, 1, false), (90, 60, false), (90, 59, true), (86_400, 86_370, false)] {
         assert_eq!(again(later, outage).found().late_since(terms(seconds(later))).is_some(), late, "{later} {outage}");
-        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Repeat(_)), !late);
-        assert_eq!(matches!(again(later, outage).outcome(), Outcome::Reuse { .. }), late);
+        assert_eq!(matches!(again(later, outage).outcome(), RefreshDecision::Repeat(_)), !late);
+        assert_eq!(matches!(again(later, outage).outcome(), RefreshDecision::Reuse { .. }), late);
     }
     assert_eq!(Try::good().found().late_since(terms(seconds(500))), None, "it was not used yet");
     let rules = RefreshRules { grace_seconds: 1, ..RefreshRules::default() };
@@ -182,15 +182,15 @@ fn an_ended_family_and_a_closed_account_get_nothing() {
 
 #[test]
 fn an_expired_token_is_refused_and_ends_nothing() {
-    assert!(matches!(Try { now: seconds(999), ..Try::good() }.outcome(), Outcome::Rotate(_)));
+    assert!(matches!(Try { now: seconds(999), ..Try::good() }.outcome(), RefreshDecision::Rotate(_)));
     assert_eq!(Try { now: seconds(1_000), ..Try::good() }.refused(), ErrorCode::InvalidGrant);
     let none = decide(
-        Presented { client: proven(&client()), token: &refresh(), scope: None },
+        PresentedToken { client: proven(&client()), token: &refresh(), scope: None },
         None,
-        Fresh { successor: successor(), nonce: [0; 12] },
+        SuccessorSecrets { successor: successor(), nonce: [0; 12] },
         terms(NOW),
     );
-    assert!(matches!(none, Outcome::Refused(error) if error.code() == ErrorCode::InvalidGrant));
+    assert!(matches!(none, RefreshDecision::Refused(error) if error.code() == ErrorCode::InvalidGrant));
 }
 
 // contract I23.2
@@ -211,7 +211,7 @@ fn a_token_is_active_while_it_would_be_traded_for_a_new_one() {
         (Try::again(seconds(60)), false),
     ] {
         assert_eq!(is_active(proven(&tried.client), &tried.token, tried.found(), terms(tried.now)), active);
-        assert_eq!(matches!(tried.outcome(), Outcome::Rotate(_)), active);
+        assert_eq!(matches!(tried.outcome(), RefreshDecision::Rotate(_)), active);
     }
 }
 

@@ -6,10 +6,10 @@ use identity::client::ClientId;
 use identity::error::ErrorCode;
 use identity::form;
 use identity::freshness::{self, Freshness};
-use identity::login::{Fresh, LoginFault, LoginRecord, Registration, Sender, begin, finish};
-use identity::opaque::{LoginBinding, LoginState};
+use identity::login::{LoginFault, LoginRecord, LoginSecrets, Registration, Sender, begin, finish};
 use identity::parameters::Parameters;
 use identity::scope::Scope;
+use identity::secret_token::{LoginBinding, LoginState};
 
 use crate::support::*;
 
@@ -22,8 +22,8 @@ fn registration() -> Registration {
     }
 }
 
-fn fresh() -> Fresh {
-    Fresh { state: LoginState::from_random([11; 32]), verifier: verifier(), binding: LoginBinding::from_random([12; 32]) }
+fn fresh() -> LoginSecrets {
+    LoginSecrets { state: LoginState::from_random([11; 32]), verifier: verifier(), binding: LoginBinding::from_random([12; 32]) }
 }
 
 fn begun() -> (LoginRecord, String) {

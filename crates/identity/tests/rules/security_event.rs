@@ -1,8 +1,8 @@
 //! Security event tokens: what a hub tells its clients of changes, and what a client believes of it.
 
 use identity::client::ClientId;
-use identity::token::security_event::{Happening, OLDEST_SECONDS, Subject};
-use identity::token::{self, AccessClaims, Common, End, Expectation, HubSessionClaims, IdClaims, SecurityEvent, TokenFault, Unverified};
+use identity::token::security_event::{ChangeKind, OLDEST_SECONDS, Subject};
+use identity::token::{self, AccessClaims, AccountChange, Common, End, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -10,25 +10,25 @@ use crate::support::*;
 
 const SATELLITE: Expectation<'static> = Expectation { issuer: ISSUER, audiences: &["shop"], now: NOW, end: End::Issuers };
 
-fn event(happening: Happening, subject: Subject) -> SecurityEvent {
-    SecurityEvent { sequence: 42, happening, subject, at: seconds(-3) }
+fn event(happening: ChangeKind, subject: Subject) -> AccountChange {
+    AccountChange { sequence: 42, happening, subject, at: seconds(-3) }
 }
 
 fn shop() -> ClientId {
     ClientId::parse("shop").unwrap()
 }
 
-fn signed(event: &SecurityEvent) -> String {
+fn signed(event: &AccountChange) -> String {
     event.sign(ISSUER, &shop(), NOW, &KEY).unwrap()
 }
 
-fn read(token: &str, expected: &Expectation<'_>) -> Result<SecurityEvent, TokenFault> {
+fn read(token: &str, expected: &Expectation<'_>) -> Result<AccountChange, TokenFault> {
     Unverified::read(token)?.verify_security_event(KEY.public(), expected).map(token::Verified::into_claims)
 }
 
 /// The good token with some members of its payload changed (`null` removes one).
-fn changed(change: &Value) -> Result<SecurityEvent, TokenFault> {
-    let token = signed(&event(Happening::SessionRevoked, Subject::Account(ACCOUNT)));
+fn changed(change: &Value) -> Result<AccountChange, TokenFault> {
+    let token = signed(&event(ChangeKind::SessionRevoked, Subject::Account(ACCOUNT)));
     let (header, mut payload) = parts(&token);
     for (name, value) in change.as_object().unwrap() {
         match value {
@@ -47,35 +47,35 @@ fn a_change_is_told_in_the_words_of_caep_and_comes_back_as_it_was() {
     let family = json!({"format": "complex", "session": {"format": "opaque", "id": FAMILY.to_string()}, "user": account});
     for (happening, subject, uri, detail, sub_id) in [
         (
-            Happening::ClaimsChange,
+            ChangeKind::ClaimsChange,
             Subject::Account(ACCOUNT),
             "token-claims-change",
             json!({"event_timestamp": at, "claims": {"updated_at": at}}),
             account.clone(),
         ),
         (
-            Happening::CredentialChange,
+            ChangeKind::CredentialChange,
             Subject::Account(ACCOUNT),
             "credential-change",
             json!({"event_timestamp": at, "credential_type": "password", "change_type": "update"}),
             account.clone(),
         ),
         (
-            Happening::SessionRevoked,
+            ChangeKind::SessionRevoked,
             Subject::Family { family: FAMILY, account: ACCOUNT },
             "session-revoked",
             json!({"event_timestamp": at}),
             family,
         ),
         (
-            Happening::SessionRevoked,
+            ChangeKind::SessionRevoked,
             Subject::Client(ClientId::parse("other").unwrap()),
             "session-revoked",
             json!({"event_timestamp": at}),
             json!({"format": "complex", "application": {"format": "opaque", "id": "other"}}),
         ),
         (
-            Happening::ClaimsChange,
+            ChangeKind::ClaimsChange,
             Subject::Everybody,
             "token-claims-change",
             json!({"event_timestamp": at, "claims": {"updated_at": at}}),
@@ -102,7 +102,7 @@ fn a_change_is_told_in_the_words_of_caep_and_comes_back_as_it_was() {
 fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
     let own = HubSessionClaims::audience(ISSUER);
     let everything = Expectation { issuer: ISSUER, audiences: &[ISSUER, "shop", &own], now: NOW, end: End::Own };
-    let token = signed(&event(Happening::SessionRevoked, Subject::Account(ACCOUNT)));
+    let token = signed(&event(ChangeKind::SessionRevoked, Subject::Account(ACCOUNT)));
     let unverified = Unverified::read(&token).unwrap();
     assert_eq!(unverified.verify::<AccessClaims>(KEY.public(), &everything).unwrap_err(), TokenFault::Kind);
     assert_eq!(unverified.verify::<HubSessionClaims>(KEY.public(), &everything).unwrap_err(), TokenFault::Kind);
@@ -141,7 +141,7 @@ fn a_security_event_is_no_bearer_token_and_no_token_is_a_security_event() {
 #[test]
 fn an_event_of_another_key_issuer_audience_or_time_is_not_believed() {
     assert!(changed(&json!({})).is_ok());
-    let event = event(Happening::SessionRevoked, Subject::Account(ACCOUNT));
+    let event = event(ChangeKind::SessionRevoked, Subject::Account(ACCOUNT));
     let forged = event.sign(ISSUER, &shop(), NOW, &OTHER_KEY).unwrap();
     assert_eq!(read(&forged, &SATELLITE).unwrap_err(), TokenFault::UnknownKey);
     let (header, payload) = parts(&signed(&event));

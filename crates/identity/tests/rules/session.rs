@@ -3,18 +3,18 @@
 use identity::account::Account;
 use identity::client::{Client, ClientId, GrantType};
 use identity::error::ErrorCode;
-use identity::grant::standing::{Reach, Revoked};
-use identity::grant::{Family, standing};
-use identity::link::{LinkPurpose, LinkRecord};
-use identity::moment::Moment;
-use identity::opaque::LinkToken;
-use identity::session::{Ended, Ending, Extent, LiveSession, Session, end, may_begin_by_token};
+use identity::grant::{Family, status};
+use identity::password_link::{LinkPurpose, LinkRecord};
+use identity::revocation::{ClientRevocation, Reach, Revocation, RevocationScope, Selection, revoked_by};
+use identity::secret_token::LinkToken;
+use identity::session::{LiveSession, Session, may_begin_by_token};
+use identity::timestamp::Timestamp;
 use identity::token::{self, AccessClaims, Common, End, Expectation, Unverified, Verified};
 use uuid::Uuid;
 
 use crate::support::*;
 
-fn token(issued_at: Moment, now: Moment) -> Verified<AccessClaims> {
+fn token(issued_at: Timestamp, now: Timestamp) -> Verified<AccessClaims> {
     let common = Common {
         issuer: ISSUER.to_owned(),
         subject: ACCOUNT,
@@ -33,7 +33,7 @@ fn token(issued_at: Moment, now: Moment) -> Verified<AccessClaims> {
 fn a_session_lasts_eight_hours_and_can_be_ended() {
     let row = Session::begin(SESSION, ACCOUNT, NOW);
     let cookie = cookie(&row);
-    let live = |row: &Session, account: &Account, now: Moment| LiveSession::of(&cookie, Some(row), Some(account), now).is_some();
+    let live = |row: &Session, account: &Account, now: Timestamp| LiveSession::of(&cookie, Some(row), Some(account), now).is_some();
     assert!(live(&row, &ana(), seconds(8 * 3_600 - 1)));
     assert!(!live(&row, &ana(), seconds(8 * 3_600)));
     assert!(!live(&Session { ended_at: Some(NOW), ..row.clone() }, &ana(), NOW));
@@ -48,24 +48,36 @@ fn a_session_lasts_eight_hours_and_can_be_ended() {
 // attack 35 // contract I9.2
 #[test]
 fn what_ends_with_what() {
-    let of_account = Ended { sessions: Extent::OfAccount(ACCOUNT), families: Extent::OfAccount(ACCOUNT) };
-    assert_eq!(end(&Ending::Logout(SESSION)), Ended { sessions: Extent::One(SESSION), families: Extent::OfSession(SESSION) });
-    assert_eq!(end(&Ending::LogoutEverywhere(ACCOUNT)), of_account);
-    assert_eq!(end(&Ending::AccountClosed(ACCOUNT)), of_account);
-    assert_eq!(end(&Ending::PasswordChanged { account: ACCOUNT, kept: None }), of_account);
+    let of_account = RevocationScope { sessions: Selection::OfAccount(ACCOUNT), families: Selection::OfAccount(ACCOUNT) };
     assert_eq!(
-        end(&Ending::PasswordChanged { account: ACCOUNT, kept: Some(SESSION) }),
-        Ended { sessions: Extent::OfAccountBut { account: ACCOUNT, session: SESSION }, families: Extent::OfAccount(ACCOUNT) }
+        Revocation::Logout(SESSION).scope(),
+        RevocationScope { sessions: Selection::One(SESSION), families: Selection::OfSession(SESSION) }
+    );
+    assert_eq!(Revocation::LogoutEverywhere(ACCOUNT).scope(), of_account);
+    assert_eq!(Revocation::AccountClosed(ACCOUNT).scope(), of_account);
+    assert_eq!(Revocation::PasswordChanged { account: ACCOUNT, kept: None }.scope(), of_account);
+    assert_eq!(
+        Revocation::PasswordChanged { account: ACCOUNT, kept: Some(SESSION) }.scope(),
+        RevocationScope {
+            sessions: Selection::OfAccountBut { account: ACCOUNT, session: SESSION },
+            families: Selection::OfAccount(ACCOUNT)
+        }
     );
     let shop = ClientId::parse("shop").unwrap();
-    assert_eq!(end(&Ending::ClientClosed(shop.clone())), Ended { sessions: Extent::Nothing, families: Extent::OfClient(shop) });
-    assert_eq!(end(&Ending::FamilyEnded(FAMILY)), Ended { sessions: Extent::Nothing, families: Extent::One(FAMILY) });
+    assert_eq!(
+        Revocation::ClientClosed(shop.clone()).scope(),
+        RevocationScope { sessions: Selection::Nothing, families: Selection::OfClient(shop) }
+    );
+    assert_eq!(
+        Revocation::FamilyRevoked(FAMILY).scope(),
+        RevocationScope { sessions: Selection::Nothing, families: Selection::One(FAMILY) }
+    );
 }
 
 // attack 15, attack 63 // contract I9.3
 #[test]
 fn a_session_begins_by_a_token_of_a_family_that_began_with_a_password_a_moment_ago() {
-    let begins = |issued_at: Moment, family: &Family, client: &Client, now: Moment| {
+    let begins = |issued_at: Timestamp, family: &Family, client: &Client, now: Timestamp| {
         may_begin_by_token(&token(issued_at, now), family, client, now).map_err(identity::error::Error::code)
     };
     assert_eq!(begins(NOW, &family(), &client(), NOW), Ok(()));
@@ -101,18 +113,18 @@ fn family() -> Family {
 #[test]
 fn a_token_stands_as_long_as_its_family_and_its_account_do() {
     let token = token(NOW, NOW);
-    assert_eq!(standing::account(&token, Some(&family()), Some(&ana())).unwrap().id, ACCOUNT);
+    assert_eq!(status::account(&token, Some(&family()), Some(&ana())).unwrap().id, ACCOUNT);
     let ended = Family { ended_at: Some(NOW), ..family() };
     let foreign = Family { id: SESSION, ..family() };
     let stolen = Family { account: SESSION, ..family() };
     let other_clients = Family { client: ClientId::parse("other").unwrap(), ..family() };
     for family in [None, Some(&ended), Some(&foreign), Some(&stolen), Some(&other_clients)] {
-        assert_eq!(standing::account(&token, family, Some(&ana())).unwrap_err().code(), ErrorCode::InvalidToken);
+        assert_eq!(status::account(&token, family, Some(&ana())).unwrap_err().code(), ErrorCode::InvalidToken);
     }
     let closed = Account { is_active: false, ..ana() };
     let other = Account { id: SESSION, ..ana() };
     for account in [None, Some(&closed), Some(&other)] {
-        assert_eq!(standing::account(&token, Some(&family()), account).unwrap_err().code(), ErrorCode::InvalidToken);
+        assert_eq!(status::account(&token, Some(&family()), account).unwrap_err().code(), ErrorCode::InvalidToken);
     }
 }
 
@@ -121,17 +133,17 @@ fn a_client_revokes_and_reads_its_own_tokens_alone() {
     let begun = Family { session: Some(SESSION), ..family() };
     let ended = Family { ended_at: Some(NOW), ..begun.clone() };
     for (revoked, reach, expected) in [
-        (&begun, Reach::Family, Some(Revoked::Family(FAMILY))),
-        (&begun, Reach::Session, Some(Revoked::SessionOf(FAMILY))),
+        (&begun, Reach::Family, Some(ClientRevocation::Family(FAMILY))),
+        (&begun, Reach::Session, Some(ClientRevocation::SessionOf(FAMILY))),
         (&ended, Reach::Family, None),
-        (&ended, Reach::Session, Some(Revoked::SessionOf(FAMILY))),
-        (&family(), Reach::Session, Some(Revoked::Family(FAMILY))),
+        (&ended, Reach::Session, Some(ClientRevocation::SessionOf(FAMILY))),
+        (&family(), Reach::Session, Some(ClientRevocation::Family(FAMILY))),
     ] {
-        assert_eq!(standing::revoked_by(proven(&client()), revoked, reach), expected);
-        assert_eq!(standing::revoked_by(proven(&other_client()), revoked, reach), None);
+        assert_eq!(revoked_by(proven(&client()), revoked, reach), expected);
+        assert_eq!(revoked_by(proven(&other_client()), revoked, reach), None);
     }
-    assert!(standing::may_introspect(proven(&client()), &token(NOW, NOW)));
-    assert!(!standing::may_introspect(proven(&other_client()), &token(NOW, NOW)));
+    assert!(status::may_introspect(proven(&client()), &token(NOW, NOW)));
+    assert!(!status::may_introspect(proven(&other_client()), &token(NOW, NOW)));
 }
 
 // contract I9.5

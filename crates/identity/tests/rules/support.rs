@@ -8,14 +8,15 @@ use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use identity::account::Account;
-use identity::client::{self, Authenticated, Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord};
+use identity::client::{self, Authenticated, Client, ClientId, GrantType, Redirect, SecretRecord};
 use identity::grant::{RefreshRules, Terms};
 use identity::keys::{KeyLength, PrivateKey};
-use identity::moment::Moment;
-use identity::opaque::{ClientSecret, Code, RefreshToken};
+use identity::lifetime::Lifetimes;
 use identity::parameters::Parameters;
 use identity::pkce::Verifier;
+use identity::secret_token::{ClientSecret, Code, RefreshToken};
 use identity::session::{LiveSession, Session};
+use identity::timestamp::Timestamp;
 use identity::token::{self, End, Expectation, HubSessionClaims, Unverified, Verified};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject;
@@ -23,7 +24,7 @@ use uuid::Uuid;
 
 pub(crate) const ISSUER: &str = "https://hub.example";
 pub(crate) const CALLBACK: &str = "https://app.example/callback";
-pub(crate) const NOW: Moment = Moment::from_unix(1_800_000_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_unix(1_800_000_000);
 pub(crate) const ACCOUNT: Uuid = Uuid::from_u128(0xa11c_e000_0000_4000_8000_0000_0000_0001);
 pub(crate) const SESSION: Uuid = Uuid::from_u128(0x5e55_1000_0000_4000_8000_0000_0000_0002);
 pub(crate) const FAMILY: Uuid = Uuid::from_u128(0xfa31_1000_0000_4000_8000_0000_0000_0003);
@@ -31,7 +32,7 @@ pub(crate) const FAMILY: Uuid = Uuid::from_u128(0xfa31_1000_0000_4000_8000_0000_
 pub(crate) static KEY: LazyLock<PrivateKey> = LazyLock::new(|| PrivateKey::generate(KeyLength::Bits2048).expect("a key"));
 pub(crate) static OTHER_KEY: LazyLock<PrivateKey> = LazyLock::new(|| PrivateKey::generate(KeyLength::Bits2048).expect("a key"));
 
-pub(crate) fn seconds(later: i64) -> Moment {
+pub(crate) fn seconds(later: i64) -> Timestamp {
     NOW.plus(later)
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn client() -> Client {
 }
 
 /// What a grant is decided by, under the rules that a deployment has by default.
-pub(crate) fn terms(now: Moment) -> Terms {
+pub(crate) fn terms(now: Timestamp) -> Terms {
     Terms { now, rules: RefreshRules::default() }
 }
 
@@ -75,14 +76,14 @@ pub(crate) fn session() -> LiveSession {
 }
 
 /// A session that began then and counts now.
-pub(crate) fn session_begun(at: Moment) -> LiveSession {
+pub(crate) fn session_begun(at: Timestamp) -> LiveSession {
     let row = Session::begin(SESSION, ACCOUNT, at);
     LiveSession::of(&cookie(&row), Some(&row), Some(&ana()), NOW).expect("a live session")
 }
 
 /// The verified cookie of a session.
 pub(crate) fn cookie(session: &Session) -> Verified<HubSessionClaims> {
-    let token = token::sign(&HubSessionClaims::of(session, ISSUER), &KEY).expect("a token");
+    let token = token::sign(&session.claims(ISSUER), &KEY).expect("a token");
     let audience = HubSessionClaims::audience(ISSUER);
     let expected = Expectation { issuer: ISSUER, audiences: &[&audience], now: session.authenticated_at, end: End::Own };
     Unverified::read(&token).expect("a token").verify(KEY.public(), &expected).expect("a good one")

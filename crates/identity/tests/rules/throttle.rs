@@ -1,10 +1,10 @@
 //! How fast passwords may be guessed.
 
-use identity::moment::Moment;
 use identity::throttle::{
-    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, UNDECIDED_SECONDS, Verdict, judge_client,
-    longest,
+    ACCOUNT, ADDRESS, CLIENT, Counter, Evidence, FORGOTTEN_SECONDS, Failures, Familiarity, PAIR, ThrottleDecision, UNDECIDED_SECONDS,
+    judge_client, longest_delay,
 };
+use identity::timestamp::Timestamp;
 
 use crate::support::{NOW, seconds};
 
@@ -17,8 +17,8 @@ fn pair(count: u32) -> Evidence {
 }
 
 /// Seconds still to wait.
-fn wait(evidence: &Evidence, now: Moment) -> i64 {
-    longest(evidence, now).1
+fn wait(evidence: &Evidence, now: Timestamp) -> i64 {
+    longest_delay(evidence, now).1
 }
 
 // attack 32 // contract I11.1
@@ -60,7 +60,7 @@ fn one_address_that_tries_many_names_is_slowed_down() {
 fn nobody_is_shut_out_from_afar() {
     let everywhere = |address_is| Evidence { account: failures(1_000_000), address_is, ..Evidence::default() };
     assert_eq!(wait(&everywhere(Familiarity::Familiar), NOW), 0);
-    assert_eq!(wait(&everywhere(Familiarity::Strange), NOW), ACCOUNT.longest_seconds);
+    assert_eq!(wait(&everywhere(Familiarity::Strange), NOW), ACCOUNT.max_seconds);
     assert_eq!(ACCOUNT.first_delay, 10 * PAIR.first_delay);
     let own = Evidence { pair: failures(1_000), address_is: Familiarity::Familiar, ..Evidence::default() };
     assert_eq!(wait(&own, NOW), 900, "a familiar address has its own count");
@@ -69,11 +69,11 @@ fn nobody_is_shut_out_from_afar() {
 // attack 61 // contract I11.3
 #[test]
 fn who_was_told_to_wait_for_failures_elsewhere_may_try_then_however_many_fail_by_then() {
-    let attacked = |now: Moment| Failures { count: 1_000_000, last: Some(now), ..Failures::default() };
+    let attacked = |now: Timestamp| Failures { count: 1_000_000, last: Some(now), ..Failures::default() };
     let mut evidence = Evidence { account: attacked(NOW), ..Evidence::default() };
     let admitted_at = evidence.admission(NOW).expect("it must wait");
-    assert_eq!(admitted_at, seconds(ACCOUNT.longest_seconds));
-    assert_eq!(ACCOUNT.longest_seconds, 15);
+    assert_eq!(admitted_at, seconds(ACCOUNT.max_seconds));
+    assert_eq!(ACCOUNT.max_seconds, 15);
     evidence.admitted_at = Some(admitted_at);
     for passed in 1..15 {
         evidence.account = attacked(seconds(passed));
@@ -108,7 +108,7 @@ fn an_attempt_without_an_outcome_is_judged_like_a_failure_and_becomes_one() {
 // attack 32
 #[test]
 fn one_success_begins_a_pair_anew_and_is_one_less_of_an_address() {
-    let wanted = |evidence: &Evidence| longest(evidence, NOW).0.successes_wanted(evidence, NOW);
+    let wanted = |evidence: &Evidence| longest_delay(evidence, NOW).0.successes_wanted(evidence, NOW);
     assert_eq!(wanted(&pair(1_000)), 1);
     let spraying = Evidence { address: failures(ADDRESS.first_delay + 2), ..Evidence::default() };
     assert_eq!(wanted(&spraying), 3);
@@ -136,9 +136,9 @@ fn a_counter_is_kept_under_a_digest_of_what_it_is_about() {
 // attack 28 // contract I20.20
 #[test]
 fn a_client_may_fail_for_a_while_before_it_is_told_to_wait() {
-    assert_eq!(judge_client(failures(CLIENT.first_delay - 1), NOW), Verdict::Try);
-    assert_eq!(judge_client(failures(CLIENT.first_delay), NOW), Verdict::Wait(2));
-    assert_eq!(judge_client(failures(u32::MAX), NOW), Verdict::Wait(CLIENT.longest_seconds));
-    assert_eq!(judge_client(failures(u32::MAX), seconds(FORGOTTEN_SECONDS)), Verdict::Try);
+    assert_eq!(judge_client(failures(CLIENT.first_delay - 1), NOW), ThrottleDecision::Try);
+    assert_eq!(judge_client(failures(CLIENT.first_delay), NOW), ThrottleDecision::Wait(2));
+    assert_eq!(judge_client(failures(u32::MAX), NOW), ThrottleDecision::Wait(CLIENT.max_seconds));
+    assert_eq!(judge_client(failures(u32::MAX), seconds(FORGOTTEN_SECONDS)), ThrottleDecision::Try);
     assert_ne!(Counter::Client("ana", "192.0.2.1").key(), Counter::Pair("ana", "192.0.2.1").key(), "a client is no account");
 }

@@ -4,12 +4,13 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
 use identity::account::Account;
+use identity::audit_event::SignInRefusal;
 use identity::error::{Error, ErrorCode};
-use identity::event::SignInRefusal;
 use identity::parameters::Parameters;
 use identity::password::{Password, PasswordHash, Proof};
-use identity::session::{Ending, LiveSession};
-use store::sessions::Seen;
+use identity::revocation::Revocation;
+use identity::session::LiveSession;
+use store::hub_records::sessions::SessionDetails;
 use uuid::Uuid;
 
 use crate::chance;
@@ -44,7 +45,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
     };
     let parameters = sender.parameters()?;
     // The session one is in comes first, however many there are.
-    let listed = store::sessions::of_account(hub.records(), account.id, Some(live.id()), SHOWN, chance::now()).await?;
+    let listed = store::hub_records::sessions::of_account(hub.records(), account.id, Some(live.id()), SHOWN, chance::now()).await?;
     let page = AccountPage {
         id: account.id,
         name: name_of(&account),
@@ -57,7 +58,7 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
     Ok(pages::account(&page))
 }
 
-fn line(seen: Seen, live: LiveSession) -> SessionLine {
+fn line(seen: SessionDetails, live: LiveSession) -> SessionLine {
     SessionLine {
         id: seen.session.id,
         here: if seen.session.id == live.id() { Here::Yes } else { Here::No },
@@ -81,7 +82,8 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     match body.get("action") {
         Some("end") => end_one(hub, &sender, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            store::endings::end(hub.records(), &Ending::LogoutEverywhere(account.id), None, sender.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, sender.occasion())
+                .await?;
             goodbye(hub, &sender, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change(hub, &sender, &account, live, &body).await {
@@ -102,8 +104,8 @@ fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, 
 /// Ends one session, if it is the account's own.
 async fn end_one(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, id: Option<&str>) -> Result<Response<Body>, Fault> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    if store::sessions::owner(hub.records(), id, chance::now()).await? == Some(account.id) {
-        store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
+    if store::hub_records::sessions::owner(hub.records(), id, chance::now()).await? == Some(account.id) {
+        store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(id), None, sender.occasion()).await?;
     }
     if id == live.id() {
         return goodbye(hub, sender, "/sign-in");

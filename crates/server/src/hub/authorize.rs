@@ -3,14 +3,14 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
-use identity::authorize::{self, Granted, Outcome};
+use identity::audit_event::AuditEvent;
+use identity::authorize::{self, AuthorizeDecision, Granted};
 use identity::client::Client;
 use identity::error::{Error, ErrorCode};
-use identity::event::Event;
 use identity::form;
-use identity::opaque::Code;
 use identity::parameters::Parameters;
-use store::apps::Admission;
+use identity::secret_token::Code;
+use store::hub_records::apps::Admission;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
@@ -44,7 +44,7 @@ async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> 
             let all = pairs.and_then(|pairs| Ok(pairs.into_iter().chain(of_address?)));
             let parameters = all.and_then(Parameters::read);
             // From a page of another site a browser sends the cookie with a GET alone: whoever is signed in would be asked to sign in.
-            let again = parameters.as_ref().ok().filter(|_| sender.is_cross_site()).map(authorize::address);
+            let again = parameters.as_ref().ok().filter(|_| sender.is_cross_site()).map(authorize::get_path);
             let asked = Asked::read(hub, parameters).await?;
             match again {
                 Some(address) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &address)),
@@ -65,11 +65,11 @@ async fn led(hub: &Hub, sender: &Sender, asked: Asked) -> Result<String, Fault> 
     let Some(client) = &found else { return Err(Fault::Internal("a request was checked against no client")) };
     let session = session::live(hub, sender).await?.map(|(session, _)| session);
     match request.decide(session, hub.issuer(), chance::now()) {
-        Outcome::SignIn(continuation) | Outcome::AskAgain(continuation) => {
+        AuthorizeDecision::SignIn(continuation) | AuthorizeDecision::AskAgain(continuation) => {
             Ok(format!("/sign-in?continue={}", form::encode(continuation.as_str())))
         }
-        Outcome::LoginRequired(address) => Ok(address),
-        Outcome::Grant(granted) => issued(hub, sender, *granted, client).await,
+        AuthorizeDecision::LoginRequired(address) => Ok(address),
+        AuthorizeDecision::Grant(granted) => issued(hub, sender, *granted, client).await,
     }
 }
 
@@ -89,7 +89,7 @@ impl Asked {
             Err(error) => return refused(error),
         };
         let client = match authorize::client_id(&parameters) {
-            Ok(id) => store::clients::by_id(hub.records(), id).await?,
+            Ok(id) => store::hub_records::clients::by_id(hub.records(), id).await?,
             Err(error) => return refused(error),
         };
         let checked = authorize::check(&parameters, client.as_ref());
@@ -107,20 +107,20 @@ fn hinted(hub: &Hub, request: authorize::Request, hint: Option<&str>) -> Result<
 async fn refused(hub: &Hub, sender: &Sender, client: Option<&Client>, error: Error) -> Result<Fault, store::Error> {
     let client = client.map(|client| client.id.clone());
     let event = match error.code() {
-        ErrorCode::InvalidClient => Event::ClientRefused { client },
-        error => Event::GrantRefused { client, grant: None, error },
+        ErrorCode::InvalidClient => AuditEvent::ClientRefused { client },
+        error => AuditEvent::GrantRefused { client, grant: None, error },
     };
     hub.note_refusal(&event, sender).await?;
     Ok(error.into())
 }
 
 async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -> Result<String, Fault> {
-    if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
-        let event = Event::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
-        store::events::append(hub.records(), &event, sender.occasion()).await?;
+    if store::hub_records::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
+        let event = AuditEvent::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
+        store::hub_records::audit_log::append(hub.records(), &event, sender.occasion()).await?;
         return Ok(granted.deny());
     }
     let (row, address) = granted.issue(&Code::from_random(chance::random()?), chance::now());
-    let kept = store::codes::insert(hub.records(), &row, sender.occasion()).await?;
+    let kept = store::hub_records::codes::insert(hub.records(), &row, sender.occasion()).await?;
     if kept { Ok(address) } else { Err(refused(hub, sender, Some(client), ENDED).await?) }
 }

@@ -1,12 +1,12 @@
 //! Lets a client prove itself, the same way at every endpoint that asks it to.
 
+use identity::audit_event::AuditEvent;
 use identity::client::{Authenticated, Client, authenticate};
 use identity::error::ErrorCode;
-use identity::event::Event;
 use identity::parameters::Parameters;
-use identity::throttle::Verdict;
+use identity::throttle::ThrottleDecision;
 use identity::token_request::Credentials;
-use store::failures::Watch;
+use store::hub_records::throttle::ThrottleKeys;
 
 use crate::chance;
 use crate::error::oauth::Fault;
@@ -24,7 +24,7 @@ pub(super) struct Presented {
 impl Presented {
     pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Self, Fault> {
         let credentials = read(hub, sender, body).await?;
-        let found = store::clients::by_id(hub.records(), credentials.id()).await?;
+        let found = store::hub_records::clients::by_id(hub.records(), credentials.id()).await?;
         Ok(Presented { found, credentials })
     }
 
@@ -40,7 +40,7 @@ pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Resul
         Ok(credentials) => Ok(credentials),
         Err(error) => {
             if error.code() == ErrorCode::InvalidClient {
-                hub.note_refusal(&Event::ClientRefused { client: None }, sender).await?;
+                hub.note_refusal(&AuditEvent::ClientRefused { client: None }, sender).await?;
             }
             Err(error.into())
         }
@@ -59,11 +59,11 @@ pub(super) async fn prove<'c>(
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
-    let event = Event::ClientRefused { client: client.map(|client| client.id.clone()) };
+    let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
     hub.note_refusal(&event, sender).await?;
-    let watch = Watch::client(credentials.id(), &sender.address);
-    match store::failures::client_failed(hub.records(), &watch, chance::now()).await? {
-        Verdict::Try => Err(error.into()),
-        Verdict::Wait(seconds) => Err(Fault::Throttled(seconds)),
+    let watch = ThrottleKeys::client(credentials.id(), &sender.address);
+    match store::hub_records::throttle::client_failed(hub.records(), &watch, chance::now()).await? {
+        ThrottleDecision::Try => Err(error.into()),
+        ThrottleDecision::Wait(seconds) => Err(Fault::Throttled(seconds)),
     }
 }

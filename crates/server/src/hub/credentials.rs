@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use identity::account::Account;
+use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange, SignInRefusal};
 use identity::error::{Error, ErrorCode};
-use identity::event::{Change, Event, Record, SignInRefusal};
 use identity::password::{Password, PasswordHash, Proof};
-use identity::session::{Ending, LiveSession};
-use store::accounts::Known;
-use store::failures::Watch;
-use store::records::Transaction;
+use identity::revocation::Revocation;
+use identity::session::LiveSession;
+use store::hub_records::Transaction;
+use store::hub_records::accounts::LoginCandidate;
+use store::hub_records::throttle::ThrottleKeys;
 use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -43,21 +44,27 @@ impl Judged {
 
 /// Judges an attempt, and counts it.
 pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
-    let known = store::accounts::known(hub.records(), name, &sender.address).await?;
+    let known = store::hub_records::accounts::login_candidate(hub.records(), name, &sender.address).await?;
     judge_known(hub, name, known, password, sender).await
 }
 
 /// The same where it was looked up already whose name it is.
-pub(super) async fn judge_known(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+pub(super) async fn judge_known(
+    hub: &Hub,
+    name: &str,
+    known: Option<LoginCandidate>,
+    password: Password,
+    sender: &Sender,
+) -> Result<Judged, Fault> {
     let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
     // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
     let judged = async move { count(&hub, &name, known, password, &sender).await };
     tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
 }
 
-async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+async fn count(hub: &Hub, name: &str, known: Option<LoginCandidate>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
     let records = hub.records();
-    let watch = Watch::sign_in(name, &sender.address, known.as_ref());
+    let watch = ThrottleKeys::sign_in(name, &sender.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
     let deadline = Instant::now() + PATIENCE;
@@ -65,14 +72,14 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         let ticket = hub.hasher().admit()?;
         let standing = hub.undecided().enter(watch.counters().to_vec());
         // The attempt is counted before the hash is computed, so that parallel guesses count.
-        let refused = match store::failures::attempt(records, &watch, chance::now()).await? {
+        let refused = match store::hub_records::throttle::attempt(records, &watch, chance::now()).await? {
             Ok(attempt) => break (ticket, standing, attempt),
             Err(refused) => refused,
         };
         // Its place is for those who may try.
         drop(ticket);
         if !standing.others(&refused, deadline).await {
-            let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
+            let event = AuditEvent::SignInRefused { account: id, reason: SignInRefusal::Throttled };
             hub.note_refusal(&event, sender).await?;
             return Err(Fault::Throttled(refused.seconds));
         }
@@ -83,10 +90,10 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         judged.proof = renewed(hub, account.id, proof.clone(), password).await?;
     }
     if judged.admitted().is_some() {
-        store::failures::succeeded(records, &watch, chance::now()).await?;
+        store::hub_records::throttle::succeeded(records, &watch, chance::now()).await?;
         standing.forgiven();
     } else {
-        store::failures::failed(records, &watch, attempt).await?;
+        store::hub_records::throttle::failed(records, &watch, attempt).await?;
         let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         note_compared(hub, id, reason, sender).await?;
     }
@@ -96,17 +103,17 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
 /// Keeps a password under today's parameters, where its hash is out of date. If that is not the kept one any more, another sign-in may
 /// have done the same a moment before, so it is compared with what is kept now.
 async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, Fault> {
-    if proof.renewed().is_none() || store::accounts::rehash(hub.records(), account, &proof).await? {
+    if proof.renewed().is_none() || store::hub_records::accounts::rehash(hub.records(), account, &proof).await? {
         return Ok(Some(proof));
     }
-    let kept = store::accounts::credential_of(hub.records(), account).await?;
+    let kept = store::hub_records::accounts::credential_of(hub.records(), account).await?;
     hub.hasher().admit()?.compare(kept, password).await
 }
 
 /// Notes that a password was compared and did not count, whatever it was that was refused. A row each time: how many are compared is
 /// bounded by the delays after failures.
 pub(super) async fn note_compared(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
-    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
+    store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, sender.occasion()).await
 }
 
 /// Somebody's new password, and why they may set it.
@@ -133,21 +140,23 @@ pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, s
     let occasion = sender.occasion();
     let kept = match right {
         Right::Link => {
-            store::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
+            store::hub_records::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
             None
         }
         Right::Present(proof, session) => {
-            let replaced = store::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
-            if !replaced || store::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
+            let replaced = store::hub_records::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
+            if !replaced || store::hub_records::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
                 return Ok(false);
             }
             Some(session.id())
         }
     };
-    let over = store::endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
-    let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
-    store::events::append(&mut transaction, &event, occasion).await?;
-    store::endings::note(&mut transaction, &over, occasion).await?;
+    let over =
+        store::hub_records::revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, occasion.now).await?;
+    let event =
+        AuditEvent::Changed { record: ChangedRecord::Account(account), change: RecordChange::CredentialChanged, actor: Some(account) };
+    store::hub_records::audit_log::append(&mut transaction, &event, occasion).await?;
+    store::hub_records::revocation::log(&mut transaction, &over, occasion).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -12,7 +12,7 @@ use futures_util::stream;
 use identity::client::ClientId;
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
-use identity::token::security_event::{MOST_AUDIENCES, Subject};
+use identity::token::security_event::{MAX_AUDIENCES, Subject};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -40,7 +40,7 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
     let sender = incoming::bare(hub, request);
     // Before the client is looked up: should it be closed from here on, the stream hears of it.
-    let numbers = store::changes::numbers(hub.records()).await?;
+    let numbers = store::hub_records::account_changes::range(hub.records()).await?;
     let presented = Presented::read(hub, &sender, &Parameters::read([])?).await?;
     let client = presented.prove(hub, &sender).await?.client().id.clone();
     let asked = sender.parameters()?;
@@ -67,7 +67,7 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, Fault> {
     let named: Result<Vec<ClientId>, _> = text.into_iter().flat_map(|text| text.split(',')).map(ClientId::parse).collect();
     match named {
-        Ok(named) if named.len() <= MOST_AUDIENCES => Ok(named),
+        Ok(named) if named.len() <= MAX_AUDIENCES => Ok(named),
         _ => Err(AUDIENCE.into()),
     }
 }
@@ -152,7 +152,7 @@ impl Stream {
         let changes = hub.feed().after(hub.records(), self.position).await?;
         if changes.first().is_none_or(|first| first.event.sequence != self.position + 1) {
             // So far behind that what came next is no longer kept.
-            self.position = store::changes::numbers(hub.records()).await?.newest;
+            self.position = store::hub_records::account_changes::range(hub.records()).await?.newest;
             self.tell("reset");
             return Ok(());
         }

@@ -7,7 +7,7 @@ use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
-use identity::session::Ending;
+use identity::revocation::Revocation;
 use uuid::Uuid;
 
 use crate::error::oauth::{Fault, Redirection, no_content, redirect};
@@ -59,7 +59,7 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         // A page of the app: the hint says what it may end, since the browser need not send the cookie along. Whoever else is signed in
         // there stays so.
         (Err(_), Some(session)) => {
-            store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session), None, sender.occasion()).await?;
             Ok(farewell.gone(&sender, Redirection::SeeOther))
         }
         (Err(fault), None) => {
@@ -90,7 +90,7 @@ impl Farewell {
             None => None,
             Some(address) => {
                 let client = match client {
-                    Some(id) => store::clients::by_id(hub.records(), &id).await?,
+                    Some(id) => store::hub_records::clients::by_id(hub.records(), &id).await?,
                     None => None,
                 };
                 client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
@@ -102,7 +102,7 @@ impl Farewell {
 
     async fn done(self, hub: &Hub, sender: &Sender, redirection: Redirection) -> Result<Response<Body>, Fault> {
         for (session, _) in session::every_live(hub, sender).await? {
-            store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, sender.occasion()).await?;
         }
         let mut response = self.gone(sender, redirection);
         Cookies::cleared(hub, sender)?.set(&mut response);

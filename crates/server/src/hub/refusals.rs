@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use identity::event::Event;
-use identity::moment::Moment;
-use store::events::{self, Occasion};
-use store::records::Records;
+use identity::audit_event::AuditEvent;
+use identity::timestamp::Timestamp;
+use store::hub_records::Records;
+use store::hub_records::audit_log::{self, AuditContext};
 
 use super::incoming::Sender;
 
@@ -26,11 +26,11 @@ const MOST: usize = 10_000;
 pub(super) struct Refusals(Mutex<Recent>);
 
 #[derive(Debug, Default)]
-struct Recent(HashMap<(Event, Option<String>), Repeats>);
+struct Recent(HashMap<(AuditEvent, Option<String>), Repeats>);
 
 #[derive(Debug)]
 struct Repeats {
-    since: Moment,
+    since: Timestamp,
     /// Rows, so far.
     rows: u64,
     /// And more than these.
@@ -40,14 +40,14 @@ struct Repeats {
 /// A refusal that came too often.
 #[derive(Debug, PartialEq, Eq)]
 struct Repeated {
-    event: Event,
+    event: AuditEvent,
     address: Option<String>,
     times: u64,
 }
 
 impl Recent {
     /// Whether a refusal becomes a row; otherwise it is counted.
-    fn is_row(&mut self, event: &Event, address: &str, now: Moment) -> bool {
+    fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
         let mut key = (event.clone(), Some(address.to_owned()));
         if self.0.len() >= MOST && !self.0.contains_key(&key) {
             key.1 = None;
@@ -65,7 +65,7 @@ impl Recent {
     }
 
     /// Forgets what has been counted for long enough; gives what came too often.
-    fn over(&mut self, now: Moment) -> Vec<Repeated> {
+    fn over(&mut self, now: Timestamp) -> Vec<Repeated> {
         let gathered = self.0.extract_if(|_, repeats| now.since(repeats.since) >= GATHERED_SECONDS);
         let repeated = gathered.filter(|(_, repeats)| repeats.times > 0);
         repeated.map(|((event, address), Repeats { times, .. })| Repeated { event, address, times }).collect()
@@ -74,9 +74,9 @@ impl Recent {
 
 /// How many of an event from one address are rows in a minute. A refused operation names the operation, so that one account has a count
 /// for each.
-fn most_rows(event: &Event) -> u64 {
+fn most_rows(event: &AuditEvent) -> u64 {
     match event {
-        Event::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
+        AuditEvent::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
         _ => MOST_ROWS,
     }
 }
@@ -87,25 +87,25 @@ impl Refusals {
     }
 
     /// Notes a refusal: in the log always, in the table unless there is a flood of it.
-    pub(super) async fn note(&self, records: &Records, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, sender: &Sender) -> Result<(), store::Error> {
         self.note_at(records, event, sender.occasion()).await
     }
 
     /// The same where it is known when and from where it came.
-    pub(super) async fn note_at(&self, records: &Records, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+    pub(super) async fn note_at(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
         if is_row {
-            return events::append(records, event, occasion).await;
+            return audit_log::append(records, event, occasion).await;
         }
-        events::log(event, occasion);
+        audit_log::log(event, occasion);
         Ok(())
     }
 
     /// Notes what came too often and has been counted for long enough.
-    pub(super) async fn gather(&self, records: &Records, now: Moment) -> Result<(), store::Error> {
+    pub(super) async fn gather(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {
         let over = self.recent().over(now);
         for Repeated { event, address, times } in over {
-            events::append_repeats(records, &event, times, Occasion { now, address: address.as_deref() }).await?;
+            audit_log::append_repeats(records, &event, times, AuditContext { now, address: address.as_deref() }).await?;
         }
         Ok(())
     }
@@ -113,18 +113,18 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
-    use identity::event::SignInRefusal;
+    use identity::audit_event::SignInRefusal;
 
     use super::*;
 
-    fn refused(reason: SignInRefusal) -> Event {
-        Event::SignInRefused { account: None, reason }
+    fn refused(reason: SignInRefusal) -> AuditEvent {
+        AuditEvent::SignInRefused { account: None, reason }
     }
 
     #[test]
     fn what_comes_more_than_a_hundred_times_a_minute_is_told_as_one() {
         // contract I13.4
-        let at = |seconds: i64| Moment::from_unix(1_800_000_000 + seconds);
+        let at = |seconds: i64| Timestamp::from_unix(1_800_000_000 + seconds);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
         for number in 0..MOST_ROWS {
             assert!(recent.is_row(&token, "192.0.2.1", at(0)), "{number}");
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_flood_of_addresses_is_one_sender() {
         // contract I13.4
-        let now = Moment::from_unix(1_800_000_000);
+        let now = Timestamp::from_unix(1_800_000_000);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
         let rows = (0..MOST * 2).filter(|number| recent.is_row(&token, &number.to_string(), now)).count();
         assert_eq!(rows, MOST + 1);

@@ -5,13 +5,13 @@ use axum::extract::Request;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Response};
 use identity::account::Account;
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
 use identity::parameters::Parameters;
 use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
 use identity::token::{AccessClaims, HubSessionClaims, Verified};
-use store::families::Standing;
-use store::sessions::{Arrival, Before, By};
+use store::hub_records::sessions::{PreviousSession, SignIn, SignInProof};
+use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
 
 use crate::chance;
@@ -43,7 +43,7 @@ pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSe
     for text in sender.cookies(counting(hub, sender)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = chance::now();
-        let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
+        let Some((row, account)) = store::hub_records::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
             all.push((session, account));
         }
@@ -65,18 +65,18 @@ pub(super) fn fresh(account: Uuid) -> Session {
 /// Begins a session, always a new one, and gives the cookies for it. Somebody else's that the browser had before is ended with it; one of
 /// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it. Nothing
 /// begins, and there is none, if what it is begun by has ended in the meantime.
-pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'_>) -> Result<Option<Cookies>, Fault> {
+pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: SignInProof<'_>) -> Result<Option<Cookies>, Fault> {
     let before = match live(hub, sender).await? {
-        None => Before::Nothing,
-        Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
-        Some((before, _)) => Before::Other(before.id()),
+        None => PreviousSession::Nothing,
+        Some((before, _)) if before.account() == session.account => PreviousSession::Own(before.id()),
+        Some((before, _)) => PreviousSession::Other(before.id()),
     };
     let device = sender.device();
-    let arrival = Arrival { session: &session, by, before, device: device.as_deref() };
-    if !store::sessions::begin(hub.records(), &arrival, sender.occasion()).await? {
+    let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
+    if !store::hub_records::sessions::begin(hub.records(), &arrival, sender.occasion()).await? {
         return Ok(None);
     }
-    Cookies::of(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, sender, &hub.keys().sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
 /// The cookies of a session, or those that take it away.
@@ -115,13 +115,15 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 /// The session that a token may begin. A token tells who proved themselves when its family began, and nothing newer.
 async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
-    let Some(Standing { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
-    let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
+    let Some(LoadedFamily { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
+    let Some(client) = store::hub_records::clients::by_id(hub.records(), token.claims().client.as_str()).await? else {
+        return Ok(Err(REFUSED));
+    };
     Ok(may_begin_by_token(token, &family, &client, chance::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
 }
 
 async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
-    hub.note_refusal(&Event::SignInRefused { account, reason }, sender).await
+    hub.note_refusal(&AuditEvent::SignInRefused { account, reason }, sender).await
 }
 
 /// An access token becomes a session, for a hub whose sign-in page is somebody's own.
@@ -150,7 +152,7 @@ async fn admitted(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Resul
     };
     let whose = Some(token.claims().account());
     match judged(hub, &token).await? {
-        Ok(session) => Ok(begin(hub, sender, session, By::Token(&token)).await?.ok_or((whose, REFUSED))),
+        Ok(session) => Ok(begin(hub, sender, session, SignInProof::Token(&token)).await?.ok_or((whose, REFUSED))),
         Err(error) => Ok(Err((whose, error))),
     }
 }

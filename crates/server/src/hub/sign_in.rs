@@ -3,13 +3,13 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::authorize;
-use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
 use identity::form;
 use identity::password::Password;
-use store::sessions::By;
+use identity::return_path::HubReturnPath;
+use store::hub_records::sessions::SignInProof;
 
 use crate::error::oauth::{Fault, Redirection, redirect};
 use crate::pages::hub::{self as pages, Notice};
@@ -33,7 +33,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
 
 async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let parameters = sender.parameters()?;
-    let continuation = Continuation::read(parameters.get("continue"));
+    let continuation = HubReturnPath::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
     let name = authorize::login_hint(&continuation).unwrap_or_default();
@@ -43,7 +43,7 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
-    let continuation = Continuation::read(body.get("continue"));
+    let continuation = HubReturnPath::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
         Ok(cookies) => {
@@ -64,12 +64,12 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<Cookies, Fault> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // Nobody has such a name or such a password, so that nothing is compared or counted.
-        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
+        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
         return Err(WRONG.into());
     };
     let judged = credentials::judge(hub, name, password, sender).await?;
     let (account, proof) = judged.admitted().ok_or(WRONG)?;
-    if let Some(cookies) = session::begin(hub, sender, session::fresh(account.id), By::Password(proof)).await? {
+    if let Some(cookies) = session::begin(hub, sender, session::fresh(account.id), SignInProof::Password(proof)).await? {
         return Ok(cookies);
     }
     // It was the password when it was compared, and is not any more.
@@ -78,10 +78,10 @@ async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Resul
 }
 
 /// What one is signing in to: the name of the client that the continuation is for.
-async fn app_of(hub: &Hub, continuation: &Continuation) -> Result<Option<String>, store::Error> {
+async fn app_of(hub: &Hub, continuation: &HubReturnPath) -> Result<Option<String>, store::Error> {
     let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();
     let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
-    let client = store::clients::by_id(hub.records(), id).await?;
+    let client = store::hub_records::clients::by_id(hub.records(), id).await?;
     Ok(client.filter(|client| client.is_active).map(|client| client.name))
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Response;
-use identity::grant::Issue;
+use identity::grant::IssuedTokens;
 use identity::scope::Scope;
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 /// RFC 6749, 5.1. One signature a token.
-fn written(hub: &Hub, issue: &Issue) -> Result<String, Fault> {
+fn written(hub: &Hub, issue: &IssuedTokens) -> Result<String, Fault> {
     let now = chance::now();
     let access = hub.keys().sign(&issue.access_claims(hub.issuer(), chance::id(), now))?;
     let mut answer = Map::new();

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::failures::{Key, Refused};
+use store::hub_records::throttle::{Delayed, ThrottleKey};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 /// The attempts of this process, by the counters that they stand in.
 #[derive(Debug, Default)]
-pub(super) struct Undecided(Mutex<HashMap<Key, Arc<Line>>>);
+pub(super) struct Undecided(Mutex<HashMap<ThrottleKey, Arc<Line>>>);
 
 /// Those of one counter.
 #[derive(Debug, Default)]
@@ -32,13 +32,13 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Standing<'u> {
     undecided: &'u Undecided,
-    lines: Vec<(Key, Arc<Line>)>,
+    lines: Vec<(ThrottleKey, Arc<Line>)>,
     /// What was forgiven before it began, by line.
     seen: Vec<u64>,
 }
 
 impl Undecided {
-    pub(super) fn enter(&self, mut counters: Vec<Key>) -> Standing<'_> {
+    pub(super) fn enter(&self, mut counters: Vec<ThrottleKey>) -> Standing<'_> {
         counters.dedup();
         let mut all = lock(&self.0);
         let lines: Vec<_> = counters.into_iter().map(|key| (key, all.entry(key).or_default().clone())).collect();
@@ -63,7 +63,7 @@ impl Standing<'_> {
 
     /// Gives this attempt up and waits for the others that stand in its counter, but not longer than this. Whether one of them was forgiven,
     /// so that it is worth trying again. Where they are too few to make the difference, there is nothing to wait for.
-    pub(super) async fn others(self, refused: &Refused, deadline: Instant) -> bool {
+    pub(super) async fn others(self, refused: &Delayed, deadline: Instant) -> bool {
         let found = self.lines.iter().zip(&self.seen).find(|((key, _), _)| *key == refused.counter);
         let Some((line, seen)) = found.map(|((_, line), seen)| (line.clone(), *seen)) else { return false };
         drop(self);
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    const REFUSED: Refused = Refused { seconds: 2, counter: [1; 32], successes_wanted: 1 };
+    const REFUSED: Delayed = Delayed { seconds: 2, counter: [1; 32], successes_wanted: 1 };
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(3_600)
@@ -137,7 +137,7 @@ mod tests {
         assert!(!alone.others(&REFUSED, later()).await, "nobody else stands there");
 
         let (_few, beyond) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!beyond.others(&Refused { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
+        assert!(!beyond.others(&Delayed { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
 
         let (_slow, patient) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
         assert!(!patient.others(&REFUSED, Instant::now()).await, "it took too long");

@@ -17,7 +17,7 @@ pub(crate) async fn keep(hub: Hub) {
     let mut complaint = None;
     loop {
         if round.is_multiple_of(PURGE_EVERY) {
-            match store::purge::purge(hub.records(), chance::now()).await {
+            match store::hub_records::purge::purge(hub.records(), chance::now()).await {
                 Ok(rows) => tracing::debug!(rows, "expired rows were dropped"),
                 Err(error) => tracing::warn!(%error, "expired rows could not be dropped; the next round tries again"),
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use identity::token::BearerClaims;
 use lru::LruCache;
 use uuid::Uuid;
@@ -48,10 +48,10 @@ struct Entry {
     account: Uuid,
     /// None where the token names none that could be heard of.
     family: Option<Uuid>,
-    token_expires_at: Moment,
-    fetched_at: Moment,
+    token_expires_at: Timestamp,
+    fetched_at: Timestamp,
     /// Before its two minutes are over, by a little chance, so that what came together is not asked for together.
-    renewed_at: Moment,
+    renewed_at: Timestamp,
 }
 
 impl Entry {
@@ -59,7 +59,7 @@ impl Entry {
         ENTRY_BYTES + self.member.as_ref().map_or(0, |member| member.row.len() * FORMS)
     }
 
-    fn found(&self, now: Moment) -> Found {
+    fn found(&self, now: Timestamp) -> Found {
         let Some(member) = &self.member else {
             return if now < self.renewed_at { Found::Refused } else { Found::Nothing };
         };
@@ -151,7 +151,7 @@ impl Accounts {
     }
 
     /// What is known of a token.
-    pub(super) fn find(&self, digest: &TokenDigest, now: Moment) -> Found {
+    pub(super) fn find(&self, digest: &TokenDigest, now: Timestamp) -> Found {
         self.shard(digest).entries.get(digest).map_or(Found::Nothing, |entry| entry.found(now))
     }
 

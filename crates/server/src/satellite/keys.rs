@@ -4,9 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use identity::freshness::{self, Freshness, KEY_SET_SECONDS, may_refetch};
-use identity::keys::key_set::LONGEST_KEY_SET;
+use identity::keys::key_set::MAX_KEY_SET_BYTES;
 use identity::keys::{KeyId, KeySet};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use tokio::sync::Mutex;
 
 use crate::chance;
@@ -37,7 +37,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The last good set, and when it came.
-    set: Option<(Arc<KeySet>, Moment)>,
+    set: Option<(Arc<KeySet>, Timestamp)>,
     /// How many other requests to the hub had failed when that was asked for.
     failed_requests: u64,
     /// Why a key of that set is not used, where one is not.
@@ -45,9 +45,9 @@ struct Known {
     /// How many fetches have failed since the last good one.
     failures: u32,
     /// When an unknown key last made us ask.
-    sought_at: Option<Moment>,
+    sought_at: Option<Timestamp>,
     /// When we last asked, for an unknown key, whether the hub answers at all.
-    checked_at: Option<Moment>,
+    checked_at: Option<Timestamp>,
 }
 
 /// Why there is no key.
@@ -66,7 +66,7 @@ impl Known {
     }
 
     /// The set, unless it is too old to go by.
-    fn usable(&self, now: Moment) -> Option<&Arc<KeySet>> {
+    fn usable(&self, now: Timestamp) -> Option<&Arc<KeySet>> {
         let (set, fetched_at) = self.set.as_ref()?;
         (freshness::key_set(*fetched_at, now) != Freshness::Over).then_some(set)
     }
@@ -131,7 +131,7 @@ impl Keys {
 
     /// Fetches the set once. A set that is broken or poisoned changes nothing: the last good one serves on.
     async fn fetch(&self) {
-        let ask = Ask { path: PATH, body: None, authorization: None, most_bytes: LONGEST_KEY_SET };
+        let ask = Ask { path: PATH, body: None, authorization: None, most_bytes: MAX_KEY_SET_BYTES };
         let failed_requests = self.0.upstream.failed_requests();
         let fetched = match self.0.upstream.send(Lane::Keys, ask).await {
             Err(trouble) => Err(trouble.to_string()),

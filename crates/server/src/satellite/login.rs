@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method, Response};
-use identity::login::{Fresh, LOGIN_SECONDS, begin};
-use identity::opaque::{LoginBinding, LoginState};
+use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
 use identity::pkce::Verifier;
+use identity::secret_token::{LoginBinding, LoginState};
 use store::shared::Entry;
 
 use crate::chance;
@@ -37,7 +37,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     }
     // Two tabs share the cookie: the second login of a browser is tied to what the first was.
     let known = sender.cookies(cookie_name(satellite, &sender)).find_map(LoginBinding::parse);
-    let fresh = Fresh {
+    let fresh = LoginSecrets {
         state: LoginState::from_random(chance::random()?),
         verifier: Verifier::from_random(chance::random()?),
         binding: known.map_or_else(|| chance::random().map(LoginBinding::from_random), Ok)?,

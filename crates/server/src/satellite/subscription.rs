@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use identity::client::ClientId;
 use identity::form;
-use identity::token::security_event::{MOST_AUDIENCES, SecurityEvent, Subject};
+use identity::token::security_event::{AccountChange, MAX_AUDIENCES, Subject};
 use identity::token::{End, Expectation, Unverified};
 use tokio::time::Instant;
 
@@ -30,7 +30,7 @@ pub(super) async fn follow(satellite: Satellite) {
     if !unheard.is_empty() {
         tracing::warn!(
             audiences = unheard.join(", "),
-            "OAUTH_AUDIENCES: a hub tells changes by client, at most {MOST_AUDIENCES} of them: those of accounts that come with other tokens count within two minutes"
+            "OAUTH_AUDIENCES: a hub tells changes by client, at most {MAX_AUDIENCES} of them: those of accounts that come with other tokens count within two minutes"
         );
     }
     let mut hearing = Hearing { satellite, last: None, state: State::Unknown };
@@ -134,7 +134,7 @@ impl Hearing {
 
     /// The change, if it is our hub's word to us. One that is not believed ends the stream and is not passed over, so that nothing
     /// forged counts and nothing is lost while the hub's keys change.
-    async fn believe(&self, token: &str) -> Result<SecurityEvent, String> {
+    async fn believe(&self, token: &str) -> Result<AccountChange, String> {
         let inner = &self.satellite.0;
         let not = |reason: &dyn std::fmt::Display| format!("a change is not believed: {reason}");
         let unverified = Unverified::read(token).map_err(|fault| not(&fault))?;
@@ -159,7 +159,7 @@ impl Hearing {
 fn audiences(settings: &SatelliteSettings) -> (Vec<&str>, Vec<&str>) {
     let (mut clients, mut others): (Vec<&str>, _) =
         settings.audiences.iter().map(String::as_str).partition(|text| ClientId::parse(text).is_ok());
-    others.extend(clients.drain(clients.len().min(MOST_AUDIENCES)..));
+    others.extend(clients.drain(clients.len().min(MAX_AUDIENCES)..));
     (clients, others)
 }
 

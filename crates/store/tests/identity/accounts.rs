@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use identity::account::{ADMINISTRATOR, Permission};
-use identity::opaque::ClientSecret;
-use identity::password::{Password, PasswordHash, Verdict, verify};
+use identity::password::{Password, PasswordCheck, PasswordHash, verify};
+use identity::secret_token::ClientSecret;
 use serde_json::json;
-use store::records::{Bind, Records};
-use store::rights::{self, Concerned};
-use store::roles::RoleRecord;
-use store::tenants::Tenant;
-use store::{Error, accounts, clients, roles, tenants};
+use store::Error;
+use store::hub_records::rights::{self, Concerned};
+use store::hub_records::roles::RoleRecord;
+use store::hub_records::tenants::Tenant;
+use store::hub_records::{Bind, Records};
+use store::hub_records::{accounts, clients, roles, tenants};
 use uuid::Uuid;
 
 use crate::world::{IMPORTED, NOW, World, account, client, id, prove, random, records, set_password};
@@ -49,9 +50,9 @@ pub(crate) async fn names_are_found_and_unique_whatever_their_case(url: &str) {
     set_password(&records, ana.id, &imported).await;
     for name in ["Änä", "änä", "ÄNÄ", " ana@example.COM "] {
         assert_eq!(accounts::by_login(&records, name).await.expect("a read").expect(name).id, ana.id);
-        let known = accounts::known(&records, name, "203.0.113.7").await.expect("a read").expect(name);
+        let known = accounts::login_candidate(&records, name, "203.0.113.7").await.expect("a read").expect(name);
         assert_eq!((known.account.id, known.last_here), (ana.id, None));
-        assert!(matches!(verify(known.hash.as_ref(), &Password::presented("correct horse").unwrap()), Verdict::Matches { .. }));
+        assert!(matches!(verify(known.hash.as_ref(), &Password::presented("correct horse").unwrap()), PasswordCheck::Matches { .. }));
     }
     let mut other = account("änÄ");
     assert!(matches!(accounts::insert(&records, &other).await, Err(Error::Exists)));

@@ -1,17 +1,17 @@
 //! Codes, families, refresh tokens and what ends them.
 
-use identity::authorize::CodeRecord;
-use identity::event::Event;
+use identity::audit_event::AuditEvent;
+use identity::grant::authorization_code::CodeRecord;
 use identity::grant::{authorization_code, refresh_token};
-use identity::opaque::Code;
 use identity::pkce::Verifier;
-use identity::session::Ending;
-use store::apps::{Access, App};
-use store::codes::Redeemed;
-use store::families::Rotated;
-use store::records::Run;
-use store::sessions::Before;
-use store::{accounts, apps, clients, codes, endings, events, families, sessions};
+use identity::revocation::Revocation;
+use identity::secret_token::Code;
+use store::hub_records::Run;
+use store::hub_records::apps::{Access, App};
+use store::hub_records::codes::Redeemed;
+use store::hub_records::sessions::PreviousSession;
+use store::hub_records::token_families::Rotated;
+use store::hub_records::{accounts, apps, audit_log, clients, codes, revocation, sessions, token_families};
 use uuid::Uuid;
 
 use crate::world::{NOW, World, account, at, hash, id, prove, random, set_password, sign_in};
@@ -19,18 +19,18 @@ use crate::world::{NOW, World, account, at, hash, id, prove, random, set_passwor
 pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
     // attack 7, contract I15.3
     let world = World::at(url).await;
-    let other = World { records: store::records::Records::of(&crate::support::open(url)).expect("another process"), ..world.clone() };
+    let other = World { records: store::hub_records::Records::of(&crate::support::open(url)).expect("another process"), ..world.clone() };
     let (code, verifier) = world.code().await;
     let mut tasks = Vec::new();
     for number in 0..500 {
         let (world, code, verifier) = (if number % 2 == 0 { world.clone() } else { other.clone() }, code.clone(), verifier.clone());
         tasks.push(tokio::spawn(async move {
             match world.decide(&code, &verifier).await {
-                authorization_code::Outcome::Redeem(redemption) => {
+                authorization_code::CodeDecision::Redeem(redemption) => {
                     codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("a redemption") == Redeemed::Done
                 }
-                authorization_code::Outcome::Replay { .. } => false,
-                authorization_code::Outcome::Refused(error) => panic!("{error}"),
+                authorization_code::CodeDecision::Replay { .. } => false,
+                authorization_code::CodeDecision::Refused(error) => panic!("{error}"),
             }
         }));
     }
@@ -44,24 +44,24 @@ pub(crate) async fn one_of_five_hundred_redemptions_wins(url: &str) {
     assert_eq!((row.number(0).unwrap(), row.number(1).unwrap()), (1, 1), "nothing is half-written");
 
     // attack 5
-    let authorization_code::Outcome::Replay { family, .. } = world.decide(&code, &verifier).await else { panic!("no replay") };
-    let cause = Event::CodeReplayed { client: world.client.id.clone(), family };
-    endings::end(&world.records, &Ending::FamilyEnded(family), Some(&cause), at(1)).await.expect("ended");
-    let family = families::standing(&world.records, family).await.expect("a read").expect("a family").family;
+    let authorization_code::CodeDecision::Replay { family, .. } = world.decide(&code, &verifier).await else { panic!("no replay") };
+    let cause = AuditEvent::CodeReplayed { client: world.client.id.clone(), family };
+    revocation::revoke(&world.records, &Revocation::FamilyRevoked(family), Some(&cause), at(1)).await.expect("ended");
+    let family = token_families::load(&world.records, family).await.expect("a read").expect("a family").family;
     assert_eq!(family.ended_at, Some(NOW.plus(1)));
     // attack 6
     let wrong = Verifier::from_random(random());
-    assert!(matches!(world.decide(&code, &wrong).await, authorization_code::Outcome::Refused(_)));
+    assert!(matches!(world.decide(&code, &wrong).await, authorization_code::CodeDecision::Refused(_)));
 }
 
 pub(crate) async fn a_session_that_ended_takes_its_codes_with_it(url: &str) {
     // contract I15.4
     let world = World::at(url).await;
     let (code, verifier) = world.code().await;
-    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
-    let over = endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
+    let authorization_code::CodeDecision::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    let over = revocation::revoke(&world.records, &Revocation::Logout(world.session.id), None, at(1)).await.expect("ended");
     assert_eq!(over.sessions, [(world.session.id, world.account.id)]);
-    assert!(matches!(world.decide(&code, &verifier).await, authorization_code::Outcome::Refused(_)), "the code is gone");
+    assert!(matches!(world.decide(&code, &verifier).await, authorization_code::CodeDecision::Refused(_)), "the code is gone");
     let redeemed = codes::redeem(&world.records, &redemption, &world.client, at(1)).await.expect("an answer");
     assert_eq!(redeemed, Redeemed::Late, "who looked it up before comes too late");
     let record: CodeRecord = world.record(&Code::from_random(random()), &verifier);
@@ -78,12 +78,12 @@ pub(crate) async fn a_refresh_token_has_one_successor_under_any_race(url: &str) 
         tasks.push(tokio::spawn(async move {
             loop {
                 match world.refresh(&token, NOW.plus(1)).await {
-                    refresh_token::Outcome::Rotate(rotation) => {
-                        if families::rotate(&world.records, &rotation, at(1)).await.expect("a rotation") == Rotated::Done {
+                    refresh_token::RefreshDecision::Rotate(rotation) => {
+                        if token_families::rotate(&world.records, &rotation, at(1)).await.expect("a rotation") == Rotated::Done {
                             return rotation.issue.refresh_token().expose().to_string();
                         }
                     }
-                    refresh_token::Outcome::Repeat(issue) => return issue.refresh_token().expose().to_string(),
+                    refresh_token::RefreshDecision::Repeat(issue) => return issue.refresh_token().expose().to_string(),
                     other => panic!("{other:?}"),
                 }
             }
@@ -99,17 +99,22 @@ pub(crate) async fn a_refresh_token_has_one_successor_under_any_race(url: &str) 
     let refreshed = "SELECT count(*) FROM peristyle.event WHERE kind = 'grant.refreshed' AND account_id IS NOT NULL AND client_id = 'web'";
     assert_eq!(world.records.row(refreshed, &[]).await.unwrap().unwrap().number(0).unwrap(), 1, "and one rotation was noted");
 
-    assert!(matches!(world.refresh(&token, NOW.plus(90)).await, refresh_token::Outcome::Reuse { family: found, .. } if found == family));
-    let cause = Event::RefreshReused { client: world.client.id.clone(), family };
-    endings::end(&world.records, &Ending::FamilyEnded(family), Some(&cause), at(30)).await.expect("ended");
-    let successor = identity::opaque::RefreshToken::parse(successors.first().unwrap()).unwrap();
-    assert!(matches!(world.refresh(&successor, NOW.plus(31)).await, refresh_token::Outcome::Refused(_)), "the whole family is over");
-    let found = families::of_refresh_token(&world.records, &successor.digest()).await.expect("a read").expect("a family");
+    assert!(
+        matches!(world.refresh(&token, NOW.plus(90)).await, refresh_token::RefreshDecision::Reuse { family: found, .. } if found == family)
+    );
+    let cause = AuditEvent::RefreshReused { client: world.client.id.clone(), family };
+    revocation::revoke(&world.records, &Revocation::FamilyRevoked(family), Some(&cause), at(30)).await.expect("ended");
+    let successor = identity::secret_token::RefreshToken::parse(successors.first().unwrap()).unwrap();
+    assert!(
+        matches!(world.refresh(&successor, NOW.plus(31)).await, refresh_token::RefreshDecision::Refused(_)),
+        "the whole family is over"
+    );
+    let found = token_families::of_refresh_token(&world.records, &successor.digest()).await.expect("a read").expect("a family");
     assert_eq!((found.id, found.ended_at), (family, Some(NOW.plus(30))));
 }
 
 async fn lives(world: &World, family: Uuid) -> bool {
-    let family = families::standing(&world.records, family).await.expect("a read").expect("a family").family;
+    let family = token_families::load(&world.records, family).await.expect("a read").expect("a family").family;
     family.ended_at.is_none()
 }
 
@@ -118,7 +123,7 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     let world = World::at(url).await;
     let first = world.family().await.0;
     let second_session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(sign_in(&world.records, &second_session, &prove(hash()), Before::Nothing).await.expect("a session"));
+    assert!(sign_in(&world.records, &second_session, &prove(hash()), PreviousSession::Nothing).await.expect("a session"));
     let second_world = World { session: second_session.clone(), ..world.clone() };
     let second = second_world.family().await.0;
     for (first, limit, expected) in [(None, 10, 2), (Some(world.session.id), 1, 1), (Some(second_session.id), 1, 1), (None, 0, 0)] {
@@ -127,13 +132,13 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
         assert!(first.is_none_or(|first| listed.seen[0].session.id == first));
     }
 
-    endings::end(&world.records, &Ending::Logout(world.session.id), None, at(1)).await.expect("ended");
+    revocation::revoke(&world.records, &Revocation::Logout(world.session.id), None, at(1)).await.expect("ended");
     assert_eq!((lives(&world, first).await, lives(&world, second).await), (false, true));
     let (session, account) = sessions::load(&world.records, world.session.id, NOW.plus(1)).await.expect("a read").expect("a session");
     assert_eq!((session.ended_at, account.id), (Some(NOW.plus(1)), world.account.id));
 
-    let kept = Ending::PasswordChanged { account: world.account.id, kept: Some(second_session.id) };
-    endings::end(&world.records, &kept, None, at(2)).await.expect("ended");
+    let kept = Revocation::PasswordChanged { account: world.account.id, kept: Some(second_session.id) };
+    revocation::revoke(&world.records, &kept, None, at(2)).await.expect("ended");
     assert!(!lives(&world, second).await);
     let (session, _) = sessions::load(&world.records, second_session.id, NOW.plus(90)).await.expect("a read").expect("a session");
     assert_eq!(session.ended_at, None, "the session in which it was changed lives on");
@@ -141,12 +146,12 @@ pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
     assert_eq!(seen.iter().map(|seen| (seen.session.id, seen.last_used_at)).collect::<Vec<_>>(), [(second_session.id, NOW.plus(90))]);
 
     let third = second_world.family().await.0;
-    endings::end(&world.records, &Ending::ClientClosed(world.client.id.clone()), None, at(3)).await.expect("ended");
+    revocation::revoke(&world.records, &Revocation::ClientClosed(world.client.id.clone()), None, at(3)).await.expect("ended");
     assert!(!lives(&world, third).await);
     let fourth = second_world.family().await.0;
-    let over = endings::end(&world.records, &Ending::AccountClosed(world.account.id), None, at(4)).await.expect("ended");
+    let over = revocation::revoke(&world.records, &Revocation::AccountClosed(world.account.id), None, at(4)).await.expect("ended");
     assert_eq!((over.sessions, over.families), (vec![(second_session.id, world.account.id)], vec![fourth]));
-    let names: Vec<String> = events::newest(&world.records, 2).await.unwrap().into_iter().map(|event| event.name).collect();
+    let names: Vec<String> = audit_log::newest(&world.records, 2).await.unwrap().into_iter().map(|event| event.name).collect();
     assert_eq!(names, ["session.ended", "grant.revoked"]);
 }
 
@@ -171,10 +176,10 @@ pub(crate) async fn a_closed_app_admits_those_who_are_listed(url: &str) {
     apps::expel(&world.records, app.id, world.account.id).await.expect("expelled");
     assert_eq!(apps::admission(&world.records, &world.client, world.account.id).await.expect("an answer"), apps::Admission::Refused);
     let (code, verifier) = world.code().await;
-    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
+    let authorization_code::CodeDecision::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
     let redeemed = codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer");
     assert_eq!(redeemed, Redeemed::Refused);
-    assert_eq!(families::standing(&world.records, redemption.begin.family.id).await.expect("a read"), None, "nothing is half-written");
+    assert_eq!(token_families::load(&world.records, redemption.start.family.id).await.expect("a read"), None, "nothing is half-written");
     apps::admit(&world.records, id(), app.id, world.account.id, NOW).await.expect("listed");
     world.family().await;
 }
@@ -183,17 +188,17 @@ pub(crate) async fn a_closed_account_begins_nothing(url: &str) {
     // attack 35
     let world = World::at(url).await;
     let (code, verifier) = world.code().await;
-    let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
+    let authorization_code::CodeDecision::Redeem(redemption) = world.decide(&code, &verifier).await else { panic!("not decided") };
     let mut closed = world.account.clone();
     closed.is_active = false;
     let mut transaction = world.records.begin().await.expect("a transaction");
     accounts::update(&mut transaction, &closed, NOW).await.expect("closed");
     transaction.commit().await.expect("committed");
     assert_eq!(codes::redeem(&world.records, &redemption, &world.client, at(0)).await.expect("an answer"), Redeemed::Refused);
-    let begun = families::begin(&world.records, &world.entry(prove(hash())), &world.client, at(0)).await.expect("an answer");
-    assert_eq!(begun, families::Begun::Lapsed);
+    let begun = token_families::begin(&world.records, &world.entry(prove(hash())), &world.client, at(0)).await.expect("an answer");
+    assert_eq!(begun, token_families::FamilyStart::Lapsed);
     let session = identity::session::Session::begin(id(), world.account.id, NOW);
-    assert!(!sign_in(&world.records, &session, &prove(hash()), Before::Nothing).await.expect("an answer"));
+    assert!(!sign_in(&world.records, &session, &prove(hash()), PreviousSession::Nothing).await.expect("an answer"));
 }
 
 pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it(url: &str) {
@@ -204,7 +209,7 @@ pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it
     accounts::insert(&world.records, &stranger).await.expect("an account");
     set_password(&world.records, stranger.id, hash()).await;
     let proof = prove(hash());
-    let begin = async |account: Uuid, before: Before| {
+    let begin = async |account: Uuid, before: PreviousSession| {
         let session = identity::session::Session::begin(id(), account, NOW);
         sign_in(&world.records, &session, &proof, before).await.map(|begun| begun.then_some(session.id))
     };
@@ -212,16 +217,16 @@ pub(crate) async fn a_sign_in_takes_the_place_of_the_session_before_or_leaves_it
         let listed = sessions::of_account(&world.records, account, None, 10, NOW).await.expect("a list");
         listed.seen.iter().map(|seen| seen.session.id).collect::<Vec<_>>()
     };
-    let own = begin(world.account.id, Before::Own(world.session.id)).await.expect("an answer").expect("a session");
+    let own = begin(world.account.id, PreviousSession::Own(world.session.id)).await.expect("an answer").expect("a session");
     assert_eq!((live(world.account.id).await, lives(&world, family).await), (vec![own], true));
-    let other = begin(stranger.id, Before::Other(own)).await.expect("an answer").expect("a session");
+    let other = begin(stranger.id, PreviousSession::Other(own)).await.expect("an answer").expect("a session");
     assert_eq!((live(world.account.id).await, lives(&world, family).await), (vec![], false));
 
     // Whatever step fails, nothing is left behind: neither a session without a cookie nor one that ended for nothing.
     world.records.run("ALTER TABLE peristyle.family RENAME COLUMN session_id TO mislaid", &[]).await.expect("a broken table");
-    let before = events::newest(&world.records, 50).await.expect("events").len();
-    assert!(begin(stranger.id, Before::Own(other)).await.is_err());
-    assert!(begin(world.account.id, Before::Other(other)).await.is_err());
+    let before = audit_log::newest(&world.records, 50).await.expect("events").len();
+    assert!(begin(stranger.id, PreviousSession::Own(other)).await.is_err());
+    assert!(begin(world.account.id, PreviousSession::Other(other)).await.is_err());
     assert_eq!((live(world.account.id).await, live(stranger.id).await), (vec![], vec![other]));
-    assert_eq!(events::newest(&world.records, 50).await.expect("events").len(), before);
+    assert_eq!(audit_log::newest(&world.records, 50).await.expect("events").len(), before);
 }

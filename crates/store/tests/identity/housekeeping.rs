@@ -1,62 +1,62 @@
 //! Throttling, links, keys, events, and what is removed when it is over.
 
 use identity::account::Account;
-use identity::event::Event;
+use identity::audit_event::AuditEvent;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
-use identity::link::{LinkPurpose, LinkRecord};
-use identity::opaque::LinkToken;
-use identity::throttle::{Familiarity, Verdict};
-use store::failures::{self, Watch};
-use store::records::Run;
-use store::{accounts, events, families, links, purge, signing_keys};
+use identity::password_link::{LinkPurpose, LinkRecord};
+use identity::secret_token::LinkToken;
+use identity::throttle::{Familiarity, ThrottleDecision};
+use store::hub_records::Run;
+use store::hub_records::throttle::{self, ThrottleKeys};
+use store::hub_records::{accounts, audit_log, password_links, purge, signing_keys, token_families};
 
 use crate::world::{NOW, World, at, random, records};
 
 pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
     // attack 32, contract I15.6
     let world = World::at(url).await;
-    let watch = Watch::sign_in("Ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
+    let watch = ThrottleKeys::sign_in("Ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
     let mut tasks = Vec::new();
     for _ in 0..40 {
         let (records, watch) = (world.records.clone(), watch.clone());
-        tasks.push(tokio::spawn(async move { failures::attempt(&records, &watch, NOW).await.expect("an answer").is_ok() }));
+        tasks.push(tokio::spawn(async move { throttle::attempt(&records, &watch, NOW).await.expect("an answer").is_ok() }));
     }
     let mut tried = 0;
     for task in tasks {
         tried += usize::from(task.await.expect("a task"));
     }
     assert_eq!(tried, 5, "as many as one after the other");
-    let refused = failures::attempt(&world.records, &watch, NOW).await.expect("an answer");
+    let refused = throttle::attempt(&world.records, &watch, NOW).await.expect("an answer");
     let refused = refused.expect_err("five count already");
     assert!(refused.seconds > 0 && refused.counter == watch.counters()[0], "{refused:?}");
-    let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
+    let evidence = throttle::evidence(&world.records, &watch).await.expect("a read");
     assert_eq!((evidence.pair.undecided, evidence.address.undecided, evidence.account.undecided), (5, 5, 5));
     assert_eq!(evidence.address_is, Familiarity::Strange);
 
     let later = NOW.plus(10);
-    failures::attempt(&world.records, &watch, later).await.expect("an answer").expect("the delay is over");
-    failures::succeeded(&world.records, &watch, later).await.expect("forgiven");
-    let evidence = failures::evidence(&world.records, &watch).await.expect("a read");
+    throttle::attempt(&world.records, &watch, later).await.expect("an answer").expect("the delay is over");
+    throttle::succeeded(&world.records, &watch, later).await.expect("forgiven");
+    let evidence = throttle::evidence(&world.records, &watch).await.expect("a read");
     assert_eq!((evidence.pair.count, evidence.pair.undecided), (0, 5), "those have no outcome yet");
     assert_eq!((evidence.address.undecided, evidence.account.undecided), (5, 5));
 
     let ana = known(&world, "203.0.113.7").await;
     assert_eq!(ana.last_here, Some(later), "the address is familiar");
-    let here = Watch::sign_in("Ana", "203.0.113.7", Some(&ana));
-    assert_eq!(failures::evidence(&world.records, &here).await.expect("a read").address_is, Familiarity::Familiar);
+    let here = ThrottleKeys::sign_in("Ana", "203.0.113.7", Some(&ana));
+    assert_eq!(throttle::evidence(&world.records, &here).await.expect("a read").address_is, Familiarity::Familiar);
     let soon = later.plus(100);
-    failures::attempt(&world.records, &here, soon).await.expect("an answer").expect("no delay");
-    failures::succeeded(&world.records, &here, soon).await.expect("forgiven");
+    throttle::attempt(&world.records, &here, soon).await.expect("an answer").expect("no delay");
+    throttle::succeeded(&world.records, &here, soon).await.expect("forgiven");
     assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(later), "an hour is exact enough");
     let hour = later.plus(3_600);
-    failures::attempt(&world.records, &here, hour).await.expect("an answer").expect("no delay");
-    failures::succeeded(&world.records, &here, hour).await.expect("forgiven");
+    throttle::attempt(&world.records, &here, hour).await.expect("an answer").expect("no delay");
+    throttle::succeeded(&world.records, &here, hour).await.expect("forgiven");
     assert_eq!(known(&world, "203.0.113.7").await.last_here, Some(hour));
 
-    let client = Watch::client("web", "203.0.113.7");
-    assert_eq!(failures::client_failed(&world.records, &client, NOW).await.expect("counted"), Verdict::Try);
-    assert_eq!(failures::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
+    let client = ThrottleKeys::client("web", "203.0.113.7");
+    assert_eq!(throttle::client_failed(&world.records, &client, NOW).await.expect("counted"), ThrottleDecision::Try);
+    assert_eq!(throttle::evidence(&world.records, &client).await.expect("a read").pair.count, 1);
     let kept = world.records.run("SELECT key FROM peristyle.failure", &[]).await.expect("a read");
     assert!(kept.iter().all(|row| row.bytes(0).unwrap().len() == 32), "no name is kept");
 }
@@ -64,16 +64,17 @@ pub(crate) async fn failures_count_in_parallel_and_are_forgiven(url: &str) {
 pub(crate) async fn a_success_leaves_the_failures_of_others_as_they_are(url: &str) {
     // contract I11.4, attack 60
     let world = World::at(url).await;
-    let mine = Watch::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
-    let theirs = Watch::sign_in("bo", "203.0.113.7", None);
-    let seen = async || failures::evidence(&world.records, &theirs).await.expect("a read");
-    let attempt = async |watch: &Watch, now| failures::attempt(&world.records, watch, now).await.expect("an answer").expect("no delay");
-    let succeeded = async |now| failures::succeeded(&world.records, &mine, now).await.expect("noted");
+    let mine = ThrottleKeys::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
+    let theirs = ThrottleKeys::sign_in("bo", "203.0.113.7", None);
+    let seen = async || throttle::evidence(&world.records, &theirs).await.expect("a read");
+    let attempt =
+        async |watch: &ThrottleKeys, now| throttle::attempt(&world.records, watch, now).await.expect("an answer").expect("no delay");
+    let succeeded = async |now| throttle::succeeded(&world.records, &mine, now).await.expect("noted");
 
     // All in one second: my attempt, theirs, their outcome, mine.
     attempt(&mine, NOW).await;
     let wrong = attempt(&theirs, NOW).await;
-    failures::failed(&world.records, &theirs, wrong).await.expect("noted");
+    throttle::failed(&world.records, &theirs, wrong).await.expect("noted");
     succeeded(NOW).await;
     let evidence = seen().await;
     assert_eq!((evidence.pair.count, evidence.pair.last), (1, Some(NOW)));
@@ -93,7 +94,7 @@ pub(crate) async fn a_success_leaves_the_failures_of_others_as_they_are(url: &st
     attempt(&mine, later.plus(4)).await;
     succeeded(later.plus(4)).await;
     assert_eq!((seen().await.address.count, seen().await.address.undecided), (1, 1));
-    failures::failed(&world.records, &theirs, wrong).await.expect("noted");
+    throttle::failed(&world.records, &theirs, wrong).await.expect("noted");
     assert_eq!((seen().await.address.count, seen().await.address.last), (2, Some(later.plus(4))));
 }
 
@@ -104,20 +105,20 @@ pub(crate) async fn an_attack_from_ever_new_addresses_keeps_nobody_out(url: &str
     // One of them at least fails in every second that lets them.
     let mut attack = async |now| {
         attackers += 1;
-        let watch = Watch::sign_in("ana", &format!("198.51.{}.{}", attackers / 256, attackers % 256), None);
-        if let Ok(wrong) = failures::attempt(&world.records, &watch, now).await.expect("an answer") {
-            failures::failed(&world.records, &watch, wrong).await.expect("noted");
+        let watch = ThrottleKeys::sign_in("ana", &format!("198.51.{}.{}", attackers / 256, attackers % 256), None);
+        if let Ok(wrong) = throttle::attempt(&world.records, &watch, now).await.expect("an answer") {
+            throttle::failed(&world.records, &watch, wrong).await.expect("noted");
         }
     };
     for number in 0..120 {
         attack(NOW.plus(number / 2)).await;
     }
-    let owner = Watch::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
+    let owner = ThrottleKeys::sign_in("ana", "203.0.113.7", Some(&known(&world, "203.0.113.7").await));
     let mut waited = 0;
     loop {
         let now = NOW.plus(100 + waited);
         attack(now).await;
-        match failures::attempt(&world.records, &owner, now).await.expect("an answer") {
+        match throttle::attempt(&world.records, &owner, now).await.expect("an answer") {
             Ok(_) => break,
             Err(refused) => waited += refused.seconds.min(1),
         }
@@ -126,9 +127,9 @@ pub(crate) async fn an_attack_from_ever_new_addresses_keeps_nobody_out(url: &str
     assert!(waited > 0, "the attack delays");
 }
 
-async fn known(world: &World, address: &str) -> accounts::Known {
+async fn known(world: &World, address: &str) -> accounts::LoginCandidate {
     let name = world.account.username.as_deref().expect("a username");
-    accounts::known(&world.records, name, address).await.expect("a read").expect("the account")
+    accounts::login_candidate(&world.records, name, address).await.expect("a read").expect("the account")
 }
 
 pub(crate) async fn a_link_is_taken_once(url: &str) {
@@ -138,15 +139,15 @@ pub(crate) async fn a_link_is_taken_once(url: &str) {
     for token in [&old, &new] {
         let record = LinkRecord::make(token, world.account.id, LinkPurpose::Reset, NOW);
         let mut transaction = world.records.begin().await.expect("a transaction");
-        links::insert(&mut transaction, &record, NOW).await.expect("inserted");
+        password_links::insert(&mut transaction, &record, NOW).await.expect("inserted");
         transaction.commit().await.expect("committed");
-        assert_eq!(links::load(&world.records, &token.digest()).await.expect("a read"), Some(record));
+        assert_eq!(password_links::load(&world.records, &token.digest()).await.expect("a read"), Some(record));
     }
-    assert_eq!(links::load(&world.records, &old.digest()).await.expect("a read"), None, "a new link ends the old one");
+    assert_eq!(password_links::load(&world.records, &old.digest()).await.expect("a read"), None, "a new link ends the old one");
     let mut taken = 0;
     for seconds in [3_600, 1, 2] {
         let mut transaction = world.records.begin().await.expect("a transaction");
-        taken += usize::from(links::take(&mut transaction, &new.digest(), NOW.plus(seconds)).await.expect("an answer"));
+        taken += usize::from(password_links::use_up(&mut transaction, &new.digest(), NOW.plus(seconds)).await.expect("an answer"));
         transaction.commit().await.expect("committed");
     }
     assert_eq!(taken, 1);
@@ -156,14 +157,16 @@ pub(crate) async fn a_link_is_taken_once(url: &str) {
     {
         let token = LinkToken::from_random(random());
         let mut transaction = world.records.begin().await.expect("a transaction");
-        links::insert(&mut transaction, &LinkRecord::make(&token, world.account.id, LinkPurpose::Reset, NOW), NOW).await.expect("inserted");
+        password_links::insert(&mut transaction, &LinkRecord::make(&token, world.account.id, LinkPurpose::Reset, NOW), NOW)
+            .await
+            .expect("inserted");
         let mut account = accounts::by_id(&mut transaction, world.account.id).await.expect("a read").expect("the account");
         account.tags.push("other".to_owned());
         accounts::update(&mut transaction, &account, NOW).await.expect("updated");
-        assert!(links::load(&mut transaction, &token.digest()).await.expect("a read").is_some(), "what else changes is no matter");
+        assert!(password_links::load(&mut transaction, &token.digest()).await.expect("a read").is_some(), "what else changes is no matter");
         change(&mut account);
         accounts::update(&mut transaction, &account, NOW).await.expect("updated");
-        assert_eq!(links::load(&mut transaction, &token.digest()).await.expect("a read"), None);
+        assert_eq!(password_links::load(&mut transaction, &token.digest()).await.expect("a read"), None);
         transaction.commit().await.expect("committed");
     }
 }
@@ -199,26 +202,26 @@ pub(crate) async fn what_is_over_is_purged_and_the_rest_stays(url: &str) {
     assert_eq!(count().await, [2, 1, 1, 1], "nothing is over yet");
     purge::purge(&world.records, NOW.plus(3_700)).await.expect("purged");
     assert_eq!(count().await, [1, 1, 1, 1], "the code that was not used is gone, the other stays with its family");
-    assert!(families::standing(&world.records, family).await.expect("a read").is_some());
+    assert!(token_families::load(&world.records, family).await.expect("a read").is_some());
     purge::purge(&world.records, NOW.plus(3 * 86_400)).await.expect("purged");
     assert_eq!(count().await, [0, 0, 0, 0]);
     drop(unused);
-    assert!(!events::newest(&world.records, 10).await.expect("events").is_empty());
+    assert!(!audit_log::newest(&world.records, 10).await.expect("events").is_empty());
     purge::purge(&world.records, NOW.plus(purge::EVENT_SECONDS)).await.expect("purged");
-    assert!(events::newest(&world.records, 10).await.expect("events").is_empty());
+    assert!(audit_log::newest(&world.records, 10).await.expect("events").is_empty());
 }
 
 pub(crate) async fn every_event_is_listed_in_its_order(url: &str) {
     // contract I13.1
     let world = World::at(url).await;
     world.family().await;
-    let all = events::newest(&world.records, 10).await.expect("events");
+    let all = audit_log::newest(&world.records, 10).await.expect("events");
     let names: Vec<&str> = all.iter().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["sign-in.succeeded", "code.issued", "grant.issued"]);
     assert_eq!(all[0].data["account"], world.account.id.to_string());
     assert_eq!((all[0].at, all[0].address.as_deref()), (NOW, Some("203.0.113.7")));
-    assert_eq!(events::after(&world.records, all[0].sequence, 10).await.expect("events"), all[1..]);
-    assert_eq!(events::newest(&world.records, 1).await.expect("events"), all[2..]);
+    assert_eq!(audit_log::after(&world.records, all[0].sequence, 10).await.expect("events"), all[1..]);
+    assert_eq!(audit_log::newest(&world.records, 1).await.expect("events"), all[2..]);
 }
 
 pub(crate) async fn the_log_is_told_of_what_counts_and_of_nothing_else(url: &str) {
@@ -227,22 +230,22 @@ pub(crate) async fn the_log_is_told_of_what_counts_and_of_nothing_else(url: &str
     let told = || std::fs::read_to_string(log.path()).expect("the log");
     let writer = std::sync::Arc::new(log.reopen().expect("the file"));
     let _listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(writer).finish());
-    let event = Event::SessionEnded { account: world.account.id, session: world.account.id };
+    let event = AuditEvent::SessionEnded { account: world.account.id, session: world.account.id };
 
     let mut given_up = world.records.begin().await.expect("a transaction");
-    events::append(&mut given_up, &event, at(0)).await.expect("noted");
+    audit_log::append(&mut given_up, &event, at(0)).await.expect("noted");
     drop(given_up);
     assert_eq!(told(), "", "it does not count");
 
     let mut counting = world.records.begin().await.expect("a transaction");
-    events::append(&mut counting, &event, at(0)).await.expect("noted");
+    audit_log::append(&mut counting, &event, at(0)).await.expect("noted");
     assert_eq!(told(), "", "it does not count yet");
     counting.commit().await.expect("committed");
     assert_eq!(told().matches("session.ended").count(), 1);
 
     let mut counting = world.records.begin().await.expect("a transaction");
-    events::append(&mut counting, &event, at(0)).await.expect("noted");
+    audit_log::append(&mut counting, &event, at(0)).await.expect("noted");
     counting.commit_with("DELETE FROM peristyle.failure", &[]).await.expect("committed");
-    events::append(&world.records, &event, at(0)).await.expect("noted");
+    audit_log::append(&world.records, &event, at(0)).await.expect("noted");
     assert_eq!(told().matches("session.ended").count(), 3);
 }

@@ -2,14 +2,15 @@
 //! together ends together.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod account_changes;
 mod accounts;
-mod changes;
 mod grants;
+mod heartbeats;
 mod housekeeping;
-mod outages;
 mod races;
 #[path = "../support/mod.rs"]
 mod support;
+mod twins;
 mod world;
 
 macro_rules! on_both {
@@ -51,15 +52,15 @@ on_both!(
     races::a_password_counts_under_the_hash_that_its_own_sign_in_made_of_it,
     races::a_code_whose_session_was_taken_over_begins_a_family_of_the_new_one,
     races::a_client_ends_the_session_that_a_family_is_of_by_now,
-    changes::numbers_are_given_in_the_order_of_commits_and_none_is_skipped,
-    changes::every_change_is_told_of_whom_it_concerns,
-    changes::many_changes_at_once_are_told_as_one,
-    changes::what_was_told_is_purged_from_its_beginning,
+    account_changes::numbers_are_given_in_the_order_of_commits_and_none_is_skipped,
+    account_changes::every_change_is_told_of_whom_it_concerns,
+    account_changes::many_changes_at_once_are_told_as_one,
+    account_changes::what_was_told_is_purged_from_its_beginning,
     housekeeping::failures_count_in_parallel_and_are_forgiven,
     housekeeping::a_success_leaves_the_failures_of_others_as_they_are,
     housekeeping::an_attack_from_ever_new_addresses_keeps_nobody_out,
-    outages::a_silence_of_all_processes_is_an_outage,
-    outages::whoever_asks_ends_the_silence_and_one_of_many_notes_it,
+    heartbeats::a_silence_of_all_processes_is_an_outage,
+    heartbeats::whoever_asks_ends_the_silence_and_one_of_many_notes_it,
     housekeeping::a_link_is_taken_once,
     housekeeping::the_key_ring_comes_back,
     housekeeping::what_is_over_is_purged_and_the_rest_stays,

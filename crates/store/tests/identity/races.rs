@@ -1,16 +1,17 @@
 //! What was good when it was looked at, and is not any more when it is saved: passwords, tokens, codes and sessions that change in between.
 
 use identity::grant::authorization_code;
-use identity::link::{LinkPurpose, LinkRecord};
-use identity::opaque::{Code, LinkToken};
 use identity::password::{Password, PasswordHash, Proof};
+use identity::password_link::{LinkPurpose, LinkRecord};
 use identity::pkce::Verifier;
-use identity::session::{Ending, Session};
-use store::codes::Redeemed;
-use store::families::Begun;
-use store::records::Records;
-use store::sessions::Before;
-use store::{accounts, codes, endings, families, links, sessions};
+use identity::revocation::Revocation;
+use identity::secret_token::{Code, LinkToken};
+use identity::session::Session;
+use store::hub_records::Records;
+use store::hub_records::codes::Redeemed;
+use store::hub_records::sessions::PreviousSession;
+use store::hub_records::token_families::FamilyStart;
+use store::hub_records::{accounts, codes, password_links, revocation, sessions, token_families};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -22,11 +23,11 @@ fn another() -> PasswordHash {
 }
 
 /// Another password, as an administrator sets it, up to the commit.
-async fn change(world: &World) -> store::records::Transaction {
+async fn change(world: &World) -> store::hub_records::Transaction {
     let mut transaction = world.records.begin().await.expect("a transaction");
     accounts::set_credential(&mut transaction, world.account.id, &another(), NOW).await.expect("a password");
-    let ending = Ending::PasswordChanged { account: world.account.id, kept: None };
-    endings::carry_out(&mut transaction, &ending, NOW.plus(1)).await.expect("ended");
+    let ending = Revocation::PasswordChanged { account: world.account.id, kept: None };
+    revocation::revoke_in(&mut transaction, &ending, NOW.plus(1)).await.expect("ended");
     transaction
 }
 
@@ -40,10 +41,10 @@ pub(crate) async fn a_password_that_was_changed_since_it_was_compared_begins_not
     let world = World::at(url).await;
     let (proof, session) = (prove(hash()), Session::begin(id(), world.account.id, NOW));
     change(&world).await.commit().await.expect("changed");
-    assert!(!sign_in(&world.records, &session, &proof, Before::Own(world.session.id)).await.expect("an answer"));
+    assert!(!sign_in(&world.records, &session, &proof, PreviousSession::Own(world.session.id)).await.expect("an answer"));
     let entry = world.entry(proof.clone());
-    assert_eq!(families::begin(&world.records, &entry, &world.client, at(1)).await.expect("an answer"), Begun::Lapsed);
-    assert_eq!(families::standing(&world.records, entry.begin.family.id).await.expect("a read"), None);
+    assert_eq!(token_families::begin(&world.records, &entry, &world.client, at(1)).await.expect("an answer"), FamilyStart::Lapsed);
+    assert_eq!(token_families::load(&world.records, entry.start.family.id).await.expect("a read"), None);
     assert!(live(&world).await.is_empty());
 
     let mut transaction = world.records.begin().await.expect("a transaction");
@@ -59,36 +60,36 @@ pub(crate) async fn a_password_counts_under_the_hash_that_its_own_sign_in_made_o
     set_password(&world.records, world.account.id, &imported).await;
     let (first, mut session) = (prove(&imported), Session::begin(id(), world.account.id, NOW));
     assert!(accounts::rehash(&world.records, world.account.id, &first).await.expect("kept anew"));
-    assert!(sign_in(&world.records, &session, &first, Before::Nothing).await.expect("an answer"));
-    let begun = families::begin(&world.records, &world.entry(first.clone()), &world.client, at(0)).await.expect("an answer");
-    assert_eq!(begun, Begun::Done);
+    assert!(sign_in(&world.records, &session, &first, PreviousSession::Nothing).await.expect("an answer"));
+    let begun = token_families::begin(&world.records, &world.entry(first.clone()), &world.client, at(0)).await.expect("an answer");
+    assert_eq!(begun, FamilyStart::Done);
     assert!(
         !accounts::rehash(&world.records, world.account.id, &first).await.expect("an answer"),
         "another sign-in is told that it was late"
     );
     let kept = accounts::credential_of(&world.records, world.account.id).await.expect("a read").expect("a hash");
     session.id = id();
-    assert!(sign_in(&world.records, &session, &prove(&kept), Before::Nothing).await.expect("an answer"), "and compares again");
+    assert!(sign_in(&world.records, &session, &prove(&kept), PreviousSession::Nothing).await.expect("an answer"), "and compares again");
 
     let mut transaction = world.records.begin().await.expect("a transaction");
     assert!(accounts::replace_credential(&mut transaction, world.account.id, &first, &another(), NOW).await.expect("an answer"));
     transaction.commit().await.expect("committed");
     session.id = id();
-    assert!(!sign_in(&world.records, &session, &first, Before::Nothing).await.expect("an answer"));
+    assert!(!sign_in(&world.records, &session, &first, PreviousSession::Nothing).await.expect("an answer"));
 }
 
 pub(crate) async fn a_code_whose_session_was_taken_over_begins_a_family_of_the_new_one(url: &str) {
     // contract I9.8
     let world = World::at(url).await;
     let (code, verifier) = world.code().await;
-    let authorization_code::Outcome::Redeem(early) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    let authorization_code::CodeDecision::Redeem(early) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
     let session = Session::begin(id(), world.account.id, NOW);
-    assert!(sign_in(&world.records, &session, &prove(hash()), Before::Own(world.session.id)).await.expect("an answer"));
+    assert!(sign_in(&world.records, &session, &prove(hash()), PreviousSession::Own(world.session.id)).await.expect("an answer"));
     assert_eq!(codes::redeem(&world.records, &early, &world.client, at(0)).await.expect("an answer"), Redeemed::Late);
-    let authorization_code::Outcome::Redeem(late) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
+    let authorization_code::CodeDecision::Redeem(late) = world.decide(&code, &verifier).await else { panic!("not redeemed") };
     assert_eq!(codes::redeem(&world.records, &late, &world.client, at(0)).await.expect("an answer"), Redeemed::Done);
-    let family = late.begin.family.id;
-    let over = endings::end(&world.records, &Ending::Logout(session.id), None, at(1)).await.expect("ended");
+    let family = late.start.family.id;
+    let over = revocation::revoke(&world.records, &Revocation::Logout(session.id), None, at(1)).await.expect("ended");
     assert_eq!(over.families, [family], "and ends with it");
 }
 
@@ -97,15 +98,15 @@ pub(crate) async fn a_client_ends_the_session_that_a_family_is_of_by_now(url: &s
     let world = World::at(url).await;
     let family = world.family().await.0;
     let session = Session::begin(id(), world.account.id, NOW);
-    assert!(sign_in(&world.records, &session, &prove(hash()), Before::Own(world.session.id)).await.expect("an answer"));
-    let over = endings::end_session_of(&world.records, family, at(1)).await.expect("ended");
+    assert!(sign_in(&world.records, &session, &prove(hash()), PreviousSession::Own(world.session.id)).await.expect("an answer"));
+    let over = revocation::revoke_session_of(&world.records, family, at(1)).await.expect("ended");
     assert_eq!((over.sessions, over.families), (vec![(session.id, world.account.id)], vec![family]));
-    let over = endings::end_session_of(&world.records, family, at(2)).await.expect("nothing");
+    let over = revocation::revoke_session_of(&world.records, family, at(2)).await.expect("nothing");
     assert_eq!((over.sessions.len(), over.families.len()), (0, 0), "and once");
     let alone = world.entry(prove(hash()));
-    assert_eq!(families::begin(&world.records, &alone, &world.client, at(2)).await.expect("an answer"), Begun::Done);
-    let over = endings::end_session_of(&world.records, alone.begin.family.id, at(3)).await.expect("ended");
-    assert_eq!((over.sessions.len(), over.families), (0, vec![alone.begin.family.id]), "where there is no session, the family");
+    assert_eq!(token_families::begin(&world.records, &alone, &world.client, at(2)).await.expect("an answer"), FamilyStart::Done);
+    let over = revocation::revoke_session_of(&world.records, alone.start.family.id, at(3)).await.expect("ended");
+    assert_eq!((over.sessions.len(), over.families), (0, vec![alone.start.family.id]), "where there is no session, the family");
 }
 
 /// Waits until so many in this database wait for a lock.
@@ -136,7 +137,7 @@ async fn go_on(watch: &Client) {
     watch.batch_execute("COMMIT").await.expect("unlocked");
 }
 
-fn spawn_sign_in(records: &Records, session: &Session, before: Before) -> tokio::task::JoinHandle<bool> {
+fn spawn_sign_in(records: &Records, session: &Session, before: PreviousSession) -> tokio::task::JoinHandle<bool> {
     let (records, session, proof) = (records.clone(), session.clone(), prove(hash()));
     tokio::spawn(async move { sign_in(&records, &session, &proof, before).await.expect("an answer") })
 }
@@ -147,7 +148,7 @@ async fn a_sign_in_waits_for_a_change_of_the_password_and_is_refused() {
     let (database, world, _) = contested().await;
     let session = Session::begin(id(), world.account.id, NOW);
     let transaction = change(&world).await;
-    let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
+    let signing_in = spawn_sign_in(&world.records, &session, PreviousSession::Nothing);
     blocked(&world, 1).await;
     transaction.commit().await.expect("changed");
     assert!(!signing_in.await.expect("a task"));
@@ -157,11 +158,11 @@ async fn a_sign_in_waits_for_a_change_of_the_password_and_is_refused() {
     let (entry, transaction) = (world.entry(prove(hash())), change(&world).await);
     let granting = {
         let (world, entry) = (world.clone(), entry.clone());
-        tokio::spawn(async move { families::begin(&world.records, &entry, &world.client, at(0)).await.expect("an answer") })
+        tokio::spawn(async move { token_families::begin(&world.records, &entry, &world.client, at(0)).await.expect("an answer") })
     };
     blocked(&world, 1).await;
     transaction.commit().await.expect("changed");
-    assert_eq!(granting.await.expect("a task"), Begun::Lapsed);
+    assert_eq!(granting.await.expect("a task"), FamilyStart::Lapsed);
     database.drop().await;
 }
 
@@ -171,7 +172,7 @@ async fn a_change_of_the_password_waits_for_a_sign_in_and_ends_it() {
     let (database, world, watch) = contested().await;
     let session = Session::begin(id(), world.account.id, NOW);
     stop_notes(&watch).await;
-    let signing_in = spawn_sign_in(&world.records, &session, Before::Nothing);
+    let signing_in = spawn_sign_in(&world.records, &session, PreviousSession::Nothing);
     blocked(&world, 1).await;
     let changing = {
         let world = world.clone();
@@ -192,11 +193,11 @@ async fn a_client_that_ends_the_session_of_a_family_ends_the_one_that_takes_it_o
     let family = world.family().await.0;
     let session = Session::begin(id(), world.account.id, NOW);
     stop_notes(&watch).await;
-    let signing_in = spawn_sign_in(&world.records, &session, Before::Own(world.session.id));
+    let signing_in = spawn_sign_in(&world.records, &session, PreviousSession::Own(world.session.id));
     blocked(&world, 1).await;
     let ending = {
         let records = world.records.clone();
-        tokio::spawn(async move { endings::end_session_of(&records, family, at(1)).await.expect("ended") })
+        tokio::spawn(async move { revocation::revoke_session_of(&records, family, at(1)).await.expect("ended") })
     };
     blocked(&world, 2).await;
     go_on(&watch).await;
@@ -212,28 +213,28 @@ async fn live_through(world: &World, proof: &Proof, number: u32) -> Result<(), s
     let (records, account) = (&world.records, world.account.id);
     let session = Session::begin(id(), account, NOW);
     match number % 8 {
-        0 => drop(sign_in(records, &session, proof, Before::Own(world.session.id)).await?),
-        1 => drop(families::begin(records, &world.entry(proof.clone()), &world.client, at(0)).await?),
+        0 => drop(sign_in(records, &session, proof, PreviousSession::Own(world.session.id)).await?),
+        1 => drop(token_families::begin(records, &world.entry(proof.clone()), &world.client, at(0)).await?),
         2 => {
             let mut transaction = records.begin().await?;
             accounts::set_credential(&mut transaction, account, hash(), NOW).await?;
-            endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: None }, NOW).await?;
+            revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept: None }, NOW).await?;
             transaction.commit().await?;
         }
         3 => {
             let mut transaction = records.begin().await?;
             accounts::replace_credential(&mut transaction, account, proof, hash(), NOW).await?;
-            endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept: Some(session.id) }, NOW).await?;
+            revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept: Some(session.id) }, NOW).await?;
             transaction.commit().await?;
         }
-        4 => drop(endings::end(records, &Ending::LogoutEverywhere(account), None, at(0)).await?),
+        4 => drop(revocation::revoke(records, &Revocation::LogoutEverywhere(account), None, at(0)).await?),
         5 => {
             let token = LinkToken::from_random(random());
             let mut transaction = records.begin().await?;
-            links::insert(&mut transaction, &LinkRecord::make(&token, account, LinkPurpose::Reset, NOW), NOW).await?;
+            password_links::insert(&mut transaction, &LinkRecord::make(&token, account, LinkPurpose::Reset, NOW), NOW).await?;
             transaction.commit().await?;
             let mut transaction = records.begin().await?;
-            if links::take(&mut transaction, &token.digest(), NOW).await? {
+            if password_links::use_up(&mut transaction, &token.digest(), NOW).await? {
                 accounts::set_credential(&mut transaction, account, hash(), NOW).await?;
                 transaction.commit().await?;
             }
@@ -244,14 +245,14 @@ async fn live_through(world: &World, proof: &Proof, number: u32) -> Result<(), s
             transaction.commit().await?;
         }
         _ => {
-            if sign_in(records, &session, proof, Before::Nothing).await? {
+            if sign_in(records, &session, proof, PreviousSession::Nothing).await? {
                 let world = World { session: session.clone(), ..world.clone() };
                 let (code, verifier) = (Code::from_random(random()), Verifier::from_random(random()));
                 if codes::insert(records, &world.record(&code, &verifier), at(0)).await?
-                    && let authorization_code::Outcome::Redeem(redemption) = world.decide(&code, &verifier).await
+                    && let authorization_code::CodeDecision::Redeem(redemption) = world.decide(&code, &verifier).await
                 {
                     codes::redeem(records, &redemption, &world.client, at(0)).await?;
-                    endings::end_session_of(records, redemption.begin.family.id, at(0)).await?;
+                    revocation::revoke_session_of(records, redemption.start.family.id, at(0)).await?;
                 }
             }
         }

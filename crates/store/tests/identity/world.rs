@@ -4,31 +4,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use identity::account::{Account, AccountKind, Rights};
-use identity::authorize::CodeRecord;
-use identity::client::{Authenticated, Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord, authenticate};
-use identity::grant::{Fresh, RefreshRules, Terms, authorization_code, password, refresh_token};
-use identity::moment::Moment;
-use identity::opaque::{ClientSecret, Code, RefreshToken};
+use identity::client::{Authenticated, Client, ClientId, GrantType, Redirect, SecretRecord, authenticate};
+use identity::grant::authorization_code::CodeRecord;
+use identity::grant::{FamilySecrets, RefreshRules, Terms, authorization_code, password, refresh_token};
+use identity::lifetime::Lifetimes;
 use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use identity::pkce::Verifier;
 use identity::scope::Scope;
+use identity::secret_token::{ClientSecret, Code, RefreshToken};
 use identity::session::Session;
-use store::events::Occasion;
-use store::records::Records;
-use store::sessions::{Arrival, Before, By};
-use store::{accounts, clients, codes, families, sessions};
+use identity::timestamp::Timestamp;
+use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
+use store::hub_records::sessions::{PreviousSession, SignIn, SignInProof};
+use store::hub_records::{accounts, clients, codes, sessions, token_families};
 use uuid::Uuid;
 
 use crate::support::open;
 
-pub(crate) const NOW: Moment = Moment::from_unix(1_800_000_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_unix(1_800_000_000);
 pub(crate) const REDIRECT: &str = "https://app.example/callback";
 
-pub(crate) fn at(seconds: i64) -> Occasion<'static> {
-    Occasion { now: NOW.plus(seconds), address: Some("203.0.113.7") }
+pub(crate) fn at(seconds: i64) -> AuditContext<'static> {
+    AuditContext { now: NOW.plus(seconds), address: Some("203.0.113.7") }
 }
 
-pub(crate) fn terms(now: Moment) -> Terms {
+pub(crate) fn terms(now: Timestamp) -> Terms {
     Terms { now, rules: RefreshRules::default() }
 }
 
@@ -106,8 +107,8 @@ pub(crate) async fn set_password(records: &Records, account: Uuid, hash: &Passwo
 }
 
 /// Begins a session by a password.
-pub(crate) async fn sign_in(records: &Records, session: &Session, proof: &Proof, before: Before) -> Result<bool, store::Error> {
-    let arrival = Arrival { session, by: By::Password(proof), before, device: Some("a browser") };
+pub(crate) async fn sign_in(records: &Records, session: &Session, proof: &Proof, before: PreviousSession) -> Result<bool, store::Error> {
+    let arrival = SignIn { session, by: SignInProof::Password(proof), before, device: Some("a browser") };
     sessions::begin(records, &arrival, at(0)).await
 }
 
@@ -136,7 +137,7 @@ impl World {
         clients::insert(&records, &client, NOW).await.expect("a client");
         let session = Session::begin(id(), account.id, NOW);
         set_password(&records, account.id, hash()).await;
-        assert!(sign_in(&records, &session, &prove(hash()), Before::Nothing).await.expect("a session"));
+        assert!(sign_in(&records, &session, &prove(hash()), PreviousSession::Nothing).await.expect("a session"));
         World { records, account, client, session, secret: Arc::new(secret) }
     }
 
@@ -169,10 +170,10 @@ impl World {
     }
 
     /// What is decided about a code now.
-    pub(crate) async fn decide(&self, code: &Code, verifier: &Verifier) -> authorization_code::Outcome {
-        let found = codes::presented(&self.records, "web", &code.digest()).await.expect("a read").expect("a client");
-        let presented = authorization_code::Presented { client: self.authenticated(&found.client), redirect_uri: REDIRECT, verifier };
-        let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
+    pub(crate) async fn decide(&self, code: &Code, verifier: &Verifier) -> authorization_code::CodeDecision {
+        let found = codes::look_up(&self.records, "web", &code.digest()).await.expect("a read").expect("a client");
+        let presented = authorization_code::PresentedCode { client: self.authenticated(&found.client), redirect_uri: REDIRECT, verifier };
+        let fresh = FamilySecrets { family: id(), refresh: RefreshToken::from_random(random()) };
         let (record, account) = found.code.unzip();
         authorization_code::decide(presented, record.as_ref(), account.as_ref(), fresh, terms(NOW))
     }
@@ -180,28 +181,29 @@ impl World {
     /// Redeems a code and gives the family and its refresh token.
     pub(crate) async fn family(&self) -> (Uuid, RefreshToken) {
         let (code, verifier) = self.code().await;
-        let authorization_code::Outcome::Redeem(redemption) = self.decide(&code, &verifier).await else { panic!("not redeemed") };
+        let authorization_code::CodeDecision::Redeem(redemption) = self.decide(&code, &verifier).await else { panic!("not redeemed") };
         let redeemed = codes::redeem(&self.records, &redemption, &self.client, at(0)).await.expect("a redemption");
         assert_eq!(redeemed, codes::Redeemed::Done);
-        (redemption.begin.family.id, redemption.begin.issue.refresh_token().clone())
+        (redemption.start.family.id, redemption.start.issue.refresh_token().clone())
     }
 
     /// What the password grant saves for who has proven a password.
-    pub(crate) fn entry(&self, proof: Proof) -> password::Entry {
-        let fresh = Fresh { family: id(), refresh: RefreshToken::from_random(random()) };
+    pub(crate) fn entry(&self, proof: Proof) -> password::PasswordGrant {
+        let fresh = FamilySecrets { family: id(), refresh: RefreshToken::from_random(random()) };
         let proven = Some((&self.account, proof));
-        let password::Outcome::Grant(entry) = password::decide(self.authenticated(&self.client), proven, None, fresh, terms(NOW)) else {
+        let password::PasswordDecision::Grant(entry) = password::decide(self.authenticated(&self.client), proven, None, fresh, terms(NOW))
+        else {
             panic!("not granted")
         };
         *entry
     }
 
     /// What is decided about a refresh token.
-    pub(crate) async fn refresh(&self, token: &RefreshToken, now: Moment) -> refresh_token::Outcome {
-        let found = families::presented(&self.records, "web", &token.digest()).await.expect("a read").expect("a client");
-        let presented = refresh_token::Presented { client: self.authenticated(&found.client), token, scope: None };
-        let rows = found.found.as_ref().map(families::Found::as_rows);
-        let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random()), nonce: [3; 12] };
+    pub(crate) async fn refresh(&self, token: &RefreshToken, now: Timestamp) -> refresh_token::RefreshDecision {
+        let found = token_families::look_up(&self.records, "web", &token.digest()).await.expect("a read").expect("a client");
+        let presented = refresh_token::PresentedToken { client: self.authenticated(&found.client), token, scope: None };
+        let rows = found.found.as_ref().map(token_families::FoundToken::as_rows);
+        let fresh = refresh_token::SuccessorSecrets { successor: RefreshToken::from_random(random()), nonce: [3; 12] };
         refresh_token::decide(presented, rows, fresh, terms(now))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use store::Prepare;
-use store::records::{Bind, Records, Run};
+use store::hub_records::{Bind, Records, Run};
 use store::{Database, DatabaseSettings, Error};
 
 use super::cable::{Cable, lay};
@@ -66,10 +66,10 @@ async fn a_dead_network_is_waited_for_no_longer_than_allowed() {
         times_out("begin", records.begin()).await;
         frozen().await;
         cable.send_replace(Cable::Frozen);
-        times_out("begin_fleeting", records.begin_fleeting(COUNTED, &[])).await;
+        times_out("begin_async_commit", records.begin_async_commit(COUNTED, &[])).await;
         frozen().await;
         cable.send_replace(Cable::Frozen);
-        times_out("run_fleeting", records.run_fleeting(&[(COUNTED, &[])])).await;
+        times_out("run_async_commit", records.run_async_commit(&[(COUNTED, &[])])).await;
         frozen().await;
         let mut transaction = records.begin().await.expect("a transaction");
         cable.send_replace(Cable::Frozen);
@@ -139,11 +139,12 @@ async fn a_write_whose_answer_is_lost_is_not_made_twice() {
     assert!(matches!(outcome, Err(Error::Unavailable(_))), "{outcome:?}");
     cable.send_replace(Cable::Whole);
     added(3).await.expect("and the next one works");
-    let marked: [store::records::Bound<'_>; 1] = [("UPDATE peristyle.tenant SET name = name || '+' WHERE code = $1", &[Bind::Text("one")])];
+    let marked: [store::hub_records::BoundStatement<'_>; 1] =
+        [("UPDATE peristyle.tenant SET name = name || '+' WHERE code = $1", &[Bind::Text("one")])];
     // The first time it is prepared, which is a trip of its own.
-    records.run_fleeting(&marked).await.expect("marked");
+    records.run_async_commit(&marked).await.expect("marked");
     cable.send_replace(Cable::Deaf);
-    let outcome = records.run_fleeting(&marked).await;
+    let outcome = records.run_async_commit(&marked).await;
     assert!(matches!(outcome, Err(Error::Unavailable(_))), "{outcome:?}");
     cable.send_replace(Cable::Whole);
     let name = "SELECT name FROM peristyle.tenant WHERE code = 'one'";

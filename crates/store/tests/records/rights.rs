@@ -1,6 +1,6 @@
 //! What a hub's role has to be allowed on PostgreSQL, and how a hub says what it lacks.
 
-use store::records::Records;
+use store::hub_records::Records;
 
 use super::support::{Postgres, connect};
 use super::{ADDED, count, records, tenant};

@@ -1,0 +1,109 @@
+//! Revocation: which sessions and token families stop counting, and when a client may revoke by a token (RFC 7009).
+
+use uuid::Uuid;
+
+use crate::client::{Authenticated, ClientId};
+use crate::grant::Family;
+
+/// An event that revokes sessions or token families.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revocation {
+    /// A browser signs out of this session.
+    Logout(Uuid),
+    /// This account signs out everywhere.
+    LogoutEverywhere(Uuid),
+    /// The password of an account changes.
+    PasswordChanged {
+        /// The account.
+        account: Uuid,
+        /// The session that changes the password; it stays.
+        kept: Option<Uuid>,
+    },
+    /// This account is deactivated or removed.
+    AccountClosed(Uuid),
+    /// This client is deactivated or removed.
+    ClientClosed(ClientId),
+    /// A refresh token or a code of this family is used twice, or its client revokes it.
+    FamilyRevoked(Uuid),
+}
+
+/// A selection of sessions, or of token families.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// None.
+    Nothing,
+    /// The one with this id.
+    One(Uuid),
+    /// Those of this session.
+    OfSession(Uuid),
+    /// Those of this account.
+    OfAccount(Uuid),
+    /// Those of this account, except this session and its families.
+    OfAccountBut {
+        /// The account.
+        account: Uuid,
+        /// The session that stays.
+        session: Uuid,
+    },
+    /// Those of this client.
+    OfClient(ClientId),
+}
+
+/// What a revocation ends, in one transaction. Codes that are not redeemed yet go with their session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevocationScope {
+    /// The sessions.
+    pub sessions: Selection,
+    /// The token families, with their refresh tokens and, at the hub, their access tokens.
+    pub families: Selection,
+}
+
+impl Revocation {
+    /// What it ends.
+    pub fn scope(&self) -> RevocationScope {
+        let (sessions, families) = match self {
+            Revocation::Logout(session) => (Selection::One(*session), Selection::OfSession(*session)),
+            // All families end: a stolen refresh token is one reason to change a password.
+            Revocation::PasswordChanged { account, kept: Some(session) } => {
+                (Selection::OfAccountBut { account: *account, session: *session }, Selection::OfAccount(*account))
+            }
+            Revocation::LogoutEverywhere(account)
+            | Revocation::AccountClosed(account)
+            | Revocation::PasswordChanged { account, kept: None } => (Selection::OfAccount(*account), Selection::OfAccount(*account)),
+            Revocation::ClientClosed(client) => (Selection::Nothing, Selection::OfClient(client.clone())),
+            Revocation::FamilyRevoked(family) => (Selection::Nothing, Selection::One(*family)),
+        };
+        RevocationScope { sessions, families }
+    }
+}
+
+/// How much a client asks to revoke with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The family of the token.
+    Family,
+    /// The session of the family with all its families; without a session, the family.
+    Session,
+}
+
+/// What a client revokes with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientRevocation {
+    /// This family.
+    Family(Uuid),
+    /// This family, and the session that it belongs to when the revocation happens, with all families of that session. A browser that
+    /// signs in again moves its families to a new session.
+    SessionOf(Uuid),
+}
+
+/// What a client revokes with a token of this family (RFC 7009). The token of another client revokes nothing, and the answer is the same.
+/// A revoked family still names its session, which may be alive: a token that was used twice revokes only the family.
+pub fn revoked_by(client: Authenticated<'_>, family: &Family, reach: Reach) -> Option<ClientRevocation> {
+    if family.client != client.client().id {
+        return None;
+    }
+    match (family.session, reach) {
+        (Some(_), Reach::Session) => Some(ClientRevocation::SessionOf(family.id)),
+        _ => family.ended_at.is_none().then_some(ClientRevocation::Family(family.id)),
+    }
+}

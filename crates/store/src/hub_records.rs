@@ -1,0 +1,249 @@
+//! The hub's own records: one module for each table or task, over fixed statements in transactions on either database.
+//!
+//! The same SQL serves both databases, except where a statement names its database. SQL writes `peristyle.account`: a schema of that name
+//! on PostgreSQL, a prefix on SQLite, so that the tables can share a database with others.
+
+pub mod account_changes;
+pub mod accounts;
+pub mod apps;
+pub mod audit_log;
+pub mod clients;
+pub mod codes;
+pub mod heartbeats;
+mod migrate;
+pub mod password_links;
+mod postgres;
+mod privileges;
+pub mod purge;
+pub mod revocation;
+pub mod rights;
+pub mod roles;
+mod row_lock;
+pub mod sessions;
+pub mod signing_keys;
+mod sqlite;
+pub mod summaries;
+pub mod tenants;
+pub mod throttle;
+pub mod token_families;
+mod values;
+
+use identity::token::security_event::{ChangeKind, Subject};
+use query::sql::Dialect;
+
+use crate::Error;
+use crate::database::Database;
+
+use account_changes::Changes;
+pub use audit_log::AuditLine;
+pub(crate) use values::unexpected;
+pub use values::{Bind, Row};
+
+/// Begins a transaction on PostgreSQL whose commit does not wait for the disk.
+const ASYNC_COMMIT: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off";
+
+/// A statement with its values.
+pub type BoundStatement<'a> = (&'static str, &'a [Bind<'a>]);
+
+/// The database of the hub's records.
+#[derive(Clone, Debug)]
+pub struct Records(Backend);
+
+#[derive(Clone, Debug)]
+enum Backend {
+    Postgres(postgres::PostgresWriters),
+    Sqlite(sqlite::SqliteWriter),
+}
+
+/// A transaction. Dropped without [`Transaction::commit`], it rolls back.
+#[derive(Debug)]
+pub struct Transaction {
+    open: OpenTransaction,
+    changes: Changes,
+    /// Lines that the log of the process gets after the commit.
+    lines: Vec<AuditLine>,
+}
+
+#[derive(Debug)]
+enum OpenTransaction {
+    Postgres(postgres::PostgresTransaction),
+    Sqlite(sqlite::SqliteTransaction),
+}
+
+impl Records {
+    /// The records in this database.
+    pub fn of(database: &Database) -> Result<Self, Error> {
+        Ok(Records(match database {
+            Database::Postgres(handle) => Backend::Postgres(postgres::PostgresWriters::of(&handle.0)?),
+            Database::Sqlite(handle) => Backend::Sqlite(sqlite::SqliteWriter::of(&handle.0)?),
+        }))
+    }
+
+    /// Migrates the tables to this version; returns the names of the steps taken.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
+        migrate::migrate(self).await
+    }
+
+    /// Whether [`Records::migrate`] has steps to take.
+    pub async fn is_pending(&self) -> Result<bool, Error> {
+        migrate::is_pending(self).await
+    }
+
+    /// Runs one statement in a transaction of its own.
+    pub async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        match &self.0 {
+            Backend::Postgres(writers) => writers.run(sql, binds).await,
+            Backend::Sqlite(writer) => writer.run(sql, binds).await,
+        }
+    }
+
+    /// The SQL dialect.
+    pub fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Backend::Postgres(_) => Dialect::Postgres,
+            Backend::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Begins a transaction.
+    pub async fn begin(&self) -> Result<Transaction, Error> {
+        Ok(Transaction::of(match &self.0 {
+            Backend::Postgres(writers) => OpenTransaction::Postgres(writers.begin().await?),
+            Backend::Sqlite(writer) => OpenTransaction::Sqlite(writer.begin().await?),
+        }))
+    }
+
+    /// Begins a transaction with asynchronous commit and runs its first statement. A crash of the database may lose it shortly after its
+    /// commit, so it is for counters that many requests update at once.
+    pub async fn begin_async_commit(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(Transaction, Vec<Row>), Error> {
+        let (open, rows) = match &self.0 {
+            Backend::Postgres(writers) => {
+                let (open, rows) = writers.begin_with(ASYNC_COMMIT, sql, binds).await?;
+                (OpenTransaction::Postgres(open), rows)
+            }
+            Backend::Sqlite(writer) => {
+                let mut open = writer.begin().await?;
+                let rows = open.run(sql, binds).await?;
+                (OpenTransaction::Sqlite(open), rows)
+            }
+        };
+        Ok((Transaction::of(open), rows))
+    }
+
+    /// Runs statements without answers in one transaction with asynchronous commit.
+    pub async fn run_async_commit(&self, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
+        match &self.0 {
+            Backend::Postgres(writers) => writers.together(ASYNC_COMMIT, statements).await,
+            Backend::Sqlite(writer) => {
+                let mut open = writer.begin().await?;
+                for (sql, binds) in statements {
+                    open.run(sql, binds).await?;
+                }
+                open.commit().await
+            }
+        }
+    }
+}
+
+/// Runs single statements: on the records, in a transaction of its own, or inside a transaction.
+pub trait Run: Send {
+    /// Runs a statement.
+    fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
+
+    /// The first row of a statement.
+    fn row(self, sql: &'static str, binds: &[Bind<'_>]) -> impl Future<Output = Result<Option<Row>, Error>> + Send
+    where
+        Self: Sized,
+    {
+        async move { Ok(self.rows(sql, binds).await?.into_iter().next()) }
+    }
+
+    /// Runs a statement that stores an audit event; its line goes to the log after the commit.
+    fn note(self, sql: &'static str, binds: &[Bind<'_>], line: AuditLine) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+impl Run for &Records {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+
+    async fn note(self, sql: &'static str, binds: &[Bind<'_>], line: AuditLine) -> Result<(), Error> {
+        self.run(sql, binds).await?;
+        line.write();
+        Ok(())
+    }
+}
+
+impl Run for &mut Transaction {
+    async fn rows(self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.run(sql, binds).await
+    }
+
+    async fn note(self, sql: &'static str, binds: &[Bind<'_>], line: AuditLine) -> Result<(), Error> {
+        self.run(sql, binds).await?;
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+impl Transaction {
+    fn of(open: OpenTransaction) -> Self {
+        Transaction { open, changes: Changes::default(), lines: Vec::new() }
+    }
+
+    /// The SQL dialect.
+    pub fn dialect(&self) -> Dialect {
+        match &self.open {
+            OpenTransaction::Postgres(_) => Dialect::Postgres,
+            OpenTransaction::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Runs a statement.
+    pub async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        match &mut self.open {
+            OpenTransaction::Postgres(open) => open.run(sql, binds).await,
+            OpenTransaction::Sqlite(open) => open.run(sql, binds).await,
+        }
+    }
+
+    /// Runs a script of several statements.
+    async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        match &mut self.open {
+            OpenTransaction::Postgres(open) => open.script(text).await,
+            OpenTransaction::Sqlite(open) => open.script(text).await,
+        }
+    }
+
+    /// Adds an account change to the change feed; satellites see it after the commit.
+    pub(crate) fn announce_change(&mut self, happening: ChangeKind, subject: Subject) {
+        self.changes.add(happening, subject);
+    }
+
+    /// Commits, after it numbers the account changes.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        let changes = std::mem::take(&mut self.changes);
+        account_changes::store(&mut self, changes).await?;
+        match self.open {
+            OpenTransaction::Postgres(open) => open.commit().await?,
+            OpenTransaction::Sqlite(open) => open.commit().await?,
+        }
+        self.lines.into_iter().for_each(AuditLine::write);
+        Ok(())
+    }
+
+    /// Runs the last statement and commits.
+    pub async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        let changes = std::mem::take(&mut self.changes);
+        account_changes::store(&mut self, changes).await?;
+        match self.open {
+            OpenTransaction::Postgres(open) => open.commit_with(sql, binds).await?,
+            OpenTransaction::Sqlite(mut open) => {
+                open.run(sql, binds).await?;
+                open.commit().await?;
+            }
+        }
+        self.lines.into_iter().for_each(AuditLine::write);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Migrates the tables to this version: numbered steps, each taken once, all in one transaction.
+
+use std::collections::BTreeSet;
+
+use query::sql::Dialect;
+
+use crate::Error;
+
+use super::{Bind, Records, Row, Run, privileges};
+
+/// A step, in the SQL of each database.
+struct Step {
+    version: i64,
+    name: &'static str,
+    postgres: &'static str,
+    sqlite: &'static str,
+}
+
+/// A released step never changes: add a new one.
+const STEPS: [Step; 7] = [
+    Step {
+        version: 1,
+        name: "0001-identity",
+        postgres: include_str!("migrations/postgres/0001-identity.sql"),
+        sqlite: include_str!("migrations/sqlite/0001-identity.sql"),
+    },
+    Step {
+        version: 2,
+        name: "0002-account-changes",
+        postgres: include_str!("migrations/postgres/0002-account-changes.sql"),
+        sqlite: include_str!("migrations/sqlite/0002-account-changes.sql"),
+    },
+    Step {
+        version: 3,
+        name: "0003-administrator-permissions",
+        postgres: include_str!("migrations/postgres/0003-administrator-permissions.sql"),
+        sqlite: include_str!("migrations/sqlite/0003-administrator-permissions.sql"),
+    },
+    Step {
+        version: 4,
+        name: "0004-undecided-attempts",
+        postgres: include_str!("migrations/postgres/0004-undecided-attempts.sql"),
+        sqlite: include_str!("migrations/sqlite/0004-undecided-attempts.sql"),
+    },
+    Step {
+        version: 5,
+        name: "0005-family-origin",
+        postgres: include_str!("migrations/postgres/0005-family-origin.sql"),
+        sqlite: include_str!("migrations/sqlite/0005-family-origin.sql"),
+    },
+    Step {
+        version: 6,
+        name: "0006-client-administers",
+        postgres: include_str!("migrations/postgres/0006-client-administers.sql"),
+        sqlite: include_str!("migrations/sqlite/0006-client-administers.sql"),
+    },
+    Step {
+        version: 7,
+        name: "0007-outages",
+        postgres: include_str!("migrations/postgres/0007-outages.sql"),
+        sqlite: include_str!("migrations/sqlite/0007-outages.sql"),
+    },
+];
+
+/// `CREATE SCHEMA IF NOT EXISTS` would need the privilege even if the schema exists.
+const SCHEMA: &str = "DO $$ BEGIN IF to_regnamespace('peristyle') IS NULL THEN CREATE SCHEMA peristyle; END IF; END $$";
+const BEGINNING: &str = "CREATE TABLE IF NOT EXISTS peristyle.migration (version integer PRIMARY KEY, name text NOT NULL)";
+/// Lets replicas that start together migrate one after the other.
+const ALONE: &str = "SELECT pg_advisory_xact_lock(7310034519)";
+
+const TAKEN: &str = "SELECT version FROM peristyle.migration";
+
+fn newest() -> i64 {
+    STEPS.iter().map(|step| step.version).max().unwrap_or(0)
+}
+
+/// Whether there are steps to take.
+pub(super) async fn is_pending(records: &Records) -> Result<bool, Error> {
+    let taken = taken(records).await?;
+    Ok(STEPS.iter().any(|step| !taken.contains(&step.version)))
+}
+
+pub(super) async fn migrate(records: &Records) -> Result<Vec<&'static str>, Error> {
+    // A role without the privilege to create tables must start when nothing is pending.
+    let names = if is_pending(records).await? {
+        match steps(records).await {
+            Err(Error::Refused(refusal)) if refusal.code() == privileges::DENIED => {
+                return Err(privileges::lacking(records, &refusal).await);
+            }
+            other => other?,
+        }
+    } else {
+        Vec::new()
+    };
+    if records.dialect() == Dialect::Postgres {
+        privileges::check(records).await?;
+    }
+    Ok(names)
+}
+
+/// The steps that were taken; none if the tables do not exist yet.
+async fn taken(records: &Records) -> Result<BTreeSet<i64>, Error> {
+    let table = match records.dialect() {
+        Dialect::Postgres => "SELECT to_regclass('peristyle.migration') IS NOT NULL",
+        Dialect::Sqlite => "SELECT count(*) FROM sqlite_schema WHERE name = 'peristyle_migration'",
+    };
+    let asked = async {
+        if !records.row(table, &[]).await?.map_or(Ok(false), |row| row.flag(0))? {
+            return Ok(BTreeSet::new());
+        }
+        versions(&records.run(TAKEN, &[]).await?)
+    };
+    match asked.await {
+        Err(Error::Refused(refusal)) if refusal.code() == privileges::DENIED => Err(privileges::lacking(records, &refusal).await),
+        Ok(taken) => match taken.last() {
+            Some(last) if *last > newest() => Err(newer(*last)),
+            _ => Ok(taken),
+        },
+        other => other,
+    }
+}
+
+fn versions(rows: &[Row]) -> Result<BTreeSet<i64>, Error> {
+    rows.iter().map(|row| row.number(0)).collect()
+}
+
+fn newer(taken: i64) -> Error {
+    let known = newest();
+    Error::Setting(format!(
+        "the tables in schema peristyle have version {taken}, but this program knows only versions up to {known}; use the newer program"
+    ))
+}
+
+async fn steps(records: &Records) -> Result<Vec<&'static str>, Error> {
+    let dialect = records.dialect();
+    let mut transaction = records.begin().await?;
+    if dialect == Dialect::Postgres {
+        transaction.script(ALONE).await?;
+        transaction.script(SCHEMA).await?;
+    }
+    transaction.run(BEGINNING, &[]).await?;
+    // Another replica may have migrated in the meantime.
+    let taken = versions(&transaction.run(TAKEN, &[]).await?)?;
+    let mut names = Vec::new();
+    for step in STEPS.iter().filter(|step| !taken.contains(&step.version)) {
+        let text = match dialect {
+            Dialect::Postgres => step.postgres,
+            Dialect::Sqlite => step.sqlite,
+        };
+        transaction.script(text).await?;
+        let row = [Bind::Number(step.version), Bind::Text(step.name)];
+        transaction.run("INSERT INTO peristyle.migration (version, name) VALUES ($1, $2)", &row).await?;
+        names.push(step.name);
+    }
+    transaction.commit().await?;
+    Ok(names)
+}

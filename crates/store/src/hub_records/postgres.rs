@@ -1,0 +1,341 @@
+//! The hub's records on PostgreSQL: a pool of writing connections, and transactions on them.
+
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+use deadpool::managed::Pool;
+use fallible_iterator::FallibleIterator;
+use futures_util::future::{try_join, try_join_all, try_join3};
+use postgres_protocol::types::array_from_sql;
+use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Statement};
+use uuid::Uuid;
+
+use crate::Error;
+use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, Manager, Postgres, STALE, State, array, lease};
+
+use super::BoundStatement;
+use super::values::{Bind, Row, StoredValue};
+
+const COMMIT: &str = "COMMIT";
+
+/// How many connections may hold a stale prepared statement.
+const STALE_TRIES: usize = 32;
+
+/// The least timeout of a migration script: it may wait for the migration of another replica.
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The pool of writing connections, and the timeout of a statement.
+#[derive(Clone)]
+pub(super) struct PostgresWriters {
+    pool: Pool<Manager>,
+    timeout: Duration,
+}
+
+impl std::fmt::Debug for PostgresWriters {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("PostgresWriters")
+    }
+}
+
+/// An open transaction with its connection.
+pub(super) struct PostgresTransaction {
+    lease: Box<Lease>,
+    timeout: Duration,
+    /// Whether a prepared statement is stale because a table changed.
+    stale: bool,
+}
+
+impl std::fmt::Debug for PostgresTransaction {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("PostgresTransaction")
+    }
+}
+
+impl PostgresWriters {
+    pub(super) fn of(postgres: &Postgres) -> Result<Self, Error> {
+        Ok(PostgresWriters { pool: postgres.writers(postgres.timeout.max(SCRIPT_TIMEOUT))?, timeout: postgres.timeout })
+    }
+
+    pub(super) async fn run(&self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        let mut retry = if sql.starts_with("SELECT") { Retry::Once } else { Retry::Never };
+        loop {
+            let mut lease = lease(&self.pool).await?;
+            match lease.step(self.timeout, async |connection| run(connection, sql, binds).await).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => retry.after(&lease, error)?,
+            }
+        }
+    }
+
+    /// Begins a transaction.
+    pub(super) async fn begin(&self) -> Result<PostgresTransaction, Error> {
+        let mut retry = Retry::Once;
+        loop {
+            let mut open = self.open().await?;
+            match open.step(async |connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await).await {
+                Ok(()) => return Ok(open),
+                Err(error) => retry.after(&open.lease, error)?,
+            }
+        }
+    }
+
+    /// Begins a transaction with this BEGIN and runs its first statement, in one round trip.
+    pub(super) async fn begin_with(
+        &self,
+        begin: &'static str,
+        sql: &'static str,
+        binds: &[Bind<'_>],
+    ) -> Result<(PostgresTransaction, Vec<Row>), Error> {
+        let mut retry = Retry::Once;
+        loop {
+            let mut open = self.open().await?;
+            match open.step(async |connection| first(connection, begin, (sql, binds)).await).await {
+                Ok(rows) => return Ok((open, rows)),
+                Err(error) => retry.after(&open.lease, error)?,
+            }
+        }
+    }
+
+    /// Runs a whole transaction in one round trip.
+    pub(super) async fn together(&self, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), Error> {
+        let mut tried = 0;
+        loop {
+            let mut open = self.open().await?;
+            match open.step(async |connection| whole(connection, begin, statements).await).await {
+                Ok(()) => {
+                    open.give_back();
+                    return Ok(());
+                }
+                // PostgreSQL refuses a stale statement before it runs; every connection may hold one.
+                Err(_) if open.stale && tried < STALE_TRIES => tried += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A connection for a new transaction. Its state keeps it out of the pool if the caller is dropped.
+    async fn open(&self) -> Result<PostgresTransaction, Error> {
+        let mut lease = lease(&self.pool).await?;
+        lease.enter(State::InTransaction);
+        Ok(PostgresTransaction { lease: Box::new(lease), timeout: self.timeout, stale: false })
+    }
+}
+
+/// Allows one retry after a closed connection, if that is safe. A statement that commits by itself may have run although its answer was
+/// lost: it is retried only if it is a SELECT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Once,
+    Never,
+}
+
+impl Retry {
+    fn after(&mut self, lease: &Lease, error: Error) -> Result<(), Error> {
+        // A connection with a stale statement was discarded too.
+        let closed = matches!(error, Error::Unavailable(_)) && lease.is_gone();
+        match std::mem::replace(self, Retry::Never) {
+            Retry::Once if closed => Ok(()),
+            _ => Err(error),
+        }
+    }
+}
+
+impl PostgresTransaction {
+    async fn step<T>(&mut self, step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        match self.lease.step(self.timeout, step).await {
+            Err(Error::Refused(refusal)) if is_stale(refusal.code()) => {
+                // The transaction is lost; another connection prepares the statement again.
+                self.stale = true;
+                self.lease.discard();
+                Err(Error::Unavailable(format!("a table has changed: {refusal}")))
+            }
+            other => other,
+        }
+    }
+
+    pub(super) async fn run(&mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, Error> {
+        self.step(async |connection| run(connection, sql, binds).await).await
+    }
+
+    pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        let timeout = self.timeout.max(SCRIPT_TIMEOUT);
+        self.lease.step(timeout, async |connection| connection.client.batch_execute(text).await).await
+    }
+
+    /// Commits. After a timeout nobody knows whether it committed.
+    pub(super) async fn commit(mut self) -> Result<(), Error> {
+        self.step(async |connection| connection.client.batch_execute(COMMIT).await).await?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// Runs the last statement and commits, in one round trip.
+    pub(super) async fn commit_with(mut self, sql: &'static str, binds: &[Bind<'_>]) -> Result<(), Error> {
+        self.step(async |connection| last(connection, (sql, binds)).await).await?;
+        self.give_back();
+        Ok(())
+    }
+
+    /// Returns the connection to the pool.
+    fn give_back(mut self) {
+        self.lease.enter(State::Idle);
+    }
+}
+
+/// Whether a prepared statement is stale, or the transaction failed because of one.
+fn is_stale(code: &str) -> bool {
+    STALE.contains(&code) || code == FAILED
+}
+
+async fn first(
+    connection: &mut Connection,
+    begin: &'static str,
+    (sql, binds): BoundStatement<'_>,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let ready = Ready::of(connection, sql, binds).await?;
+    let client = &connection.client;
+    let ((), rows) = try_join(client.batch_execute(begin), ready.send(client, binds)).await?;
+    Ok(rows)
+}
+
+async fn last(connection: &mut Connection, (sql, binds): BoundStatement<'_>) -> Result<(), tokio_postgres::Error> {
+    let ready = Ready::of(connection, sql, binds).await?;
+    let client = &connection.client;
+    try_join(ready.send(client, binds), client.batch_execute(COMMIT)).await.map(drop)
+}
+
+async fn whole(connection: &mut Connection, begin: &'static str, statements: &[BoundStatement<'_>]) -> Result<(), tokio_postgres::Error> {
+    let mut ready = Vec::with_capacity(statements.len());
+    for (sql, binds) in statements {
+        ready.push(Ready::of(connection, sql, binds).await?);
+    }
+    let client = &connection.client;
+    let sent = try_join_all(ready.iter().zip(statements).map(|(ready, (_, binds))| ready.send(client, binds)));
+    // If a statement fails, its error is returned, and PostgreSQL turns the COMMIT into a rollback.
+    try_join3(client.batch_execute(begin), sent, client.batch_execute(COMMIT)).await.map(drop)
+}
+
+async fn run(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
+    match Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await {
+        Err(error) if error.code().is_some_and(|code| is_stale(code.code())) => {
+            connection.forget(sql);
+            Ready::of(connection, sql, binds).await?.send(&connection.client, binds).await
+        }
+        other => other,
+    }
+}
+
+/// A statement that is ready to send. Statements sent together arrive in order, in one round trip.
+enum Ready {
+    Named(Statement),
+    Text(&'static str, Vec<Type>),
+}
+
+impl Ready {
+    async fn of(connection: &mut Connection, sql: &'static str, binds: &[Bind<'_>]) -> Result<Self, tokio_postgres::Error> {
+        let types: Vec<Type> = binds.iter().map(kind).collect();
+        Ok(connection.named(sql, &types).await?.map_or(Ready::Text(sql, types), Ready::Named))
+    }
+
+    async fn send(&self, client: &Client, binds: &[Bind<'_>]) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let rows = match self {
+            Ready::Named(statement) => {
+                let bound: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
+                client.query(statement, &bound).await?
+            }
+            Ready::Text(sql, types) => {
+                let bound: Vec<(&(dyn ToSql + Sync), Type)> =
+                    binds.iter().zip(types).map(|(bind, kind)| (bind as _, kind.clone())).collect();
+                client.query_typed(sql, &bound).await?
+            }
+        };
+        Ok(rows.iter().map(|row| Row((0..row.len()).map(|column| row.get::<_, Read>(column).0).collect())).collect())
+    }
+}
+
+fn kind(bind: &Bind<'_>) -> Type {
+    match bind {
+        Bind::Null => Type::UNKNOWN,
+        Bind::Flag(_) => Type::BOOL,
+        Bind::Number(_) => Type::INT8,
+        Bind::Text(_) => Type::TEXT,
+        Bind::Id(_) => Type::UUID,
+        Bind::Timestamp(_) => Type::TIMESTAMPTZ,
+        Bind::Json(_) => Type::JSONB,
+        Bind::Texts(_) => Type::TEXT_ARRAY,
+        Bind::Ids(_) => Type::UUID_ARRAY,
+        Bind::Bytes(_) => Type::BYTEA,
+    }
+}
+
+impl ToSql for Bind<'_> {
+    /// Writes a number in the width of the parameter, everything else by its own type.
+    fn to_sql(&self, wanted: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match *self {
+            Bind::Null => return Ok(IsNull::Yes),
+            Bind::Flag(flag) => out.put_u8(u8::from(flag)),
+            Bind::Number(number) => match *wanted {
+                Type::INT4 => out.put_i32(number.try_into()?),
+                Type::INT2 => out.put_i16(number.try_into()?),
+                _ => out.put_i64(number),
+            },
+            Bind::Text(text) => out.put_slice(text.as_bytes()),
+            Bind::Id(id) => out.put_slice(id.as_bytes()),
+            Bind::Timestamp(micros) => out.put_i64(micros.checked_sub(EPOCH_MICROS).ok_or("an instant before time")?),
+            Bind::Json(text) => {
+                // The binary format of jsonb begins with its version.
+                if *wanted == Type::JSONB {
+                    out.put_u8(1);
+                }
+                out.put_slice(text.as_bytes());
+            }
+            Bind::Texts(texts) => array(out, &Type::TEXT, texts.len(), texts.iter().map(Some), |out, text| out.put_slice(text.as_bytes())),
+            Bind::Ids(ids) => array(out, &Type::UUID, ids.len(), ids.iter().map(Some), |out, id| out.put_slice(id.as_bytes())),
+            Bind::Bytes(bytes) => out.put_slice(bytes),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A column of an answer.
+struct Read(StoredValue);
+
+impl<'a> FromSql<'a> for Read {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        let text = |raw: &[u8]| std::str::from_utf8(raw).map(str::to_owned);
+        Ok(Read(match *kind {
+            Type::BOOL => StoredValue::Flag(raw.first().is_some_and(|byte| *byte != 0)),
+            Type::INT2 => StoredValue::Number(i16::from_be_bytes(raw.try_into()?).into()),
+            Type::INT4 => StoredValue::Number(i32::from_be_bytes(raw.try_into()?).into()),
+            Type::INT8 => StoredValue::Number(i64::from_be_bytes(raw.try_into()?)),
+            Type::UUID => StoredValue::Id(Uuid::from_slice(raw)?),
+            Type::TIMESTAMPTZ => StoredValue::Timestamp(i64::from_be_bytes(raw.try_into()?).saturating_add(EPOCH_MICROS)),
+            Type::JSONB => StoredValue::Text(text(raw.get(1..).unwrap_or_default())?),
+            Type::BYTEA => StoredValue::Bytes(raw.to_vec()),
+            Type::TEXT_ARRAY => StoredValue::Texts(elements(raw, |raw| Ok(text(raw)?))?),
+            Type::UUID_ARRAY => StoredValue::Ids(elements(raw, |raw| Ok(Uuid::from_slice(raw)?))?),
+            _ => StoredValue::Text(text(raw)?),
+        }))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Read(StoredValue::Null))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind.kind(), Kind::Simple | Kind::Array(_))
+    }
+}
+
+type Fault = Box<dyn std::error::Error + Sync + Send>;
+
+fn elements<T>(raw: &[u8], read: impl Fn(&[u8]) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    array_from_sql(raw)?.values().map(|item| read(item.unwrap_or_default())).collect()
+}

@@ -1,0 +1,93 @@
+//! Purges expired rows in batches, so that no request waits long for it.
+
+use identity::lifetime::{LEEWAY_SECONDS, MAX_TOKEN_SECONDS};
+use identity::throttle::FORGOTTEN_SECONDS;
+use identity::timestamp::Timestamp;
+use identity::token::security_event::FEED_SECONDS;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::hub_records::{Bind, Records};
+
+/// Rows of one statement.
+const BATCH: i64 = 1_000;
+const DAY: i64 = 86_400;
+/// How long audit events are stored.
+pub const EVENT_SECONDS: i64 = 366 * DAY;
+/// How long outages are stored: longer than the time between the first and the last one that can matter to one token.
+const OUTAGE_SECONDS: i64 = 30 * DAY;
+/// How long a client address stays familiar after the last sign-in from it.
+pub const FAMILIAR_SECONDS: i64 = 180 * DAY;
+
+const LINKS: &str =
+    "DELETE FROM peristyle.link WHERE hash IN (SELECT hash FROM peristyle.link WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
+const SESSIONS: &str =
+    "DELETE FROM peristyle.session WHERE id IN (SELECT id FROM peristyle.session WHERE expires_at <= $1 LIMIT $2) RETURNING 1";
+/// SKIP LOCKED: waiting for a counter that a sign-in locks could deadlock.
+const FAILURES: &str = "DELETE FROM peristyle.failure WHERE key IN (SELECT key FROM peristyle.failure WHERE last_at <= $1 \
+                        AND (undecided_at IS NULL OR undecided_at <= $1) AND (admitted_at IS NULL OR admitted_at <= $1) LIMIT $2 \
+                        FOR UPDATE SKIP LOCKED) RETURNING 1";
+const FAMILIAR: &str = "DELETE FROM peristyle.familiar WHERE (account_id, address) IN \
+                        (SELECT account_id, address FROM peristyle.familiar WHERE last_used_at <= $1 LIMIT $2) RETURNING 1";
+const EVENTS: &str =
+    "DELETE FROM peristyle.event WHERE sequence IN (SELECT sequence FROM peristyle.event WHERE at <= $1 LIMIT $2) RETURNING 1";
+const OUTAGES: &str = "DELETE FROM peristyle.outage WHERE ended_at IN (SELECT ended_at FROM peristyle.outage WHERE ended_at <= $1 LIMIT $2) \
+                       RETURNING 1";
+/// Purges from the smallest number without a gap: a reader gets everything after its number, or learns that it is too late.
+const CHANGES: &str = "DELETE FROM peristyle.account_change WHERE sequence IN (SELECT sequence FROM peristyle.account_change \
+                       WHERE sequence <= (SELECT max(sequence) FROM peristyle.account_change WHERE at <= $1) ORDER BY sequence LIMIT $2) \
+                       RETURNING 1";
+/// A redeemed code detects a replay, so it stays as long as its family.
+const CODES: &str = "DELETE FROM peristyle.code WHERE hash IN (SELECT c.hash FROM peristyle.code c WHERE c.expires_at <= $1 \
+                     AND NOT EXISTS (SELECT 1 FROM peristyle.family f WHERE f.id = c.used_by) LIMIT $2) RETURNING 1";
+const TOKENS: &str = "DELETE FROM peristyle.refresh_token WHERE hash IN \
+                      (SELECT hash FROM peristyle.refresh_token WHERE expires_at <= $1 LIMIT $2) RETURNING family_id";
+const FAMILIES: &str = "DELETE FROM peristyle.family WHERE id IN (SELECT unnest($1)) \
+                        AND NOT EXISTS (SELECT 1 FROM peristyle.refresh_token t WHERE t.family_id = peristyle.family.id) RETURNING id";
+
+/// Purges everything that expired; returns the number of rows.
+pub async fn purge(records: &Records, now: Timestamp) -> Result<usize, Error> {
+    let mut removed = families(records, now).await?;
+    for (sql, until) in [
+        (LINKS, now),
+        (SESSIONS, now.plus(-DAY)),
+        (FAILURES, now.plus(-FORGOTTEN_SECONDS)),
+        (FAMILIAR, now.plus(-FAMILIAR_SECONDS)),
+        (EVENTS, now.plus(-EVENT_SECONDS)),
+        (CHANGES, now.plus(-FEED_SECONDS)),
+        (CODES, now),
+        (OUTAGES, now.plus(-OUTAGE_SECONDS)),
+    ] {
+        removed += batches(records, sql, until).await?;
+    }
+    Ok(removed)
+}
+
+async fn batches(records: &Records, sql: &'static str, until: Timestamp) -> Result<usize, Error> {
+    let mut removed = 0;
+    loop {
+        let batch = records.run(sql, &[Bind::timestamp(until), Bind::Number(BATCH)]).await?.len();
+        removed += batch;
+        if batch < BATCH as usize {
+            return Ok(removed);
+        }
+    }
+}
+
+/// Purges a family with its last refresh token, which stays until the access token of the same answer has expired: without its family
+/// that token would be refused too early.
+async fn families(records: &Records, now: Timestamp) -> Result<usize, Error> {
+    let until = now.plus(-MAX_TOKEN_SECONDS).plus(-LEEWAY_SECONDS);
+    let mut removed = 0;
+    loop {
+        let mut transaction = records.begin().await?;
+        let tokens = transaction.run(TOKENS, &[Bind::timestamp(until), Bind::Number(BATCH)]).await?;
+        let families: Vec<Uuid> = tokens.iter().map(|row| row.id(0)).collect::<Result<_, _>>()?;
+        let families = transaction.run(FAMILIES, &[Bind::Ids(&families)]).await?.len();
+        transaction.commit().await?;
+        removed += tokens.len() + families;
+        if tokens.len() < BATCH as usize {
+            return Ok(removed);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Short summaries that administrators read beside a record: names for ids, the members of a role, tenant or app, the clients of a session.
+
+use std::collections::BTreeMap;
+
+use identity::timestamp::Timestamp;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::hub_records::{Bind, Row, Run};
+
+/// Names of the accounts with a role, tenant or app.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountNames {
+    /// The first names.
+    pub names: Vec<String>,
+    /// The number of accounts.
+    pub all: i64,
+}
+
+/// A client with open grants of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientInUse {
+    /// The session.
+    pub session: Uuid,
+    /// The client's id.
+    pub client: String,
+    /// The code of the app that the client belongs to.
+    pub app: Option<String>,
+}
+
+/// The names of accounts by id, removed ones included.
+pub async fn account_names(on: impl Run, ids: &[Uuid]) -> Result<BTreeMap<Uuid, String>, Error> {
+    const SQL: &str =
+        "SELECT a.id, coalesce(a.username, a.email, a.code) FROM peristyle.account a WHERE a.id IN (SELECT unnest($1)) ORDER BY a.id";
+    on.rows(SQL, &[Bind::Ids(ids)]).await?.iter().map(|row| Ok((row.id(0)?, row.text(1)?.to_owned()))).collect()
+}
+
+/// The usernames and emails of up to so many accounts.
+pub async fn login_names(on: impl Run, limit: i64) -> Result<Vec<String>, Error> {
+    const SQL: &str = "SELECT a.username, a.email FROM peristyle.account a WHERE a.deleted_at IS NULL ORDER BY a.code, a.id LIMIT $1";
+    let mut names = Vec::new();
+    for row in on.rows(SQL, &[Bind::Number(limit)]).await? {
+        names.extend(row.maybe_text(0)?.map(str::to_owned));
+        names.extend(row.maybe_text(1)?.map(str::to_owned));
+    }
+    Ok(names)
+}
+
+/// The time when the password of an account was set, if it has one.
+pub async fn password_set_at(on: impl Run, account: Uuid) -> Result<Option<Timestamp>, Error> {
+    let row = on.row("SELECT changed_at FROM peristyle.credential WHERE account_id = $1", &[Bind::Id(account)]).await?;
+    row.map(|row| row.timestamp(0)).transpose()
+}
+
+/// The accounts that hold a role.
+pub async fn holders(on: impl Run, role: Uuid, limit: i64) -> Result<AccountNames, Error> {
+    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
+                       JOIN peristyle.account_role m ON m.account_id = a.id WHERE m.role_id = $1 AND a.deleted_at IS NULL \
+                       ORDER BY 1 LIMIT $2";
+    belonging(&on.rows(SQL, &[Bind::Id(role), Bind::Number(limit)]).await?)
+}
+
+/// The accounts that belong to a tenant.
+pub async fn members(on: impl Run, tenant: Uuid, limit: i64) -> Result<AccountNames, Error> {
+    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
+                       JOIN peristyle.account_tenant m ON m.account_id = a.id WHERE m.tenant_id = $1 AND a.deleted_at IS NULL \
+                       ORDER BY 1 LIMIT $2";
+    belonging(&on.rows(SQL, &[Bind::Id(tenant), Bind::Number(limit)]).await?)
+}
+
+/// The accounts on the list of an app.
+pub async fn users(on: impl Run, app: Uuid, limit: i64) -> Result<AccountNames, Error> {
+    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
+                       JOIN peristyle.app_account m ON m.account_id = a.id WHERE m.app_id = $1 AND a.deleted_at IS NULL \
+                       ORDER BY 1 LIMIT $2";
+    belonging(&on.rows(SQL, &[Bind::Id(app), Bind::Number(limit)]).await?)
+}
+
+fn belonging(rows: &[Row]) -> Result<AccountNames, Error> {
+    let all = rows.first().map_or(Ok(0), |row| row.number(1))?;
+    let names = rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect::<Result<_, Error>>()?;
+    Ok(AccountNames { names, all })
+}
+
+/// The clients with open grants of these sessions.
+pub async fn clients_in_use(on: impl Run, sessions: &[Uuid]) -> Result<Vec<ClientInUse>, Error> {
+    const SQL: &str = "SELECT DISTINCT f.session_id, f.client_id, p.code FROM peristyle.family f \
+                       JOIN peristyle.client c ON c.id = f.client_id LEFT JOIN peristyle.app p ON p.id = c.app_id \
+                       WHERE f.session_id IN (SELECT unnest($1)) AND f.ended_at IS NULL ORDER BY f.session_id, f.client_id";
+    let read = |row: &Row| {
+        let app = row.maybe_text(2)?.map(str::to_owned);
+        Ok(ClientInUse { session: row.id(0)?, client: row.text(1)?.to_owned(), app })
+    };
+    on.rows(SQL, &[Bind::Ids(sessions)]).await?.iter().map(read).collect()
+}
