@@ -85,11 +85,11 @@ async fn a_change_that_names_nothing_is_refused() {
         "role update --name clerk",
     ] {
         let message = desk.refused(line);
-        assert!(message.contains("nothing to update: name --"), "{line}: {message}");
+        assert!(message.contains("nothing to update; at least one of these flags is needed: --"), "{line}: {message}");
     }
     for meta in [r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"b":1}}"#, "[]", "x"] {
         let message = desk.refused(&format!("account update --username bo --meta {meta}"));
-        assert!(message.contains("--meta: a JSON object whose names are unique"), "{meta}: {message}");
+        assert!(message.contains("--meta: a JSON object whose keys are unique"), "{meta}: {message}");
     }
     assert_eq!(desk.run("event list"), before, "nothing was changed");
 }

@@ -220,7 +220,7 @@ fn a_port_that_is_taken_is_named_and_nothing_is_made() {
     {
         let mut demo = Demo::begin(&arguments);
         assert_eq!(demo.wait().code(), Some(1));
-        assert_eq!(demo.errors(), format!("peristyle: port {port} on 127.0.0.1 is taken; name another one with {flag}\n"));
+        assert_eq!(demo.errors(), format!("peristyle: {flag}: port {port} on 127.0.0.1 is in use; choose another port\n"));
         assert_eq!(demo.left(), Vec::<String>::new());
     }
     let mut demo = Demo::begin(&["--hub-port", "4999", "--app-port", "4999"]);
@@ -252,7 +252,7 @@ async fn a_server_that_dies_ends_the_other_and_the_demo_says_so() {
     let status = demo.wait();
     let errors = demo.errors();
     assert_eq!(status.code(), Some(1), "{errors}");
-    assert!(errors.contains("ended by itself (signal: 9") && errors.contains("INFO"), "{errors}");
+    assert!(errors.contains("ended unexpectedly (signal: 9") && errors.contains("INFO"), "{errors}");
     assert_eq!(demo.left(), Vec::<String>::new());
     assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
 }

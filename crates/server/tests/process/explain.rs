@@ -78,7 +78,7 @@ fn explain_takes_the_eyes_of_an_account() {
     assert!(told.contains("policy") && told.contains("= ?1") && !told.contains("FALSE"), "{told}");
     for (file, words) in [
         ("bo.json", "permission"),
-        ("none.json", "none.json: an account has \"dPermissions\""),
+        ("none.json", "none.json: \"dPermissions\""),
         ("list.json", "list.json: "),
         ("nobody.json", "nobody.json cannot be read"),
     ] {

@@ -83,7 +83,7 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
     // What is gone from the database stays, and is told of.
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch("DROP TABLE tags")).expect("a table less");
     let said = folder.run(&["introspect", "--update"], &[]).good();
-    assert!(said.contains("1 error(s) are left, which `peristyle check` tells"), "{said}");
+    assert!(said.contains("1 error(s) remain, see `peristyle check`"), "{said}");
     let message = folder.run(&["introspect", "--update", "--out", "none.toml"], &[]).refused();
     assert!(message.contains("none.toml"), "{message}");
 }
@@ -206,7 +206,7 @@ fn introspect_counts_what_it_declares_and_what_it_leaves_out() {
         CREATE TABLE pictures (face BLOB); CREATE VIEW names AS SELECT name FROM customers";
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("tables");
     let said = folder.run(&["introspect", "--force"], &[]).good();
-    assert!(said.contains("from 3 table(s) and view(s); 2 left out, as its comments say"), "{said}");
+    assert!(said.contains("from 3 table(s) and view(s); 2 left out, see its comments"), "{said}");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--out", "-", "--json"], &[]).good()).expect("one JSON object");
     assert_eq!((&object["tables"], &object["notes"].as_array().map(Vec::len)), (&3.into(), &Some(2)), "{object}");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");

@@ -77,7 +77,7 @@ fn output_that_cannot_be_written_is_a_failure() {
 fn what_was_done_or_made_but_cannot_be_told_says_so() {
     let folder = Folder::shop();
     for line in ["migrate", "keys generate", "introspect --out new.toml", "role add --name clerk", "account add --username ana"] {
-        assert!(unwritten(&folder, line).contains("it was done, but"), "{line}");
+        assert!(unwritten(&folder, line).contains("the change was made, but"), "{line}");
     }
     assert!(folder.path("new.toml").exists());
     let another = "`peristyle client secret --id shop` makes another";

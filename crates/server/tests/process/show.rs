@@ -58,7 +58,7 @@ async fn a_record_is_shown_as_a_table_and_as_an_object_and_never_with_a_secret()
         let (table, client) = (desk.run("client show --id till"), object(&desk.run("client show --id till --json")));
         assert_eq!((row(&table, "redirect"), row(&table, "app")), ("https://till.example/back", "till"));
         assert_eq!(row(&table, "grants"), "authorization_code, refresh_token");
-        assert!(row(&table, "secret").starts_with("set; the one before it counts until "), "{table}");
+        assert!(row(&table, "secret").starts_with("set; the previous one is valid until "), "{table}");
         assert_eq!((&client["id"], &client["app"], &client["accessTokenSeconds"]), (&json!("till"), &json!("till"), &json!(3600)));
         assert!(client["previousSecretUntil"].is_string(), "{client}");
 
