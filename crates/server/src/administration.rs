@@ -19,17 +19,17 @@ use uuid::Uuid;
 
 use crate::chance::NoRandomness;
 
+pub use account::AccountChange;
 pub(crate) use account::check_meta;
-pub use account::{AccountChange, NewAccount};
 pub use app::AppChange;
 pub(crate) use app::{MAX_APP_URL_BYTES, check_app_url, describe_app};
+pub use client::ClientChange;
 pub(crate) use client::describe_client;
-pub use client::{ClientChange, NewClient};
 pub use role::RoleChange;
 pub(crate) use role::describe_role;
 pub(crate) use tenant::describe_tenant;
 
-/// Who makes a change.
+/// The actor of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// May do everything: it has the database.
@@ -60,7 +60,7 @@ impl std::fmt::Display for NameOrId<'_> {
 pub enum AdminError {
     #[error("the permission {0} is needed")]
     Forbidden(&'static str),
-    /// The change would break a rule about rights, such as: nobody grants a permission that they do not hold.
+    /// The change would break a rule about rights, such as: an actor grants only what it holds.
     #[error("{0}")]
     Rights(#[from] RightsFault),
     /// A value is invalid.

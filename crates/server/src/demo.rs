@@ -247,7 +247,10 @@ fn create_files(scratch: &Path, cancellation: &Cancellation) -> Result<(), Prepa
     let satellite = scratch.join(SATELLITE);
     std::fs::write(satellite.join("peristyle.toml"), shop::MANIFEST)?;
     app::unpack(&satellite.join("app"))?;
-    shop::create(&satellite.join("shop.db"), cancellation, &mut Progress::on_standard_error())
+    let mut progress = Progress::on_standard_error();
+    let rows = shop::create(&satellite.join("shop.db"), cancellation, |percent, rows| progress.show(percent, rows))?;
+    progress.finish(rows);
+    Ok(())
 }
 
 fn origin(port: u16) -> String {

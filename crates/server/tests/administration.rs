@@ -1,28 +1,19 @@
 //! The rules for changes of accounts and roles: an account can grant and change only what it holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use identity::account::AccountKind;
+use identity::account::{Account, AccountKind};
 use identity::link::LinkPurpose;
 use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
-use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, NewAccount, RoleChange};
+use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, RoleChange};
 use store::events::Occasion;
 use store::records::Records;
 use store::{Database, DatabaseSettings, accounts};
 
-fn new_account(name: &str, roles: &[&str]) -> NewAccount {
-    NewAccount {
-        kind: AccountKind::User,
-        code: None,
-        username: Some(name.to_owned()),
-        email: None,
-        tags: Vec::new(),
-        scopes: Vec::new(),
-        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-        tenants: Vec::new(),
-        meta: serde_json::Map::new(),
-        password: None,
-    }
+async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Account, AdminError> {
+    let roles = Some(roles.iter().map(|role| (*role).to_owned()).collect());
+    let new = AccountChange { username: Some(name.to_owned()), roles, ..AccountChange::default() };
+    by.create_account(AccountKind::User, new, None).await
 }
 
 fn with_permissions(names: &[&str]) -> RoleChange {
@@ -40,10 +31,10 @@ async fn an_account_grants_and_changes_only_what_it_holds() {
     let records = Records::of(&database).expect("records");
     records.migrate().await.expect("steps");
     let operator = administration(&records, Actor::CommandLine);
-    let root = operator.create_account(new_account("root", &["administrator"])).await.expect("an account");
+    let root = create(operator, "root", &["administrator"]).await.expect("an account");
     operator.create_role("clerk", with_permissions(&["shop.order.get"])).await.expect("a role");
     operator.create_role("boss", with_permissions(&["shop.order.delete"])).await.expect("a role");
-    let boss = operator.create_account(new_account("boss", &["boss"])).await.expect("an account");
+    let boss = create(operator, "boss", &["boss"]).await.expect("an account");
 
     let held = [
         "iam.account.create",
@@ -55,11 +46,11 @@ async fn an_account_grants_and_changes_only_what_it_holds() {
         "shop.order.get",
     ];
     operator.create_role("keeper", with_permissions(&held)).await.expect("a role");
-    let keeper = operator.create_account(new_account("keeper", &["keeper"])).await.expect("an account");
+    let keeper = create(operator, "keeper", &["keeper"]).await.expect("an account");
     let by_keeper = administration(&records, Actor::Account(keeper.id));
-    let clerk = by_keeper.create_account(new_account("clerk", &["clerk"])).await.expect("the keeper holds the role");
+    let clerk = create(by_keeper, "clerk", &["clerk"]).await.expect("the keeper holds the role");
     for role in ["administrator", "boss"] {
-        assert!(matches!(by_keeper.create_account(new_account("x", &[role])).await, Err(AdminError::Rights(_))), "{role}");
+        assert!(matches!(create(by_keeper, "x", &[role]).await, Err(AdminError::Rights(_))), "{role}");
         let change = AccountChange { roles: Some(vec![role.to_owned()]), ..AccountChange::default() };
         assert!(matches!(by_keeper.update_account(clerk.id, change).await, Err(AdminError::Rights(_))), "{role}");
     }
@@ -87,7 +78,7 @@ async fn an_account_grants_and_changes_only_what_it_holds() {
         .update_account(keeper.id, AccountChange { roles: Some(vec!["clerk".to_owned()]), ..AccountChange::default() })
         .await
         .expect("less");
-    assert!(matches!(by_keeper.create_account(new_account("y", &[])).await, Err(AdminError::Forbidden("iam.account.create"))));
+    assert!(matches!(create(by_keeper, "y", &[]).await, Err(AdminError::Forbidden("iam.account.create"))));
     operator.remove_account(keeper.id).await.expect("gone");
     assert!(matches!(by_keeper.remove_account(clerk.id).await, Err(AdminError::Forbidden("iam.account.delete"))));
 }
@@ -99,7 +90,7 @@ async fn a_removal_that_changes_nothing_has_no_audit_event() {
     let records = Records::of(&database).expect("records");
     records.migrate().await.expect("steps");
     let operator = administration(&records, Actor::CommandLine);
-    let ana = operator.create_account(new_account("ana", &[])).await.expect("an account");
+    let ana = create(operator, "ana", &[]).await.expect("an account");
     operator.create_app("shop", AppChange::default()).await.expect("an app");
     let events = async || store::events::newest(&records, 50).await.expect("events").len();
     let before = events().await;

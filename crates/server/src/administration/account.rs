@@ -29,29 +29,10 @@ const AUDITED_VALUES: [&str; 3] = ["isActive", "roles", "tenants"];
 
 const TAKEN: &str = "an account with this username, email or code";
 
-/// An account to create.
-#[derive(Clone, Debug)]
-pub struct NewAccount {
-    pub kind: AccountKind,
-    /// By default the username, or else the email.
-    pub code: Option<String>,
-    pub username: Option<String>,
-    pub email: Option<String>,
-    pub tags: Vec<String>,
-    pub scopes: Vec<String>,
-    /// Names or ids of roles.
-    pub roles: Vec<String>,
-    /// Ids of tenants; a missing tenant is created.
-    pub tenants: Vec<Uuid>,
-    pub meta: Map<String, Value>,
-    /// Without one, an invitation link sets the first password.
-    pub password: Option<PasswordHash>,
-}
-
-/// A change of an account; a field that is `None` stays.
+/// The fields of an account to create or change; a field that is `None` has its default or stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccountChange {
-    /// If `None` and the code is the old username, it becomes the new username.
+    /// By default the username, or else the email. It follows a change of the username.
     pub code: Option<String>,
     pub username: Option<String>,
     pub email: Option<String>,
@@ -66,37 +47,43 @@ pub struct AccountChange {
 }
 
 impl Administration<'_> {
-    /// Creates an account.
-    pub async fn create_account(&self, new: NewAccount) -> Result<Account, AdminError> {
+    /// Creates an account. Without a password, an invitation link sets the first one.
+    pub async fn create_account(
+        &self,
+        kind: AccountKind,
+        new: AccountChange,
+        password: Option<&PasswordHash>,
+    ) -> Result<Account, AdminError> {
         let mut tx = self.begin("iam.account.create").await?;
-        let names = Names::check(new.username.as_deref(), new.email.as_deref()).map_err(invalid)?;
-        let code = names.username.clone().or_else(|| names.email.clone());
-        let code = code.ok_or_else(|| AdminError::Invalid("an account needs a username or an email".to_owned()))?;
-        check_meta(&new.meta).map_err(invalid)?;
         let now = self.occasion.now;
-        let account = Account {
+        let mut account = new.applied_to(Account {
             id: chance::id(),
-            kind: new.kind,
-            code: new.code.map_or(Ok(code), |code| parse_name("an account's code", &code))?,
-            email: names.email,
-            username: names.username,
+            kind,
+            code: String::new(),
+            email: None,
+            username: None,
             is_active: true,
-            tags: parse_names("a tag of an account", &new.tags)?,
-            scopes: parse_names("a scope of an account", &new.scopes)?,
+            tags: Vec::new(),
+            scopes: Vec::new(),
             rights: Rights::none(),
             tenants: Vec::new(),
-            meta: new.meta,
+            meta: Map::new(),
             created_at: now,
             updated_at: now,
             deleted_at: None,
-        };
+        })?;
+        let name = account.username.as_ref().or(account.email.as_ref());
+        let name = name.ok_or_else(|| AdminError::Invalid("an account needs a username or an email".to_owned()))?;
+        if account.code.is_empty() {
+            account.code.clone_from(name);
+        }
         accounts::insert(&mut tx.records, &account).await.map_err(exists(TAKEN))?;
-        if let Some(hash) = &new.password {
+        if let Some(hash) = password {
             accounts::set_credential(&mut tx.records, account.id, hash, now).await?;
         }
-        let roles = tx.grantable_roles(&new.roles).await?;
+        let roles = tx.grantable_roles(new.roles.as_deref().unwrap_or_default()).await?;
         accounts::set_roles(&mut tx.records, account.id, &roles).await?;
-        self.set_tenants(&mut tx, &account, &new.tenants).await?;
+        self.set_tenants(&mut tx, &account, new.tenants.as_deref().unwrap_or_default()).await?;
         rights::recompute(&mut tx.records, Concerned::Accounts(&[account.id])).await?;
         let created = accounts::by_id(&mut tx.records, account.id).await?.unwrap_or(account);
         self.finish(tx, Record::Account(created.id), Change::Created).await?;

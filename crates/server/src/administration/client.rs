@@ -17,29 +17,17 @@ use super::{AdminError, Administration, ChangeTransaction, exists, fields, inval
 
 const TAKEN: &str = "a client with this id";
 
-/// A client to create.
-#[derive(Clone, Debug)]
-pub struct NewClient {
-    pub id: String,
-    pub name: String,
-    pub redirect: String,
-    /// By default the authorization code and refresh token grants.
-    pub grants: Option<BTreeSet<GrantType>>,
-    pub lifetimes: Lifetimes,
-    /// Whether its access tokens can change the hub's records.
-    pub administers: bool,
-    /// By default an app of its own.
-    pub app: Option<Uuid>,
-}
-
-/// A change of a client; a field that is `None` stays.
+/// The fields of a client to create or change; a field that is `None` has its default or stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientChange {
     pub name: Option<String>,
     pub redirect: Option<String>,
+    /// By default the authorization code and refresh token grants.
     pub grants: Option<BTreeSet<GrantType>>,
     pub active: Option<bool>,
+    /// Whether its access tokens can change the hub's records.
     pub administers: Option<bool>,
+    /// By default an app of its own.
     pub app: Option<Uuid>,
     pub access_seconds: Option<i64>,
     pub refresh_seconds: Option<i64>,
@@ -47,11 +35,11 @@ pub struct ClientChange {
 
 impl Administration<'_> {
     /// Creates a client. Only the caller gets its secret; the database holds a hash.
-    pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), AdminError> {
+    pub async fn create_client(&self, id: &str, new: ClientChange) -> Result<(Client, ClientSecret), AdminError> {
         let mut tx = self.begin("oAuth.client.create").await?;
         let secret = ClientSecret::from_random(chance::random()?);
-        let id = ClientId::parse(&new.id).map_err(invalid)?;
-        let name = parse_name("a client's name", &new.name)?;
+        let id = ClientId::parse(id).map_err(invalid)?;
+        let name = parse_name("a client's name", new.name.as_deref().unwrap_or_default())?;
         // Look the client up first: otherwise its own app would be reported as the duplicate.
         if clients::by_id(&mut tx.records, id.as_str()).await?.is_some() {
             return Err(exists(TAKEN)(store::Error::Exists));
@@ -64,11 +52,11 @@ impl Administration<'_> {
             id,
             name,
             secret: SecretRecord::new(&secret),
-            redirect: Redirect::register(&new.redirect).map_err(invalid)?,
+            redirect: Redirect::register(new.redirect.as_deref().unwrap_or_default()).map_err(invalid)?,
             grants: new.grants.unwrap_or_else(|| GrantType::DEFAULT.into_iter().collect()),
-            lifetimes: new.lifetimes,
-            is_active: true,
-            administers: new.administers,
+            lifetimes: lifetimes(new.access_seconds, new.refresh_seconds, Lifetimes::default())?,
+            is_active: new.active.unwrap_or(true),
+            administers: new.administers.unwrap_or_default(),
             app: Some(app),
         };
         clients::insert(&mut tx.records, &client, self.occasion.now).await.map_err(exists(TAKEN))?;
@@ -89,9 +77,7 @@ impl Administration<'_> {
         client.is_active = change.active.unwrap_or(client.is_active);
         client.administers = change.administers.unwrap_or(client.administers);
         client.app = change.app.or(client.app);
-        let access = change.access_seconds.unwrap_or(client.lifetimes.access_seconds());
-        let refresh = change.refresh_seconds.unwrap_or(client.lifetimes.refresh_seconds());
-        client.lifetimes = Lifetimes::new(access, refresh).map_err(invalid)?;
+        client.lifetimes = lifetimes(change.access_seconds, change.refresh_seconds, client.lifetimes)?;
         if let Some(app) = change.app {
             tx.existing_app(app).await?;
         }
@@ -133,6 +119,10 @@ impl ChangeTransaction {
         let found = clients::by_id(&mut self.records, id).await?;
         found.ok_or_else(|| AdminError::NotFound(format!("there is no client {id:?}")))
     }
+}
+
+fn lifetimes(access: Option<i64>, refresh: Option<i64>, other: Lifetimes) -> Result<Lifetimes, AdminError> {
+    Lifetimes::new(access.unwrap_or(other.access_seconds()), refresh.unwrap_or(other.refresh_seconds())).map_err(invalid)
 }
 
 /// The fields of a client, without its secret.

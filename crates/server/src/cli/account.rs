@@ -11,7 +11,7 @@ use store::{accounts, overview, roles, sessions, tenants};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::administration::{AccountChange, NewAccount, describe_tenant};
+use crate::administration::{AccountChange, describe_tenant};
 use crate::chance;
 
 use super::admin_context::{AdminContext, not_found, require_change};
@@ -160,19 +160,12 @@ pub(super) struct UpdateAccount {
     meta: Option<String>,
 }
 
-fn to_json(account: &Account) -> Map<String, Value> {
+fn to_json(account: &Account) -> Value {
     let tenants: Vec<String> = account.tenants.iter().map(ToString::to_string).collect();
-    let fields = [
-        ("id", json!(account.id.to_string())),
-        ("type", json!(account.kind.as_str())),
-        ("username", json!(account.username)),
-        ("email", json!(account.email)),
-        ("isActive", json!(account.is_active)),
-        ("dPermissions", json!(account.rights.to_json())),
-        ("dTenants", json!(tenants)),
-        ("meta", json!(account.meta)),
-    ];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    json!({
+        "id": account.id.to_string(), "type": account.kind.as_str(), "username": account.username, "email": account.email,
+        "isActive": account.is_active, "dPermissions": account.rights.to_json(), "dTenants": tenants, "meta": account.meta,
+    })
 }
 
 pub(super) async fn run(context: &AdminContext, action: AccountAction, app_url: &str) -> Result<(), CommandError> {
@@ -209,13 +202,12 @@ pub(super) async fn run(context: &AdminContext, action: AccountAction, app_url: 
 
 async fn show(context: &AdminContext, selector: AccountSelector) -> Result<(), CommandError> {
     let records = &context.records;
-    let account = match selector.username {
-        Some(name) => context.account(&name).await?,
-        None => {
-            let id = selector.id.unwrap_or_default();
-            let found = accounts::by_id(records, id).await?.filter(|account| account.deleted_at.is_none());
-            found.ok_or_else(|| not_found("account", id, ""))?
-        }
+    let account = if let Some(name) = selector.username {
+        context.account(&name).await?
+    } else {
+        let id = selector.id.unwrap_or_default();
+        let found = accounts::by_id(records, id).await?.filter(|account| account.deleted_at.is_none());
+        found.ok_or_else(|| not_found("account", id, ""))?
     };
     let roles = roles::names_of(records, account.id).await?;
     let tenants = tenants::by_ids(records, &account.tenants).await?;
@@ -249,19 +241,17 @@ async fn show(context: &AdminContext, selector: AccountSelector) -> Result<(), C
 }
 
 async fn add(context: &AdminContext, add: AddAccount) -> Result<(), CommandError> {
-    let new = NewAccount {
-        kind: if add.service { AccountKind::Service } else { AccountKind::User },
-        code: None,
+    let password = add.password.read()?;
+    let kind = if add.service { AccountKind::Service } else { AccountKind::User };
+    let new = AccountChange {
         username: add.username,
         email: add.email,
-        tags: Vec::new(),
-        scopes: Vec::new(),
-        roles: add.roles,
-        tenants: add.tenants,
-        password: add.password.read()?,
-        meta: add.meta.as_deref().map(parse_meta).transpose()?.unwrap_or_default(),
+        roles: Some(add.roles),
+        tenants: Some(add.tenants),
+        meta: add.meta.as_deref().map(parse_meta).transpose()?,
+        ..AccountChange::default()
     };
-    let account = context.administration().create_account(new).await?;
+    let account = context.administration().create_account(kind, new, password.as_ref()).await?;
     context.print_change(&format!("account {} was added: {}", account.code, account.id), to_json(&account))
 }
 

@@ -51,11 +51,12 @@ impl AdminContext {
     }
 
     /// Prints one record: a table for people; for programs its `fields` and `more`.
-    pub(super) fn show(&self, table: &RecordTable, mut fields: Map<String, Value>, more: Value) -> Result<(), CommandError> {
-        if let Value::Object(more) = more {
+    pub(super) fn show(&self, table: &RecordTable, fields: impl Into<Value>, more: Value) -> Result<(), CommandError> {
+        let mut object = fields.into();
+        if let (Value::Object(fields), Value::Object(more)) = (&mut object, more) {
             fields.extend(more);
         }
-        print(&self.output.choose(&table.text(), &Value::Object(fields)))
+        print(&self.output.choose(&table.text(), &object))
     }
 
     /// Prints the result of a change: a sentence for people, an object for programs.

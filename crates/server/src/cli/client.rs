@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
-use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, Lifetimes, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
+use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
 use serde_json::{Value, json};
 use store::{apps, clients};
 use uuid::Uuid;
 
-use crate::administration::{ClientChange, NewClient, describe_client};
+use crate::administration::{ClientChange, describe_client};
 use crate::chance;
 
 use super::admin_context::{AdminContext, CodeOrId, not_found, require_change, similar};
@@ -156,16 +156,17 @@ pub(super) async fn run(context: &AdminContext, action: ClientAction) -> Result<
     let administration = context.administration();
     match action {
         ClientAction::Add(add) => {
-            let new = NewClient {
+            let new = ClientChange {
                 app: app_id(context, add.app).await?,
-                id: add.client.id,
-                name: add.name,
-                redirect: add.redirect,
+                name: Some(add.name),
+                redirect: Some(add.redirect),
                 grants: grants(add.grants),
-                lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
-                administers: add.administers,
+                active: None,
+                administers: Some(add.administers),
+                access_seconds: Some(add.access_token_seconds),
+                refresh_seconds: Some(add.refresh_token_seconds),
             };
-            let (client, secret) = administration.create_client(new).await?;
+            let (client, secret) = administration.create_client(&add.client.id, new).await?;
             print_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
         }
         ClientAction::List => {

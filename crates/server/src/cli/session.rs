@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::overview::{self, ClientInUse};
 use store::sessions::{self, Seen};
 use uuid::Uuid;
@@ -133,7 +133,7 @@ async fn show(context: &AdminContext, id: Uuid) -> Result<(), CommandError> {
         "startedAt": chance::rfc3339(session.authenticated_at), "lastUsedAt": chance::rfc3339(*last_used_at),
         "expiresAt": chance::rfc3339(session.expires_at), "endedAt": session.ended_at.map(chance::rfc3339),
     });
-    context.show(&table, Map::new(), object)
+    context.show(&table, object, Value::Null)
 }
 
 pub(super) async fn run(context: &AdminContext, action: SessionAction) -> Result<(), CommandError> {

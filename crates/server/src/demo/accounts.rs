@@ -3,15 +3,13 @@
 use std::fmt;
 
 use identity::account::AccountKind;
-use identity::client::Lifetimes;
 use identity::password::{Password, PasswordHash};
-use serde_json::Map;
 use store::DatabaseSettings;
 use store::events::Occasion;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::administration::{Actor, AdminError, Administration, NewAccount, NewClient, RoleChange};
+use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, RoleChange};
 use crate::{boot, chance};
 
 use super::{PrepareError, shop};
@@ -95,16 +93,8 @@ pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<Hub
     for template in &ACCOUNTS {
         accounts.push(create_account(administration, template).await?);
     }
-    let client = NewClient {
-        id: CLIENT.to_owned(),
-        name: "Demo shop".to_owned(),
-        redirect: redirect_uri.to_owned(),
-        grants: None,
-        lifetimes: Lifetimes::default(),
-        administers: false,
-        app: None,
-    };
-    let (_, secret) = administration.create_client(client).await?;
+    let client = ClientChange { name: Some("Demo shop".to_owned()), redirect: Some(redirect_uri.to_owned()), ..ClientChange::default() };
+    let (_, secret) = administration.create_client(CLIENT, client).await?;
     Ok(HubSetup { accounts, client_secret: DemoSecret(secret.expose()) })
 }
 
@@ -114,19 +104,14 @@ async fn create_account(administration: Administration<'_>, template: &AccountTe
     let salt = chance::random().map_err(AdminError::from)?;
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await.map_err(failed)?.map_err(failed)?;
     let ids = shop::tenants().filter(|tenant| template.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
-    let account = NewAccount {
-        kind: AccountKind::User,
-        code: None,
+    let account = AccountChange {
         username: Some(template.username.to_owned()),
         email: Some(format!("{}@example.com", template.username)),
-        tags: Vec::new(),
-        scopes: Vec::new(),
-        roles: vec![template.role.to_owned()],
-        tenants: ids.collect::<Result<_, _>>()?,
-        meta: Map::new(),
-        password: Some(hash),
+        roles: Some(vec![template.role.to_owned()]),
+        tenants: Some(ids.collect::<Result<_, _>>()?),
+        ..AccountChange::default()
     };
-    administration.create_account(account).await?;
+    administration.create_account(AccountKind::User, account, Some(&hash)).await?;
     Ok(DemoAccount { username: template.username, password, sees: template.sees })
 }
 

@@ -13,8 +13,6 @@ pub(super) struct Progress {
 enum ProgressOutput {
     Terminal,
     Plain,
-    #[cfg(test)]
-    Nowhere,
 }
 
 const TITLE: &str = "Making the sample data";
@@ -25,19 +23,13 @@ impl Progress {
         Progress { output: if stderr().is_terminal() { ProgressOutput::Terminal } else { ProgressOutput::Plain }, percent: -1 }
     }
 
-    #[cfg(test)]
-    pub(super) fn silent() -> Self {
-        Progress { output: ProgressOutput::Nowhere, percent: -1 }
-    }
-
-    pub(super) fn show(&mut self, done: i64, total: i64, rows: u64) {
-        let percent = done * 100 / total.max(1);
+    pub(super) fn show(&mut self, percent: i64, rows: u64) {
         if percent == self.percent {
             return;
         }
         if self.output == ProgressOutput::Terminal {
             write(&format!("\r{TITLE}: {percent:>3} %, {} rows", with_commas(rows)));
-        } else if self.output == ProgressOutput::Plain && self.percent < 0 {
+        } else if self.percent < 0 {
             write(&format!("{TITLE} …\n"));
         }
         self.percent = percent;
@@ -47,8 +39,6 @@ impl Progress {
         match self.output {
             ProgressOutput::Terminal => write(&format!("\r\x1b[K{TITLE}: {} rows\n", with_commas(rows))),
             ProgressOutput::Plain => write(&format!("{TITLE}: {} rows\n", with_commas(rows))),
-            #[cfg(test)]
-            ProgressOutput::Nowhere => {}
         }
     }
 }

@@ -11,7 +11,6 @@ use store::{Cell, NewFile};
 use pseudo_random::PseudoRandom;
 use sample_values::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
 
-use super::progress::Progress;
 use super::{Cancellation, PrepareError};
 
 /// The manifest of the satellite.
@@ -37,8 +36,8 @@ pub(super) fn tenants() -> impl Iterator<Item = DemoTenant> {
     REGIONS.iter().map(|Region { tenant, code, name, .. }| DemoTenant { id: tenant, code, name })
 }
 
-/// Creates the database file.
-pub(super) fn create(path: &Path, cancellation: &Cancellation, progress: &mut Progress) -> Result<(), PrepareError> {
+/// Creates the database file and returns the number of rows. `on_progress` gets the percentage and the rows so far.
+pub(super) fn create(path: &Path, cancellation: &Cancellation, mut on_progress: impl FnMut(i64, u64)) -> Result<u64, PrepareError> {
     let file = NewFile::create(path, include_str!("shop/tables.sql"))?;
     let mut shop = Shop { file, random: PseudoRandom::new(4_000), rows: 0, orders: 0, lines: 0 };
     shop.insert_lists()?;
@@ -46,11 +45,10 @@ pub(super) fn create(path: &Path, cancellation: &Cancellation, progress: &mut Pr
     for id in 1..=CUSTOMERS {
         cancellation.check()?;
         shop.insert_customer(id, &products)?;
-        progress.show(id, CUSTOMERS, shop.rows);
+        on_progress(id * 100 / CUSTOMERS, shop.rows);
     }
     shop.file.finish(include_str!("shop/indexes.sql"))?;
-    progress.finish(shop.rows);
-    Ok(())
+    Ok(shop.rows)
 }
 
 /// Cents.
@@ -233,13 +231,13 @@ mod tests {
             .iter()
             .map(|name| {
                 let path = folder.path().join(name);
-                create(&path, &Cancellation::default(), &mut Progress::silent()).expect("a file");
+                create(&path, &Cancellation::default(), |_, _| ()).expect("a file");
                 std::fs::read(path).expect("a file")
             })
             .collect();
         assert!(files[0].len() > 1_000_000 && files[0] == files[1]);
         let cancellation = Cancellation::default();
         cancellation.cancel();
-        assert!(matches!(create(&folder.path().join("c.db"), &cancellation, &mut Progress::silent()), Err(PrepareError::Cancelled)));
+        assert!(matches!(create(&folder.path().join("c.db"), &cancellation, |_, _| ()), Err(PrepareError::Cancelled)));
     }
 }

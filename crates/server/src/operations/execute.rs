@@ -1,9 +1,7 @@
 //! Executes each operation through the administration.
 
-use std::collections::BTreeSet;
-
 use identity::account::AccountKind;
-use identity::client::{GrantType, Lifetimes, SECRET_OVERLAP_SECONDS};
+use identity::client::{GrantType, SECRET_OVERLAP_SECONDS};
 use identity::link::LinkPurpose;
 use identity::opaque::ClientSecret;
 use identity::password::{Password, PasswordHash};
@@ -12,9 +10,7 @@ use store::apps::Access;
 use store::endings::Over;
 use uuid::Uuid;
 
-use crate::administration::{
-    AccountChange, AdminError, Administration, AppChange, ClientChange, NameOrId, NewAccount, NewClient, RoleChange,
-};
+use crate::administration::{AccountChange, AdminError, Administration, AppChange, ClientChange, NameOrId, RoleChange};
 use crate::error::Problem;
 use crate::hub::Hub;
 
@@ -81,7 +77,10 @@ impl Executor<'_> {
             }
             AdminAction::UpdateTenant => drop(administration.update_tenant(id, input.str("code"), input.str("name")).await?),
             AdminAction::DeleteTenant => administration.remove_tenant(id).await?,
-            AdminAction::CreateClient => return self.create_client().await,
+            AdminAction::CreateClient => {
+                let (client, secret) = administration.create_client(input.required("id"), self.client_change()).await?;
+                return Ok(Outcome::secret(&client.id, &secret));
+            }
             AdminAction::UpdateClient => drop(administration.update_client(&self.key, self.client_change()).await?),
             AdminAction::RotateClientSecret => return self.renew_secret().await,
             AdminAction::DeleteClient => administration.remove_client(&self.key).await?,
@@ -97,21 +96,10 @@ impl Executor<'_> {
     }
 
     async fn create_account(&self) -> Result<Outcome, Problem> {
-        let input = &self.input;
-        let new = NewAccount {
-            kind: input.str("type").and_then(AccountKind::from_word).unwrap_or(AccountKind::User),
-            code: input.string("code"),
-            username: input.string("username"),
-            email: input.string("email"),
-            tags: input.strings("tags").unwrap_or_default(),
-            scopes: input.strings("scopes").unwrap_or_default(),
-            roles: input.strings("roles").unwrap_or_default(),
-            tenants: input.ids("tenants").unwrap_or_default(),
-            meta: input.object("meta").unwrap_or_default(),
-            // Hash before the transaction takes its lock.
-            password: self.password().await?,
-        };
-        Ok(Outcome::of(&self.administration.create_account(new).await?.id))
+        let kind = self.input.str("type").and_then(AccountKind::from_word).unwrap_or(AccountKind::User);
+        // Hash before the transaction takes its lock.
+        let password = self.password().await?;
+        Ok(Outcome::of(&self.administration.create_account(kind, self.account_change(), password.as_ref()).await?.id))
     }
 
     async fn set_password(&self) -> Result<(), Problem> {
@@ -175,33 +163,12 @@ impl Executor<'_> {
         Ok(Outcome::of(&row))
     }
 
-    fn grants(&self) -> Option<BTreeSet<GrantType>> {
-        Some(self.input.strings("grants")?.iter().filter_map(|word| GrantType::from_word(word)).collect())
-    }
-
-    async fn create_client(&self) -> Result<Outcome, Problem> {
-        let (input, defaults) = (&self.input, Lifetimes::default());
-        let access = input.number("accessTokenSeconds").unwrap_or(defaults.access_seconds());
-        let refresh = input.number("refreshTokenSeconds").unwrap_or(defaults.refresh_seconds());
-        let new = NewClient {
-            id: input.required("id").to_owned(),
-            name: input.required("name").to_owned(),
-            redirect: input.required("redirect").to_owned(),
-            grants: self.grants(),
-            lifetimes: Lifetimes::new(access, refresh).map_err(|fault| AdminError::Invalid(fault.to_string()))?,
-            administers: input.boolean("administers").unwrap_or_default(),
-            app: input.id("appId"),
-        };
-        let (client, secret) = self.administration.create_client(new).await?;
-        Ok(Outcome::secret(&client.id, &secret))
-    }
-
     fn client_change(&self) -> ClientChange {
         let input = &self.input;
         ClientChange {
             name: input.string("name"),
             redirect: input.string("redirect"),
-            grants: self.grants(),
+            grants: input.strings("grants").map(|words| words.iter().filter_map(|word| GrantType::from_word(word)).collect()),
             active: input.boolean("isActive"),
             administers: input.boolean("administers"),
             app: input.id("appId"),
