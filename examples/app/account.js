@@ -1,11 +1,11 @@
-// The first page: a way in for those who are signed out, and what they may see for those who are signed in.
+// The first page: a sign-in button, or for a signed-in account what it may see.
 
 import { ask } from './api.js';
 import { element } from './dom.js';
 import { number } from './format.js';
 import { RESOURCES } from './resources.js';
 
-/** The page of somebody who is not signed in; `wanted` names what they came for. */
+/** The page for a signed-out visitor; `wanted` names the page they asked for. */
 export function landing({ signIn, wanted, told }) {
   const lead = wanted ? `${wanted} are for those who are signed in.` : 'A small single-page app on a Peristyle satellite. You sign in at the hub, and what you may see there decides what you see here.';
   return element(
@@ -19,7 +19,7 @@ export function landing({ signIn, wanted, told }) {
   );
 }
 
-/** What an account may see: resources with the rows in reach, fields that are masked, tenants, roles, permissions. */
+/** What an account may see: resources with row counts, masked fields, tenants, roles and permissions. */
 export function overview(account, may) {
   const name = account.username ?? account.email ?? account.code;
   const permissions = account.dPermissions?.all ?? [];
@@ -55,7 +55,7 @@ function resources(may) {
   return scrolled('Resources', element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, Object.entries(RESOURCES).map(row))));
 }
 
-/** How many rows the constraint leaves: an aggregation is held to it like everything else. */
+/** How many rows the account may see: constraints apply to aggregations too. */
 async function count(address) {
   try {
     const [{ count: total }] = await ask(`${address}/list`, { aggregation: { fields: [{ fn: 'count', field: '*' }] } });

@@ -1,17 +1,17 @@
-// Requests to the satellite: each with a fresh token, tried once more when the token turns out not to be good after all.
+// Requests to the satellite: each has a fresh token, and is repeated once if the token is refused.
 
 import { Problem } from './problem.js';
 import { accessToken, renewed } from './session.js';
 
 const listeners = new Set();
 
-/** Hears of every Query Statement that is sent and of its answer: `{address, body, rows, milliseconds, isRefused}`. */
+/** Called for every Query Statement with its answer: `{address, body, rows, milliseconds, isRefused}`. */
 export function onStatement(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Asks a resource: `ask('/api/shop/customers/paginate', {where: …})`. */
+/** Sends a statement to a resource: `ask('/api/shop/customers/paginate', {where: …})`. */
 export async function ask(address, query, { signal } = {}) {
   const body = { query };
   const tell = (answer) => listeners.forEach((listener) => listener({ address, body, ...answer }));
@@ -26,7 +26,7 @@ export async function ask(address, query, { signal } = {}) {
   return answer;
 }
 
-/** The account that is signed in. */
+/** The signed-in account. */
 export function me() {
   return request('/auth/me');
 }

@@ -1,4 +1,4 @@
-// Revenue as bars: one aggregation, grouped by what somebody chose. The bars stand in a table, so that everybody can read them.
+// Revenue as a bar chart: one aggregation with a chosen grouping. The bars are in a table, for screen readers.
 
 import { ask } from './api.js';
 import { counted, element, shape } from './dom.js';
@@ -52,7 +52,7 @@ export function chartView(chart, { may, go, onrefused }) {
   };
 }
 
-/** A name if there is such an option; every object knows `constructor`, so it must be its own. */
+/** The name if it is an option. It must be an own property: every object has `constructor`. */
 function known(options, name) {
   return Object.hasOwn(options, name) ? name : undefined;
 }
@@ -60,7 +60,7 @@ function known(options, name) {
 function bars(rows, group, [name, measure]) {
   if (rows.length === 0) return element('p', { class: 'hint' }, 'No order fits.');
   const value = (row) => Number(row[name] ?? 0);
-  // Months stay in their order; everything else goes by its size.
+  // Months are sorted by time; everything else by size.
   const sorted = group.isTimeline ? rows : rows.toSorted((one, other) => value(other) - value(one));
   const most = Math.max(...rows.map(value), 1);
   const caption = `${measure.label} by ${group.label.toLowerCase()}, ${counted(rows.length, 'group')}`;

@@ -1,11 +1,11 @@
-// Builds elements. Text always enters as text, never as markup, so that no value of the database can become code.
+// Builds elements. A string always becomes a text node, never markup, so no value of the database can become code.
 
-/** An element with attributes, listeners (`onclick: …`) and children: elements, texts, or nothing. */
+/** An element with attributes, listeners (`onclick: …`) and children: elements, strings, or nothing. */
 export function element(name, attributes = {}, ...children) {
   return furnish(document.createElement(name), attributes, children);
 }
 
-/** The same for a picture. */
+/** The same for SVG. */
 export function shape(name, attributes = {}, ...children) {
   return furnish(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
@@ -20,10 +20,10 @@ function furnish(made, attributes, children) {
   return made;
 }
 
-/** Says something to those who do not see it happen. */
+/** Announces a message to screen readers. */
 export function announce(text) {
   const place = document.getElementById('announcer');
-  // The same text twice would be heard once.
+  // A screen reader would not repeat the same text.
   place.textContent = '';
   place.textContent = text;
 }

@@ -1,12 +1,12 @@
-// A form of filters. The names of its fields are the keys of the address, so that the form is the state and nothing else is.
+// A form of filters. Its field names are the keys of the URL query, so the form holds the whole state.
 
 import { element } from './dom.js';
 import { cell } from './format.js';
 
-/** How long typing may pause before it counts. */
+/** How long typing pauses before the filter applies. */
 const SETTLE = 250;
 
-/** A form for these filters: `{node, set}`; `onchange` gets what is chosen. */
+/** A form for these filters: `{node, set}`; `onchange` gets the choices. */
 export function filterForm(filters, onchange, more = []) {
   let settling;
   const node = element('form', { class: 'filters', role: 'search', 'aria-label': 'Filters' }, more, filters.map(field));
@@ -44,7 +44,7 @@ const FIELDS = {
   days: ({ name, label }, id) => range(label, id, (end) => element('input', { id: `${id}-${end}`, name: `${name}-${end}`, type: 'date' })),
 };
 
-/** A choice among views of the same data, for the form of a chart. */
+/** A select among views of the same data, for a chart. */
 export function selection(name, label, options) {
   const id = `choose-${name}`;
   return part(label, id, element('select', { id, name }, options.map(([value, text]) => element('option', { value }, text))));
@@ -71,12 +71,12 @@ function chosen(form) {
   return new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''));
 }
 
-/** Shows choices in the form, but leaves alone what somebody is typing into. */
+/** Shows choices in the form, except in the field that has the focus. */
 function fill(form, choices) {
   for (const input of form.elements) {
     if (!input.name || input === document.activeElement) continue;
     input.value = choices.get(input.name) ?? '';
-    // What is not among the options is not chosen.
+    // A value that is no option is ignored.
     if (input.selectedIndex === -1) input.selectedIndex = 0;
   }
 }

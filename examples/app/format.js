@@ -1,4 +1,4 @@
-// Values as people read them. Decimals come as exact texts and are shown digit by digit, never through a float.
+// Formats values for people. Decimals are exact strings and never become floats.
 
 import { element } from './dom.js';
 
@@ -19,7 +19,7 @@ export const month = (text) => MONTH.format(new Date(`${text}-01T00:00:00Z`));
 
 const KINDS = {
   money,
-  // An average has more digits than money has.
+  // An average has more digits than an amount of money.
   average: (text) => money(Number(text).toFixed(2)),
   number,
   country,
@@ -31,13 +31,13 @@ const KINDS = {
   flag: (value) => (value ? 'yes' : 'no'),
 };
 
-/** What stands in a cell. */
+/** The content of a cell. */
 export function cell(value, kind) {
   if (value === null || value === undefined) return element('span', { class: 'nothing' }, '–');
   return KINDS[kind]?.(value) ?? String(value);
 }
 
-/** Whether values of this kind stand at the right edge, so that their digits line up. */
+/** Whether values of this kind are right-aligned. */
 export function isFigure(kind) {
   return kind === 'money' || kind === 'average' || kind === 'number';
 }

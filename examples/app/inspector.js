@@ -1,9 +1,9 @@
-// The Query Statement behind what is shown, as it was sent: the fastest way to learn the language.
+// Shows the Query Statement of the current view: the fastest way to learn the language.
 
 import { onStatement } from './api.js';
 import { counted, element } from './dom.js';
 
-/** A panel that follows every statement until it is closed: `{node, close}`. */
+/** A panel that shows every statement until it is closed: `{node, close}`. */
 export function inspector() {
   const address = element('code');
   const told = element('span', { class: 'told' });
@@ -24,10 +24,10 @@ export function inspector() {
   return { node, close };
 }
 
-/** How many letters fit on a line of the panel. */
+/** How many characters fit on a line of the panel. */
 const WIDTH = 36;
 
-/** JSON in which what fits on a line stands on one. */
+/** JSON with every value on one line that fits there. */
 export function pretty(value, indent = '', name = '') {
   const line = name + JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
   const isLeaf = typeof value !== 'object' || value === null || Object.keys(value).length === 0;

@@ -1,4 +1,4 @@
-// A table of a resource: filters above it, pages below it, and the statement that it all comes from beside it.
+// The table of a resource, with filters, pages and its statement.
 
 import { ask } from './api.js';
 import { announce, counted, element } from './dom.js';
@@ -8,7 +8,7 @@ import { shown } from './problem.js';
 import { PAGE, ofDetails, ofTable, orderOf, pageOf } from './statement.js';
 import { plainTable, sortableTable } from './table.js';
 
-/** The view of a resource. `may(permission)` says what the viewer holds, `go(choices, step)` changes the address. */
+/** The view of a resource. `may(permission)` says whether the viewer holds it, `go(choices, step)` changes the URL. */
 export function listView(resource, { may, go, onrefused }) {
   return (first) => {
     let choices = first;
@@ -64,17 +64,17 @@ export function listView(resource, { may, go, onrefused }) {
   };
 }
 
-/** Puts new children in the place of others. Who was on one by keyboard is then on the one like it, or on `otherwise`. */
+/** Replaces children. The keyboard focus moves to the matching new child, or to `otherwise`. */
 function exchange(place, children, otherwise) {
   const held = place.contains(document.activeElement) ? document.activeElement : null;
   place.replaceChildren(...children);
   if (!held) return;
   const like = [...place.querySelectorAll('button:enabled')].find((button) => button.textContent === held.textContent);
-  // The page has gone up to the first row, and stays there.
+  // The page has scrolled to the first row; keep it there.
   (like ?? otherwise).focus({ preventScroll: true });
 }
 
-/** What a row holds, loaded when it is opened: one request, however deep. */
+/** The relations of a row, loaded when it opens: one request for all levels. */
 function details(resource, row, may) {
   const place = element('div', { class: 'details', 'aria-busy': 'true' }, element('p', { class: 'hint' }, 'Loading …'));
   const load = async () => {
@@ -99,7 +99,7 @@ function withSort(chosen, before) {
   return chosen;
 }
 
-/** The other direction if it is sorted so already. */
+/** The opposite direction if the table is sorted by this field already. */
 function sorted(resource, choices, field) {
   const [now, dir] = orderOf(resource, choices);
   const next = new URLSearchParams(choices);

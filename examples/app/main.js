@@ -1,4 +1,4 @@
-// The app: who is signed in, which places there are for them, and what stands at each address.
+// The app: the signed-in account, its menu, and the view of each path.
 
 import { landing, overview } from './account.js';
 import { me } from './api.js';
@@ -15,7 +15,7 @@ const find = (id) => document.getElementById(id);
 const app = { account: null, told: null };
 const router = new Router(find('content'), viewAt);
 
-/** Whether the viewer holds a permission; what needs none is everybody's. */
+/** Whether the viewer holds a permission; no permission means everybody. */
 function may(permission) {
   return !permission || (app.account?.dPermissions?.all ?? []).includes(permission);
 }
@@ -26,13 +26,13 @@ function viewAt(path) {
   if (path === '/') return home;
   if (path === '/revenue') return guarded('Revenue figures', REVENUE, chartView(REVENUE, tools));
   const name = path.slice(1);
-  // Every object knows `constructor`; a place of the app it is not.
+  // Every object has `constructor`, which is no view of the app.
   const resource = Object.hasOwn(RESOURCES, name) && RESOURCES[name];
   if (resource) return guarded(resource.title, resource, listView(resource, tools));
   return () => ({ title: 'Not found', node: element('section', { class: 'landing' }, element('h1', {}, 'There is nothing here'), element('p', {}, element('a', { href: '/', 'data-app': '' }, 'Back to the beginning'))) });
 }
 
-/** What views need of the app. */
+/** What views get from the app. */
 const tools = {
   may,
   go: (choices, step) => {
@@ -41,7 +41,7 @@ const tools = {
     if (step === 'push') router.go(address);
     else router.replace(address);
   },
-  /** A refusal because nobody is signed in any more is not an error on the page, but another page. */
+  /** A refusal because the sign-in is over shows the sign-in page, not an error. */
   onrefused: (error) => {
     if (!(error instanceof Problem) || error.status !== 401) return false;
     lost('You were signed out.');
@@ -61,20 +61,20 @@ function home() {
   return { title: 'Demo shop', node };
 }
 
-/** Where the hub sends the browser back to. */
+/** The callback: the hub redirects the browser here. */
 function callback(parameters) {
   const node = element('section', { class: 'landing' }, element('h1', {}, 'Signing you in …'));
   if (!parameters.has('state')) {
     queueMicrotask(() => router.replace('/'));
     return { title: 'Signing in', node };
   }
-  // The code is good once; it has no business in the history.
+  // The code can be used once, so remove it from the history.
   history.replaceState(null, '', '/callback');
   finish(parameters).then(goOn, (error) => failed(error, node));
   return { title: 'Signing in', node };
 }
 
-/** Somebody is signed in, and goes on where they wanted to. */
+/** The sign-in succeeded: go to the page that was asked for. */
 async function goOn(address) {
   app.told = null;
   history.replaceState(null, '', address);
@@ -82,26 +82,26 @@ async function goOn(address) {
   if (app.account) announce(`Signed in as ${nameOf(app.account)}`);
 }
 
-/** The hub's answer was of no use. */
+/** The sign-in failed. */
 async function failed(error, node) {
-  // Somebody who went back to the sign-in page and used it once more is signed in all the same.
+  // A visitor who went back and used the sign-in page again is signed in already.
   if (error.code === 'stale' && isSignedIn()) return goOn('/');
-  // Whoever is signed in stays so; if that cannot be told now, the page says enough already.
+  // A signed-in account stays signed in; if that is unknown now, the page with the error is enough.
   await recognize().catch(() => {});
   const way = (text, onclick, kind) => element('button', { type: 'button', class: kind, onclick }, text);
   const again = () => signIn('/');
-  // The hub knows them still and would say the same at once: they must be able to leave it.
+  // The hub still has a session and would fail the same way: offer to sign out there.
   const ways = error.code === 'access_denied' ? [way('Sign in as somebody else', leave, 'primary'), way('Try again', again)] : [way('Sign in again', again, 'primary')];
   node.replaceChildren(element('h1', {}, 'That did not work'), shown(error), element('p', { class: 'ways' }, ways));
 }
 
-/** Signs out. Nothing stays on the page: the browser may keep it, and show it again to whoever goes back. */
+/** Signs out and clears the page: the browser may cache it and show it again on Back. */
 function leave() {
   forget();
   return signOut();
 }
 
-/** Takes away what is shown, and whose it was. */
+/** Clears the view and the account. */
 function forget() {
   app.account = null;
   router.clear();
@@ -109,7 +109,7 @@ function forget() {
   find('who').replaceChildren();
 }
 
-/** Finds out who is signed in, and shows the places that are there for them. */
+/** Loads the signed-in account and shows its menu. */
 async function recognize() {
   let account = null;
   if (isSignedIn()) {
@@ -138,7 +138,7 @@ function frame() {
   find('who').replaceChildren(...who);
 }
 
-/** Nobody is signed in any more. */
+/** The sign-in is over. */
 function lost(told) {
   app.account = null;
   app.told = told;
@@ -148,7 +148,7 @@ function lost(told) {
 
 async function start() {
   try {
-    // A sign-in that is under way decides who somebody is.
+    // A sign-in in progress decides the account.
     if (location.pathname === '/callback' && new URLSearchParams(location.search).has('state')) frame();
     else await recognize();
     router.show({ afresh: true });
@@ -157,7 +157,7 @@ async function start() {
   }
 }
 
-/** Somebody else may be signed in by now. */
+/** Another account may be signed in now. */
 function startAnew() {
   forget();
   return start();
@@ -169,6 +169,6 @@ document.querySelector('.skip').addEventListener('click', (event) => {
 });
 document.querySelector('.brand').setAttribute('data-app', '');
 onSignInOrOut(() => (isSignedIn() ? startAnew() : lost('You signed out in another tab.')));
-// The browser kept this page as it was and shows it again: who was signed in then need not be now.
+// The browser shows a cached page again: another account may be signed in now.
 addEventListener('pageshow', (event) => event.persisted && startAnew());
 start();

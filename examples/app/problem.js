@@ -1,8 +1,8 @@
-// What went wrong, in words that a person can use. The API tells it as problem+json, the sign-in endpoints as OAuth does.
+// Error messages for people. The API sends problem+json, the sign-in endpoints send OAuth errors.
 
 import { element } from './dom.js';
 
-/** An answer that is a refusal. */
+/** An error answer. */
 export class Problem extends Error {
   constructor(status, { title, detail, error, error_description: description, errors } = {}) {
     super(sentence(detail ?? description ?? error ?? 'The server gave no reason.'));
@@ -12,13 +12,13 @@ export class Problem extends Error {
     this.faults = errors ?? [];
   }
 
-  /** The problem that an answer tells. */
+  /** The problem in an answer. */
   static async of(answer) {
     return new Problem(answer.status, await answer.json().catch(() => ({})));
   }
 }
 
-/** A problem on the page, with a way to try again. */
+/** A problem on the page, with a button to try again. */
 export function shown(error, again) {
   const isProblem = error instanceof Problem;
   const title = isProblem ? error.title : 'The server cannot be reached';
@@ -33,7 +33,7 @@ export function shown(error, again) {
   );
 }
 
-/** Begins with a capital, unless it begins with a name: `state: …`, `refresh_token …`. */
+/** Starts with a capital, unless it starts with a name: `state: …`, `refresh_token …`. */
 function sentence(text) {
   const begun = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return begun + (/[.!?]$/.test(text) ? '' : '.');

@@ -1,8 +1,8 @@
-// What the app shows of each resource: columns, filters, and the relations of a row that is opened. To show a table of your
-// own, add it here; everything else follows.
+// The columns, filters and relations that the app shows of each resource. To show a table of your own, add it here;
+// everything else follows.
 //
-// A column or filter that names a `permission` is for those who hold it. The server decides that anyway: this only keeps
-// the app from asking for what would be refused. `masked` says that a column is shown masked to everybody else.
+// A column or filter with a `permission` is for accounts that hold it. The server checks that anyway: this only keeps the
+// app from sending statements that would be refused. `masked` means that other accounts see the column masked.
 
 const STATUS = ['new', 'paid', 'shipped', 'returned'];
 const COUNTRIES = ['AT', 'CH', 'DE', 'DK', 'ES', 'FI', 'IT', 'NO', 'PT', 'SE'];
@@ -132,7 +132,7 @@ export const RESOURCES = {
   },
 };
 
-/** What the chart can be grouped by, and what it measures. */
+/** The groupings and the measures of the chart. */
 export const REVENUE = {
   address: '/api/shop/orders',
   permission: 'shop.order.get',

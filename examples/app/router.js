@@ -1,7 +1,7 @@
-// Addresses and views. A view is a function `(choices) => {title, node, update?, close?}`; `choices` is the query of the
-// address, which holds everything that somebody chose, so that a reload, a bookmark and signing in lead back to it.
+// Paths and views. A view is a function `(choices) => {title, node, update?, close?}`; `choices` is the query of the URL.
+// It holds every choice, so that a reload, a bookmark and a sign-in lead back to the same view.
 
-/** Shows views in `place` by the path of the address. */
+/** Shows views in `place` by the path of the URL. */
 export class Router {
   #place;
   #find;
@@ -14,20 +14,20 @@ export class Router {
     document.addEventListener('click', (event) => this.#followed(event));
   }
 
-  /** Goes to an address of the app. */
+  /** Goes to a path of the app. */
   go(address) {
     history.pushState(null, '', address);
     this.show();
     scrollTo(0, 0);
   }
 
-  /** Goes there without a step that could be taken back. */
+  /** Goes there and replaces the current history entry. */
   replace(address) {
     history.replaceState(null, '', address);
     this.show();
   }
 
-  /** Shows what the address says; `afresh` builds the view anew although it is the same one. */
+  /** Shows the view of the URL; `afresh` builds it anew even if it is the current one. */
   show({ afresh = false } = {}) {
     const { pathname: path, search } = location;
     const choices = new URLSearchParams(search);
@@ -45,18 +45,18 @@ export class Router {
       if (link.pathname === path) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
-    // Whoever reads with their ears starts where the new page starts.
+    // Screen readers start at the heading of the new page.
     if (!isFirst) this.#place.focus({ preventScroll: true });
   }
 
-  /** Takes away what is shown, so that nothing of it is left for whoever comes next. */
+  /** Clears the view, so that nothing of it is left for the next visitor. */
   clear() {
     this.#shown.view?.close?.();
     this.#shown = { path: null, view: null };
     this.#place.replaceChildren();
   }
 
-  /** A link to one of our own addresses needs no new page. */
+  /** A link to a path of the app loads no new page. */
   #followed(event) {
     const link = event.target.closest('a[href]');
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;

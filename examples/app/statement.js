@@ -1,9 +1,9 @@
-// From what somebody chose on the page to a Query Statement. Nothing here knows of the page or the network.
+// Makes Query Statements from the choices on the page. Nothing here uses the page or the network.
 
-/** How many rows a page has. */
+/** How many rows a page shows. */
 export const PAGE = 12;
 
-/** The statement of a table; `may(permission)` says what the viewer holds. */
+/** The statement of a table; `may(permission)` says whether the viewer holds it. */
 export function ofTable(resource, choices, may) {
   const [field, dir] = orderOf(resource, choices);
   const shown = resource.columns.map((column) => relationOf(column.field)).filter(Boolean);
@@ -16,13 +16,13 @@ export function ofTable(resource, choices, may) {
   });
 }
 
-/** Which page is chosen, from 1; an address may say anything. */
+/** The chosen page, from 1; the URL may contain anything. */
 export function pageOf(choices) {
   const text = choices.get('page') ?? '';
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
-/** The statement that opens a row: its relations, as deep as they are shown. */
+/** The statement of an open row: its relations, on all levels that are shown. */
 export function ofDetails(resource, may) {
   const visible = resource.details.filter(({ permission }) => may(permission));
   return { relations: Object.fromEntries(visible.map(({ relation, shape }) => [relation, shape])) };
@@ -39,7 +39,7 @@ export function ofChart({ filters, measures }, group, choices, may) {
   });
 }
 
-/** What the table is sorted by: `-total` is the field `total`, descending. */
+/** The order of the table: `-total` is the field `total`, descending. */
 export function orderOf(resource, choices) {
   const sort = choices.get('sort') ?? resource.order;
   const isKnown = resource.columns.some(({ field }) => field === sort.replace(/^-/, ''));
@@ -47,25 +47,25 @@ export function orderOf(resource, choices) {
   return chosen.startsWith('-') ? [chosen.slice(1), 'desc'] : [chosen, 'asc'];
 }
 
-/** The filters that are set, under AND. */
+/** The active filters, joined by AND. */
 export function whereOf(filters, choices, may) {
   const clauses = filters.filter(({ permission }) => may(permission)).map((filter) => clauseOf(filter, choices)).filter(Boolean);
   const names = clauses.flatMap(Object.keys);
-  // Two conditions below one name, such as one relation, must not overwrite each other.
+  // Two conditions on one name, such as one relation, must not overwrite each other.
   if (new Set(names).size < names.length) return { and: clauses };
   return clauses.length > 0 ? Object.assign({}, ...clauses) : undefined;
 }
 
 function clauseOf(filter, choices) {
   const leaf = LEAVES[filter.kind](filter.name, choices);
-  // `orders.total` is a condition on a relation: rows that have at least one such order.
+  // `orders.total` is a relation filter: rows with at least one such order.
   return leaf && filter.field.split('.').reduceRight((inner, name) => ({ [name]: inner }), leaf);
 }
 
 const LEAVES = {
   text: (name, choices) => {
     const text = choices.get(name)?.trim();
-    // `%`, `_` and backslash mean something in a pattern; what somebody typed means itself.
+    // `%`, `_` and backslash have a meaning in a pattern; typed characters must not.
     return text ? { iLike: `%${text.replace(/[\\%_]/g, '\\$&')}%` } : undefined;
   },
   choice: (name, choices) => {
@@ -75,7 +75,7 @@ const LEAVES = {
   amounts: (name, choices) => between(choices.get(`${name}-from`), choices.get(`${name}-to`), (text) => (/^\d+(\.\d+)?$/.test(text) ? text : undefined)),
   days: (name, choices) => {
     const [from, to] = [dayOf(choices.get(`${name}-from`)), dayOf(choices.get(`${name}-to`))];
-    // Until the end of the last day, whatever its hours.
+    // Until the end of the last day.
     return trimmedLeaf({ gte: from && `${from}T00:00:00Z`, lte: to && `${to}T23:59:59.999999Z` });
   },
 };
@@ -97,7 +97,7 @@ function relationOf(field) {
   return field.includes('.') ? field.split('.')[0] : undefined;
 }
 
-/** Without what says nothing. */
+/** Removes empty members. */
 function trimmed(statement) {
   const says = ([, value]) => value !== undefined && value !== 0 && !(typeof value === 'object' && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(statement).filter(says));

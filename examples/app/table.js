@@ -1,14 +1,14 @@
-// Rows as a table: columns that sort, rows that open. What a column shows is the field's path in the row.
+// A table of rows: columns sort, rows open. A column shows the field at its path in the row.
 
 import { counted, element } from './dom.js';
 import { cell, isFigure } from './format.js';
 
-/** A table with headings that sort: `{node, draw}`. `onsort(field)` is told, `onopen(row)` gives the node of an opened row. */
+/** A table with headings that sort: `{node, draw}`. Calls `onsort(field)`; `onopen(row)` returns the node of an open row. */
 export function sortableTable({ label, columns, named, may, onsort, onopen }) {
   const headings = columns.map((column) => heading(column, may, onsort));
   const body = element('tbody');
   const table = element('table', { 'aria-label': label }, element('thead', {}, element('tr', {}, element('td'), headings.map(({ node }) => node))), body);
-  // A region that scrolls must be reachable by keyboard.
+  // A scrollable region must be reachable by keyboard.
   const node = element('div', { class: 'scroll', role: 'region', 'aria-label': `${label}, table`, tabindex: '0' }, table);
   const draw = (rows, [field, dir]) => {
     headings.forEach(({ set }) => set(field, dir));
@@ -20,7 +20,7 @@ export function sortableTable({ label, columns, named, may, onsort, onopen }) {
 function heading(column, may, onsort) {
   const node = element('th', { scope: 'col', class: isFigure(column.kind) ? 'figure' : undefined });
   const arrow = element('span', { class: 'arrow', 'aria-hidden': 'true' });
-  // Nobody may sort by what they see masked: the order would tell it.
+  // A masked column cannot be sorted: the order would reveal its values.
   if (may(column.masked)) node.append(element('button', { type: 'button', onclick: () => onsort(column.field) }, column.label, arrow));
   else node.append(column.label, ' ', element('span', { class: 'badge' }, 'masked'));
   const set = (field, dir) => {
@@ -32,7 +32,7 @@ function heading(column, may, onsort) {
   return { node, set };
 }
 
-/** A row, and the place below it for what it holds. */
+/** A row, and the place below it for its relations. */
 function openable(row, { columns, named, may, onopen }) {
   const inside = element('td', { colspan: columns.length + 1 });
   const below = element('tr', { class: 'inside', hidden: true }, inside);

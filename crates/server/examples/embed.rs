@@ -1,4 +1,4 @@
-//! Peristyle inside a program of your own: its routes beside yours, and its accounts in your handlers, whatever the strategy.
+//! Peristyle inside your own program: its routes beside yours, and its accounts in your handlers, with every strategy.
 //!
 //! ```sh
 //! cargo run --example embed                                   # as `none`: /hello is open, /report is 403
@@ -18,7 +18,7 @@ use peristyle::metrics::Metrics;
 use peristyle::{Service, boot};
 use peristyle::{listen, router, telemetry};
 
-/// Whatever your handlers need; Peristyle's service is a part of it.
+/// The state of your handlers; it contains Peristyle's service.
 #[derive(Clone)]
 struct App {
     service: Service,
@@ -31,19 +31,19 @@ impl FromRef<App> for Service {
     }
 }
 
-/// Everybody may: without a token the caller is nobody, and a token that is not good is refused before this runs.
+/// Open to everybody: without a token the caller is anonymous; an invalid token is refused before this runs.
 async fn hello(State(app): State<App>, caller: Caller) -> String {
     let name = caller.details()["username"].as_str().unwrap_or("stranger");
     format!("{}, {name}", app.greeting)
 }
 
-/// One permission is needed: 401 without a token, 403 with one that lacks it.
+/// Needs a permission: 401 without a token, 403 with a token that lacks it.
 async fn report(caller: Caller) -> Result<String, Problem> {
     caller.require("shop.report.get")?;
     Ok(format!("the report, for {}", caller.account().map(|id| id.to_string()).unwrap_or_default()))
 }
 
-/// Your routes, and behind them everything that Peristyle serves.
+/// Your routes, and everything that Peristyle serves behind them.
 pub fn app(service: Service, config: &Config) -> Router {
     let peristyle = router::router(service.clone(), config, Arc::<Metrics>::default());
     Router::new()

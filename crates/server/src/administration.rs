@@ -1,5 +1,5 @@
-//! Changes to accounts, roles, tenants, clients and apps, the same for the command line and over HTTP: each checked, each noted in the
-//! audit log, each in one transaction.
+//! Changes of accounts, roles, tenants, clients, apps and sessions, for the command line and for HTTP. Each change is checked, is one
+//! transaction, and writes an audit event.
 
 mod account;
 mod app;
@@ -10,7 +10,7 @@ mod tenant;
 
 use identity::account::rights::RightsFault;
 use identity::account::{Account, RolePermissions, is_invisible};
-use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange};
+use identity::audit_event::{Change, Event, Record};
 use serde_json::{Map, Value};
 use store::hub_records::audit_log::{self, AuditContext};
 use store::hub_records::{Records, Transaction};
@@ -19,177 +19,164 @@ use uuid::Uuid;
 
 use crate::chance::NoRandomness;
 
+pub use account::AccountChange;
 pub(crate) use account::check_meta;
-pub use account::{AccountChange, NewAccount};
 pub use app::AppChange;
-pub(crate) use app::{LONGEST_ADDRESS, check_address, describe_app};
+pub(crate) use app::{MAX_APP_URL_BYTES, check_app_url, describe_app};
+pub use client::ClientChange;
 pub(crate) use client::describe_client;
-pub use client::{ClientChange, NewClient};
 pub use role::RoleChange;
 pub(crate) use role::describe_role;
 pub(crate) use tenant::describe_tenant;
 
-/// Who changes something.
+/// The actor of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// Whoever may run commands on the database holds everything already.
+    /// May do everything: it has the database.
     CommandLine,
-    /// An account. What it may do is read in the transaction of the change: it may have been taken away a moment ago.
+    /// An account. Its permissions are read in the transaction of the change, since another change may just have removed them.
     Account(Uuid),
 }
 
-/// How a record is named: as people call it, or by its id.
+/// Names a role or an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which<'a> {
-    /// A role's name, an app's code.
+pub enum NameOrId<'a> {
+    /// The name of a role, the code of an app.
     Name(&'a str),
-    /// Its id.
     Id(Uuid),
 }
 
-impl std::fmt::Display for Which<'_> {
+impl std::fmt::Display for NameOrId<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Which::Name(name) => write!(out, "{name:?}"),
-            Which::Id(id) => write!(out, "{id}"),
+            NameOrId::Name(name) => write!(out, "{name:?}"),
+            NameOrId::Id(id) => write!(out, "{id}"),
         }
     }
 }
 
 /// Why a change was refused.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// The actor lacks a permission.
+pub enum AdminError {
     #[error("the permission {0} is needed")]
     Forbidden(&'static str),
-    /// The change would give or take what nobody may.
+    /// The change would break a rule about rights, such as: an actor grants only what it holds.
     #[error("{0}")]
     Rights(#[from] RightsFault),
-    /// Something in it is malformed.
+    /// A value is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// It names something that does not exist.
+    /// A value names a record that does not exist. `path` is a JSON Pointer to the value in the input.
     #[error("{message}")]
-    Absent {
-        /// Where the name stands, as a JSON Pointer into what was sent.
-        path: String,
-        /// What does not exist.
-        message: String,
-    },
-    /// What it is about does not exist.
+    UnknownReference { path: String, message: String },
+    /// The record to change does not exist.
     #[error("{0}")]
-    Unknown(String),
-    /// What it would make exists already.
+    NotFound(String),
+    /// The record to create exists already.
     #[error("{0}")]
     Exists(String),
-    /// Nothing secret can be made.
     #[error("{0}")]
-    Chance(#[from] NoRandomness),
-    /// The database.
+    Randomness(#[from] NoRandomness),
     #[error("{0}")]
     Store(#[from] store::Error),
 }
 
-impl Fault {
-    fn invalid(fault: impl std::fmt::Display) -> Self {
-        Fault::Invalid(fault.to_string())
-    }
+fn invalid(fault: impl std::fmt::Display) -> AdminError {
+    AdminError::Invalid(fault.to_string())
+}
 
-    /// The database's "exists already" with a name to it.
-    fn named(error: store::Error, what: &str) -> Self {
-        match error {
-            store::Error::Exists => Fault::Exists(format!("{what} exists already")),
-            other => Fault::Store(other),
-        }
+/// Names the record in the database's error "exists already".
+fn exists(what: &str) -> impl Fn(store::Error) -> AdminError {
+    move |error| match error {
+        store::Error::Exists => AdminError::Exists(format!("{what} exists already")),
+        other => AdminError::Store(other),
     }
 }
 
-/// The administration of a hub, on behalf of somebody.
+/// The administration of a hub, on behalf of one actor.
 #[derive(Clone, Copy, Debug)]
 pub struct Administration<'a> {
-    /// Where the records are.
     pub records: &'a Records,
-    /// On whose behalf.
     pub actor: Actor,
-    /// When, and from where.
+    /// The time and the client address for the audit log.
     pub occasion: AuditContext<'a>,
 }
 
-/// A change that is being made.
-struct Work {
-    transaction: Transaction,
-    power: Power,
+/// The transaction of one change.
+struct ChangeTransaction {
+    records: Transaction,
+    actor: ActorRights,
 }
 
-/// What whoever makes a change may do, as their transaction sees it.
-enum Power {
-    Operator,
+/// What the actor may do, as the transaction sees it.
+enum ActorRights {
+    Everything,
     Account(Box<Account>),
 }
 
 impl Administration<'_> {
-    /// Begins a change that needs this permission. Changes are made one after the other, so that none rests on rights that another one
-    /// is taking away, and so that administrators are counted right.
-    async fn begin(&self, permission: &'static str) -> Result<Work, Fault> {
-        let mut transaction = self.records.begin().await?;
-        rights::lock(&mut transaction).await?;
-        let power = match self.actor {
-            Actor::CommandLine => Power::Operator,
+    /// Begins a change that needs this permission. A lock makes changes run one after another, so that none rests on rights that
+    /// another removes, and the count of administrators stays right.
+    async fn begin(&self, permission: &'static str) -> Result<ChangeTransaction, AdminError> {
+        let mut records = self.records.begin().await?;
+        rights::lock(&mut records).await?;
+        let actor = match self.actor {
+            Actor::CommandLine => ActorRights::Everything,
             Actor::Account(id) => {
-                let account = accounts::by_id(&mut transaction, id).await?.filter(Account::may_sign_in);
-                Power::Account(Box::new(account.ok_or(Fault::Forbidden(permission))?))
+                let account = accounts::by_id(&mut records, id).await?.filter(Account::may_sign_in);
+                ActorRights::Account(Box::new(account.ok_or(AdminError::Forbidden(permission))?))
             }
         };
-        let work = Work { transaction, power };
-        work.need(permission)?;
-        Ok(work)
+        let tx = ChangeTransaction { records, actor };
+        tx.require(permission)?;
+        Ok(tx)
     }
 
-    /// Notes a change.
-    async fn note(&self, work: &mut Work, record: ChangedRecord, change: RecordChange) -> Result<(), Fault> {
+    /// Writes the audit event of a change.
+    async fn audit(&self, tx: &mut ChangeTransaction, record: Record, change: Change) -> Result<(), AdminError> {
         let actor = match self.actor {
             Actor::CommandLine => None,
             Actor::Account(id) => Some(id),
         };
-        Ok(audit_log::append(&mut work.transaction, &AuditEvent::Changed { record, change, actor }, self.occasion).await?)
+        Ok(audit_log::append(&mut tx.records, &AuditEvent::Changed { record, change, actor }, self.occasion).await?)
     }
 
-    /// Notes a change as the last step of its transaction, and makes it count.
-    async fn finish(&self, mut work: Work, record: ChangedRecord, change: RecordChange) -> Result<(), Fault> {
-        self.note(&mut work, record, change).await?;
-        Ok(work.transaction.commit().await?)
+    /// Writes the audit event as the last step, and commits.
+    async fn finish(&self, mut tx: ChangeTransaction, record: Record, change: Change) -> Result<(), AdminError> {
+        self.audit(&mut tx, record, change).await?;
+        Ok(tx.records.commit().await?)
     }
 }
 
-impl Work {
-    fn need(&self, permission: &'static str) -> Result<(), Fault> {
-        match &self.power {
-            Power::Account(actor) if !actor.rights.hold(permission) => Err(Fault::Forbidden(permission)),
+impl ChangeTransaction {
+    fn require(&self, permission: &'static str) -> Result<(), AdminError> {
+        match &self.actor {
+            ActorRights::Account(actor) if !actor.rights.hold(permission) => Err(AdminError::Forbidden(permission)),
             _ => Ok(()),
         }
     }
 
-    /// Nobody grants what they do not hold.
-    fn may_grant(&self, holding: &RolePermissions) -> Result<(), Fault> {
-        match &self.power {
-            Power::Operator => Ok(()),
-            Power::Account(actor) => Ok(actor.rights.may_grant(holding)?),
+    /// An actor can grant only what it holds.
+    fn may_grant(&self, holding: &RolePermissions) -> Result<(), AdminError> {
+        match &self.actor {
+            ActorRights::Everything => Ok(()),
+            ActorRights::Account(actor) => Ok(actor.rights.may_grant(holding)?),
         }
     }
 
-    /// Nobody lets others into a tenant that is closed to themselves.
-    fn may_admit(&self, tenants: &[Uuid]) -> Result<(), Fault> {
-        match &self.power {
-            Power::Operator => Ok(()),
-            Power::Account(actor) => Ok(actor.rights.may_admit(&actor.tenants, tenants)?),
+    /// An actor can add accounts only to its own tenants.
+    fn may_admit(&self, tenants: &[Uuid]) -> Result<(), AdminError> {
+        match &self.actor {
+            ActorRights::Everything => Ok(()),
+            ActorRights::Account(actor) => Ok(actor.rights.may_admit(&actor.tenants, tenants)?),
         }
     }
 
-    /// The account, if it exists and the actor may act on it: nobody takes over an account that holds more.
-    async fn touchable(&mut self, id: Uuid) -> Result<Account, Fault> {
-        let account = accounts::by_id(&mut self.transaction, id).await?.filter(|account| account.deleted_at.is_none());
-        let account = account.ok_or_else(|| Fault::Unknown(format!("there is no account {id}")))?;
-        if let Power::Account(actor) = &self.power {
+    /// The account, if it exists and the actor may change it: an actor cannot take over an account that holds more.
+    async fn changeable_account(&mut self, id: Uuid) -> Result<Account, AdminError> {
+        let account = accounts::by_id(&mut self.records, id).await?.filter(|account| account.deleted_at.is_none());
+        let account = account.ok_or_else(|| AdminError::NotFound(format!("there is no account {id}")))?;
+        if let ActorRights::Account(actor) = &self.actor {
             actor.rights.may_act_on(&account.rights)?;
             actor.rights.may_admit(&actor.tenants, &account.tenants)?;
         }
@@ -197,25 +184,23 @@ impl Work {
     }
 }
 
-/// The fields of a record by their names, for what the audit log and the commands tell of it. Never a secret.
+/// The fields of a record by name, for the audit log and the command line. Never a secret.
 fn fields<const COUNT: usize>(pairs: [(&str, Value); COUNT]) -> Map<String, Value> {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The most bytes of a name that people read.
-pub(crate) const LONGEST_READABLE: usize = 200;
+/// The length of a display name, in bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 200;
 
-/// A name that people read: something in it, not too long, nothing that cannot be seen.
-pub(crate) fn readable(what: &str, text: &str) -> Result<String, Fault> {
+/// Checks a display name.
+pub(crate) fn parse_name(what: &str, text: &str) -> Result<String, AdminError> {
     let fits = !text.is_empty()
-        && text.len() <= LONGEST_READABLE
+        && text.len() <= MAX_NAME_BYTES
         && text.trim() == text
         && !text.chars().any(|letter| letter.is_control() || is_invisible(letter));
     if fits {
-        Ok(text.to_owned())
-    } else {
-        Err(Fault::Invalid(format!(
-            "{what} is 1 to {LONGEST_READABLE} bytes without characters that cannot be seen and without spaces at its ends"
-        )))
+        return Ok(text.to_owned());
     }
+    let accepted = format!("has 1 to {MAX_NAME_BYTES} bytes, no invisible characters, and no spaces at its ends");
+    Err(AdminError::Invalid(format!("{what} {accepted}")))
 }

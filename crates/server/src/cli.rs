@@ -1,23 +1,24 @@
-//! The command line. Every command says in one line what to fix and exits non-zero, or does its work and exits zero.
+//! The command line: parses the arguments and runs one command. Each module below is one command, or shared by several.
+//! A command that fails prints one line that says what to fix.
 
 mod account;
+mod admin_context;
 mod app;
+mod atomic_write;
 mod check;
 mod client;
 mod demo;
-mod desk;
 mod event;
 mod explain;
 mod introspect;
 mod keys;
 mod migrate;
-mod print;
-mod replace;
+mod output;
+mod record_table;
 mod role;
 mod schema;
 mod serve;
 mod session;
-mod show;
 mod tenant;
 mod usage;
 
@@ -29,41 +30,43 @@ use query::catalog::{Catalog, ResourceId};
 
 use crate::config::Config;
 
-use serve::Until;
+use admin_context::AdminContext;
+use output::OutputFormat;
+use serve::StopOn;
 
 /// A safe query layer and sign-in for your relational database.
 #[derive(Debug, Parser)]
 #[command(
     name = "peristyle",
     version,
-    after_help = "Configuration is read from the environment; docs/guide/settings.md has every variable.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
+    after_help = "Settings are environment variables; docs/guide/settings.md lists them all.\n\nExample:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle serve"
 )]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
-    typed: Typed,
+    command: AnyCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Typed {
+enum AnyCommand {
     /// Start a hub and a satellite with sample data on this machine, to look around in
     #[command(
-        after_help = "Nothing of it is left once it ends. Variables such as DATABASE_URL do not count here.\n\nExamples:\n  peristyle demo\n  peristyle demo --hub-port 5000 --app-port 5001"
+        after_help = "The demo removes everything when it ends. It ignores settings such as DATABASE_URL.\n\nExamples:\n  peristyle demo\n  peristyle demo --hub-port 5000 --app-port 5001"
     )]
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     #[command(flatten)]
     Configured(Command),
 }
 
-/// The commands that the environment configures.
+/// The commands that read settings from the environment.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the declared resources over HTTP
     #[command(after_help = "Example:\n  DATABASE_URL=sqlite://shop.db LISTEN=127.0.0.1:4000 peristyle serve")]
     Serve {
-        /// End when standard input does, for a program that must not leave a server behind
+        /// Stop when standard input closes, so that the server ends with its parent process
         #[arg(long, hide = true)]
         until_stdin_closes: bool,
-        /// Print one JSON object for programs, once it serves
+        /// Print one JSON object for programs when the server is ready
         #[arg(long)]
         json: bool,
     },
@@ -78,42 +81,42 @@ enum Command {
     #[command(
         after_help = "Examples:\n  DATABASE_URL=postgres://localhost/shop peristyle introspect\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --out shop.toml\n  DATABASE_URL=postgres://localhost/shop peristyle introspect --update"
     )]
-    Introspect(introspect::Arguments),
-    /// Show what a statement becomes: merged statement, SQL of each level, where each predicate came from
+    Introspect(introspect::IntrospectArguments),
+    /// Show the merged statement, the SQL of each level, and the source of each predicate
     #[command(
         after_help = "Example:\n  echo '{\"where\":{\"name\":{\"iLike\":\"a%\"}}}' > statement.json\n  peristyle explain shop.customer statement.json"
     )]
-    Explain(explain::Arguments),
-    /// Print a description that machines can read: OpenAPI, GraphQL, JSON Schema or TypeScript
+    Explain(explain::ExplainArguments),
+    /// Print a description for programs: OpenAPI, GraphQL, JSON Schema or TypeScript
     #[command(after_help = "Examples:\n  peristyle schema openapi > openapi.json\n  peristyle schema typescript > peristyle.ts")]
-    Schema(schema::Arguments),
-    /// Make and rotate the keys that tokens are signed with
+    Schema(schema::SchemaArguments),
+    /// Generate and rotate the keys that sign tokens
     #[command(after_help = "Example:\n  peristyle keys generate")]
-    Keys(Administered<keys::Action>),
-    /// Roles and what they hold
+    Keys(AdminCommand<keys::KeysAction>),
+    /// Roles and their permissions
     #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get")]
-    Role(Administered<role::Action>),
+    Role(AdminCommand<role::RoleAction>),
     /// Accounts and their passwords
     #[command(
         after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
     )]
-    Account(Administered<account::Action>),
+    Account(AdminCommand<account::AccountAction>),
     /// OAuth clients and their secrets
     #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
-    Client(Administered<client::Action>),
+    Client(AdminCommand<client::ClientAction>),
     /// Tenants
     #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
-    Tenant(Administered<tenant::Action>),
-    /// Apps and who may sign in to them
+    Tenant(AdminCommand<tenant::TenantAction>),
+    /// Apps and the accounts that can sign in to them
     #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop")]
-    App(Administered<app::Action>),
-    /// Sessions: list them, end them
+    App(AdminCommand<app::AppAction>),
+    /// List and end sessions
     #[command(after_help = "Example:\n  peristyle session list")]
-    Session(Administered<session::Action>),
+    Session(AdminCommand<session::SessionAction>),
     /// The audit log
     #[command(after_help = "Example:\n  peristyle event follow")]
-    Event(event::Arguments),
-    /// Bring the hub's own tables to the shape this version needs
+    Event(AdminCommand<event::EventAction>),
+    /// Migrate the hub's own tables to this version
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://localhost/hub peristyle migrate")]
     Migrate {
         /// Print one JSON object for programs
@@ -122,9 +125,9 @@ enum Command {
     },
 }
 
-/// What is typed after a command that has commands of its own.
+/// A command on the hub's records, with an action of its own.
 #[derive(Debug, clap::Args)]
-struct Administered<Action: Subcommand> {
+struct AdminCommand<Action: Subcommand> {
     #[command(subcommand)]
     action: Action,
     /// Print one JSON object for programs
@@ -132,101 +135,81 @@ struct Administered<Action: Subcommand> {
     json: bool,
 }
 
-impl<Action: Subcommand> Administered<Action> {
-    fn output(&self) -> Output {
-        Output::of(self.json)
-    }
-}
-
-/// A command that could not do its work: one message, for the person who typed it.
+/// Why a command failed: one message for the person who typed it.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) String);
+pub(crate) struct CommandError(pub(crate) String);
 
-impl<E: std::error::Error> From<E> for Failure {
+impl<E: std::error::Error> From<E> for CommandError {
     fn from(error: E) -> Self {
-        Failure(error.to_string())
+        CommandError(error.to_string())
     }
 }
 
-/// The exit code after a command that was not understood.
-const MISTYPED: u8 = 2;
+/// The exit code for invalid arguments.
+const USAGE_ERROR: u8 = 2;
 
 /// Runs the command that was typed.
 pub fn run() -> ExitCode {
-    let typed = match Arguments::try_parse() {
-        Ok(Arguments { typed }) => typed,
-        Err(asked) if !asked.use_stderr() => {
-            return ended(print::help(&asked).map(|_| ExitCode::SUCCESS));
-        }
+    let outcome = match CommandLine::try_parse() {
+        Ok(CommandLine { command }) => execute(command),
+        Err(help) if !help.use_stderr() => output::print_help(&help).map(|()| ExitCode::SUCCESS),
         Err(error) => {
-            complain(&usage::fault(&error, &Arguments::command(), std::env::args_os().skip(1)));
-            return ExitCode::from(MISTYPED);
+            print_error(&usage::error(&error, &CommandLine::command(), std::env::args_os().skip(1)));
+            return ExitCode::from(USAGE_ERROR);
         }
     };
-    ended(execute(typed))
-}
-
-fn ended(outcome: Result<ExitCode, Failure>) -> ExitCode {
-    outcome.unwrap_or_else(|failure| {
-        complain(&failure);
+    outcome.unwrap_or_else(|error| {
+        print_error(&error);
         ExitCode::FAILURE
     })
 }
 
-/// Nobody may be reading; that is no reason to fail louder.
-fn complain(Failure(message): &Failure) {
+fn print_error(CommandError(message): &CommandError) {
+    // Standard error may be closed; the exit code still says that the command failed.
     _ = writeln!(std::io::stderr(), "peristyle: {message}");
 }
 
-fn execute(typed: Typed) -> Result<ExitCode, Failure> {
+fn execute(command: AnyCommand) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let command = match typed {
-        Typed::Demo(arguments) => return runtime.block_on(demo::run(&arguments)),
-        Typed::Configured(command) => command,
+    let command = match command {
+        AnyCommand::Demo(arguments) => return runtime.block_on(demo::run(&arguments)).map(|()| ExitCode::SUCCESS),
+        AnyCommand::Configured(command) => command,
     };
     let config = match Config::from_environment() {
-        Err(error) if matches!(command, Command::Serve { .. }) => return serve::refused(error),
+        Err(error) if matches!(command, Command::Serve { .. }) => return serve::log_config_error(error),
         read => read?,
     };
-    runtime.block_on(async {
-        match command {
-            Command::Serve { until_stdin_closes, json } => serve::run(&config, Until::of(until_stdin_closes), Output::of(json)).await,
-            Command::Check { json } => check::run(&config, Output::of(json)).await,
-            Command::Introspect(arguments) => introspect::run(&config, arguments).await,
-            Command::Explain(arguments) => explain::run(&config, arguments).await,
-            Command::Schema(arguments) => schema::run(&config, &arguments),
-            Command::Keys(arguments) => keys::run(&config, arguments).await,
-            Command::Role(arguments) => role::run(&config, arguments).await,
-            Command::Account(arguments) => account::run(&config, arguments).await,
-            Command::Client(arguments) => client::run(&config, arguments).await,
-            Command::Tenant(arguments) => tenant::run(&config, arguments).await,
-            Command::App(arguments) => app::run(&config, arguments).await,
-            Command::Session(arguments) => session::run(&config, arguments).await,
-            Command::Event(arguments) => event::run(&config, arguments).await,
-            Command::Migrate { json } => migrate::run(&config, Output::of(json)).await,
+    runtime.block_on(run_configured(&config, command))
+}
+
+async fn run_configured(config: &Config, command: Command) -> Result<ExitCode, CommandError> {
+    let admin = |json| AdminContext::open(config, OutputFormat::of(json));
+    match command {
+        Command::Serve { until_stdin_closes, json } => {
+            return serve::run(config, StopOn::of(until_stdin_closes), OutputFormat::of(json)).await;
         }
-    })
-}
-
-/// For people or for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
-    Text,
-    Json,
-}
-
-impl Output {
-    /// As `--json` says.
-    fn of(json: bool) -> Self {
-        if json { Output::Json } else { Output::Text }
+        Command::Check { json } => return check::run(config, OutputFormat::of(json)).await,
+        Command::Introspect(arguments) => introspect::run(config, arguments).await?,
+        Command::Explain(arguments) => explain::run(config, arguments).await?,
+        Command::Schema(arguments) => schema::run(config, &arguments)?,
+        Command::Keys(AdminCommand { action, json }) => keys::run(config, action, OutputFormat::of(json)).await?,
+        Command::Role(AdminCommand { action, json }) => role::run(&admin(json).await?, action).await?,
+        Command::Account(AdminCommand { action, json }) => account::run(&admin(json).await?, action, &config.app_url).await?,
+        Command::Client(AdminCommand { action, json }) => client::run(&admin(json).await?, action).await?,
+        Command::Tenant(AdminCommand { action, json }) => tenant::run(&admin(json).await?, action).await?,
+        Command::App(AdminCommand { action, json }) => app::run(&admin(json).await?, action).await?,
+        Command::Session(AdminCommand { action, json }) => session::run(&admin(json).await?, action).await?,
+        Command::Event(AdminCommand { action, json }) => event::run(&admin(json).await?, action).await?,
+        Command::Migrate { json } => migrate::run(config, OutputFormat::of(json)).await?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// A resource by its name.
-fn resource(catalog: &Catalog, name: &str) -> Result<ResourceId, Failure> {
+/// Finds a resource by its name.
+fn find_resource(catalog: &Catalog, name: &str) -> Result<ResourceId, CommandError> {
     catalog.by_name(name).ok_or_else(|| {
         let known: Vec<&str> = catalog.resources().iter().map(|resource| resource.full_name.as_str()).collect();
-        Failure(match known.as_slice() {
+        CommandError(match known.as_slice() {
             [] => format!("no resource {name:?}; the manifest declares none, and `peristyle introspect` writes one"),
             known => format!("no resource {name:?}; declared are {}", known.join(", ")),
         })

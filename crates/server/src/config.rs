@@ -1,12 +1,12 @@
-//! The environment, read once. No other file looks at it.
+//! The settings, read once from the environment. No other file reads environment variables.
 
-mod address;
+mod allowed_hosts;
 mod database;
-mod hosts;
 mod log;
-mod machine;
+mod memory_limit;
 pub mod satellite;
-mod variable;
+mod setting;
+mod urls;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -20,14 +20,14 @@ use store::DatabaseSettings;
 
 use crate::budget::BudgetSettings;
 
-use address::{cors_origin, database_url, network, origin, read_url, redis_url};
-pub use hosts::AllowedHosts;
+pub use allowed_hosts::AllowedHosts;
 pub use log::LogFormat;
 use log::log_filter;
 pub use satellite::{Binding, ClientPassword, SatelliteSettings};
-use variable::{Variable, wrong};
+use setting::{Environment, Setting, invalid};
+use urls::{cors_origin, database_url, origin, read_url, redis_url, trusted_network};
 
-/// A variable that is missing or malformed: which, what was found, and what is accepted.
+/// A setting that is missing or invalid: its name, what was found, and what is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct ConfigError {
@@ -36,79 +36,65 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A variable that has no default is not set.
+    /// A setting without a default is not set.
     pub fn missing(variable: &'static str) -> Self {
         ConfigError { variable, problem: "is missing".to_owned() }
     }
 }
 
-/// Everything that differs between deployments.
+/// All settings of a process.
 #[derive(Clone)]
 pub struct Config {
-    /// The identity role.
     pub strategy: Strategy,
-    /// The private key, needed in every role but `none`.
+    /// The private key file; every strategy but `none` needs it.
     pub private_key_path: PathBuf,
-    /// What is done about a key file that others can read.
     pub key_mode: KeyMode,
-    /// What a satellite is at its hub. Only a satellite needs it, so that only its start fails when something of it is missing.
+    /// The settings of a satellite. An error is reported only by a satellite; other processes do not need them.
     pub satellite: Result<SatelliteSettings, ConfigError>,
-    /// How long a hub lets a sign-in be refreshed.
     pub refresh: RefreshRules,
-    /// What replicas share, if there are several.
+    /// The DSN of the replica state, if replicas share it.
     pub redis_url: Option<String>,
-    /// The database.
     pub database_url: String,
-    /// A replica that reads may use.
+    /// The DSN of a read replica.
     pub database_read_url: Option<String>,
-    /// How the database is used.
     pub database: DatabaseSettings,
-    /// The manifest.
     pub manifest: ManifestPath,
-    /// Where to listen.
     pub listen: SocketAddr,
-    /// The public base URL.
+    /// The public URL of this process.
     pub app_url: String,
-    /// The folder of a single-page app to serve, if any.
+    /// The folder of a single-page app to serve.
     pub app_files: Option<PathBuf>,
-    /// Browser origins that may call with credentials.
+    /// Browser origins that can send credentials.
     pub cors_origins: Vec<String>,
-    /// Networks whose forwarding headers count; one address is a network of its own.
+    /// The networks of proxies whose forwarding headers are trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// The hosts that requests may name, if they are limited.
     pub allowed_hosts: AllowedHosts,
-    /// What the process may hold at once.
     pub budget: BudgetSettings,
-    /// Where metrics are served, if anywhere.
     pub metrics_listen: Option<SocketAddr>,
-    /// Whether GraphQL shows its schema.
     pub graphql_introspection: Introspection,
-    /// The log filter.
     pub log: String,
-    /// How logs look.
     pub log_format: LogFormat,
 }
 
-/// What is done about a key file that others can read.
+/// What happens if other users can read the private key file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyMode {
-    /// A warning: secrets of containers are mounted so.
+    /// A warning: containers mount secrets this way.
     Warn,
     /// The process does not start.
     Strict,
 }
 
-/// Where the manifest is, and whether somebody said so.
+/// The path of the manifest, and whether PERISTYLE_MANIFEST sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ManifestPath {
-    /// The default place; a missing file means no resources.
+    /// The default path; a missing file means no resources.
     Default(PathBuf),
-    /// A place that was named; a missing file is a fault.
+    /// A configured path; a missing file is an error.
     Named(PathBuf),
 }
 
 impl ManifestPath {
-    /// The path.
     pub fn path(&self) -> &PathBuf {
         match self {
             ManifestPath::Default(path) | ManifestPath::Named(path) => path,
@@ -119,15 +105,13 @@ impl ManifestPath {
 /// Whether GraphQL shows its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Introspection {
-    /// To everybody.
     On,
-    /// To nobody.
     Off,
 }
 
 impl std::fmt::Debug for Config {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Addresses of databases hold passwords.
+        // DSNs hold passwords.
         out.debug_struct("Config")
             .field("strategy", &self.strategy)
             .field("listen", &self.listen)
@@ -137,118 +121,73 @@ impl std::fmt::Debug for Config {
 }
 
 impl Config {
-    /// Reads the process's environment.
+    /// Reads the environment of the process.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub fn from_environment() -> Result<Self, ConfigError> {
         let mut values = HashMap::new();
-        for variable in VARIABLES {
-            match std::env::var(variable) {
-                Ok(value) => _ = values.insert(variable, value),
+        for name in VARIABLES {
+            match std::env::var(name) {
+                Ok(value) => _ = values.insert(name, value),
                 Err(std::env::VarError::NotPresent) => {}
-                Err(std::env::VarError::NotUnicode(_)) => return Err(ConfigError { variable, problem: "is not UTF-8".to_owned() }),
+                Err(std::env::VarError::NotUnicode(_)) => return Err(ConfigError { variable: name, problem: "is not UTF-8".to_owned() }),
             }
         }
         Self::from_values(&values)
     }
 
-    /// The format of logs alone, to tell that the rest cannot be read.
+    /// Only LOG_FORMAT, to report that another setting is invalid.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub(crate) fn log_format_alone() -> LogFormat {
         if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") { LogFormat::Json } else { LogFormat::Text }
     }
 
     fn from_values(values: &HashMap<&'static str, String>) -> Result<Self, ConfigError> {
-        let read = |variable: &'static str| Variable {
-            variable,
-            value: values.get(variable).map(String::as_str).filter(|value| !value.is_empty()),
-        };
-        let listen: SocketAddr = read("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
-        let manifest = match values.get("PERISTYLE_MANIFEST").filter(|path| !path.is_empty()) {
-            Some(path) => ManifestPath::Named(path.into()),
-            None => ManifestPath::Default("peristyle.toml".into()),
-        };
-        let database_url = database_url(&read("DATABASE_URL"), "sqlite://peristyle.db")?;
-        let app_url = match read("APP_URL").value {
-            None => format!("http://{listen}"),
-            Some(url) => origin("APP_URL", url)?,
-        };
-        let connections = |variable| match read(variable).value {
-            None => Ok(None),
-            Some(_) => read(variable).number(0, 1..=1_000_000).map(Some),
-        };
+        let env = Environment(values);
+        let setting = |name| env.setting(name);
+        let listen: SocketAddr = setting("LISTEN").parse("127.0.0.1:4000", "a socket address such as 127.0.0.1:4000")?;
+        let database_url = database_url(&setting("DATABASE_URL"), "sqlite://peristyle.db")?;
+        let app_url = setting("APP_URL").optional(|url| origin("APP_URL", url))?.unwrap_or_else(|| format!("http://{listen}"));
+        let connections = |name| setting(name).optional(|_| setting(name).number(0, 1..=1_000_000));
         let budget = BudgetSettings {
-            memory: read("MEMORY_BUDGET").bytes(machine::default_memory().max(BudgetSettings::MIN_MEMORY), BudgetSettings::MIN_MEMORY)?,
+            memory: setting("MEMORY_BUDGET")
+                .bytes(memory_limit::default_memory().max(BudgetSettings::MIN_MEMORY), BudgetSettings::MIN_MEMORY)?,
             max_connections: connections("MAX_CONNECTIONS")?,
             max_connections_per_address: connections("MAX_CONNECTIONS_PER_ADDRESS")?,
         };
-        let satellite = satellite::Read {
-            hub_url: read("OAUTH_HUB_URL"),
-            hub_internal_url: read("OAUTH_HUB_INTERNAL_URL"),
-            client: read("OAUTH_CLIENT_ID"),
-            secret: read("OAUTH_CLIENT_SECRET"),
-            secret_file: read("OAUTH_CLIENT_SECRET_FILE"),
-            redirect: read("OAUTH_REDIRECT_URI"),
-            audiences: read("OAUTH_AUDIENCES"),
-            binding: read("LOGIN_BINDING"),
-            authorities: read("SSL_CERT_FILE"),
-        };
         Ok(Config {
             strategy: strategy(values.get("OAUTH_STRATEGY").map_or("", String::as_str))?,
-            satellite: satellite.settings()?,
+            satellite: satellite::read(env)?,
             refresh: RefreshRules {
-                family_seconds: read("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)?,
-                grace_seconds: read("REFRESH_GRACE").seconds(GRACE_SECONDS, 1..=MAX_GRACE_SECONDS)?,
+                family_seconds: setting("REFRESH_FAMILY_MAX_AGE").seconds(FAMILY_SECONDS, FAMILY_MAX_AGE)?,
+                grace_seconds: setting("REFRESH_GRACE").seconds(GRACE_SECONDS, 1..=MAX_GRACE_SECONDS)?,
             },
-            redis_url: redis_url(&read("REDIS_URL"))?,
-            private_key_path: read("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
-            key_mode: match read("OAUTH_KEY_MODE").word("warn", &["warn", "strict"])? {
-                "strict" => KeyMode::Strict,
-                _ => KeyMode::Warn,
-            },
-            database_read_url: read_url(&read("DATABASE_READ_URL"), &database_url)?,
+            redis_url: redis_url(&setting("REDIS_URL"))?,
+            private_key_path: setting("OAUTH_PRIVATE_KEY_PATH").value.unwrap_or(".keys/oauth-private.key").into(),
+            key_mode: setting("OAUTH_KEY_MODE").choice(&[("warn", KeyMode::Warn), ("strict", KeyMode::Strict)])?,
+            database_read_url: read_url(&setting("DATABASE_READ_URL"), &database_url)?,
             database_url,
-            database: database::Read {
-                pool: read("DATABASE_POOL"),
-                timeout: read("DATABASE_TIMEOUT"),
-                prepare: read("DATABASE_PREPARE"),
-                mmap: read("DATABASE_MMAP"),
-                stream_timeout: read("STREAM_TIMEOUT"),
-                max_cost: read("QUERY_MAX_COST"),
-            }
-            .settings(&budget)?,
+            database: database::read(env, &budget)?,
             budget,
-            allowed_hosts: AllowedHosts::read(read("ALLOWED_HOSTS").list(), listen, &app_url)?,
-            manifest,
+            allowed_hosts: AllowedHosts::read(setting("ALLOWED_HOSTS").list(), listen, &app_url)?,
+            manifest: match setting("PERISTYLE_MANIFEST").value {
+                Some(path) => ManifestPath::Named(path.into()),
+                None => ManifestPath::Default("peristyle.toml".into()),
+            },
             listen,
             app_url,
-            app_files: read("APP_FILES").value.map(PathBuf::from),
-            cors_origins: read("APP_CORS_ORIGIN").list().map(cors_origin).collect::<Result<_, _>>()?,
-            trusted_proxies: read("TRUSTED_PROXIES")
-                .list()
-                .map(|item| {
-                    network(item).ok_or_else(|| {
-                        wrong("TRUSTED_PROXIES", item, "a comma list of IP addresses and networks such as 10.0.0.1, 10.2.0.0/16")
-                    })
-                })
-                .collect::<Result<_, _>>()?,
-            metrics_listen: match read("METRICS_LISTEN").value {
-                None => None,
-                Some(_) => Some(read("METRICS_LISTEN").parse("", "a socket address such as 127.0.0.1:9100")?),
-            },
-            graphql_introspection: match read("GRAPHQL_INTROSPECTION").word("on", &["on", "off"])? {
-                "off" => Introspection::Off,
-                _ => Introspection::On,
-            },
-            log: log_filter(read("LOG").value.unwrap_or("info"))?,
-            log_format: match read("LOG_FORMAT").word("text", &["text", "json"])? {
-                "json" => LogFormat::Json,
-                _ => LogFormat::Text,
-            },
+            app_files: setting("APP_FILES").value.map(PathBuf::from),
+            cors_origins: setting("APP_CORS_ORIGIN").list().map(cors_origin).collect::<Result<_, _>>()?,
+            trusted_proxies: setting("TRUSTED_PROXIES").list().map(trusted_network).collect::<Result<_, _>>()?,
+            metrics_listen: setting("METRICS_LISTEN")
+                .optional(|_| setting("METRICS_LISTEN").parse("", "a socket address such as 127.0.0.1:9100"))?,
+            graphql_introspection: setting("GRAPHQL_INTROSPECTION").choice(&[("on", Introspection::On), ("off", Introspection::Off)])?,
+            log: log_filter(setting("LOG").value.unwrap_or("info"))?,
+            log_format: setting("LOG_FORMAT").choice(&[("text", LogFormat::Text), ("json", LogFormat::Json)])?,
         })
     }
 }
 
-/// What a family of refresh tokens may last, in seconds.
+/// The accepted lifetime of a token family, in seconds.
 const FAMILY_MAX_AGE: RangeInclusive<i64> = 1..=3_650 * 86_400;
 
 const VARIABLES: [&str; 37] = [
@@ -309,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_has_its_default() {
+    fn every_setting_has_a_default() {
         // contract B1.1
         let config = config(&[]).expect("defaults");
         assert_eq!(config.strategy, Strategy::None);
@@ -323,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_variable_is_named_with_what_is_accepted() {
+    fn an_invalid_setting_is_named_with_what_is_accepted() {
         for (variable, value, accepted) in [
             ("OAUTH_STRATEGY", "None", "none, local-provider, platform-hub"),
             ("OAUTH_STRATEGY", " none", "none, local-provider, platform-hub"),
@@ -367,8 +306,8 @@ mod tests {
             ("OAUTH_CLIENT_ID", "a b", "; accepted is the id of"),
             ("OAUTH_CLIENT_ID", "00000000-0000-4000-8000-000000000000", "; accepted is the id of"),
             ("OAUTH_CLIENT_SECRET", "sesame\nsesame", "; accepted is the secret that"),
-            ("OAUTH_REDIRECT_URI", "/callback", "; accepted is the address of"),
-            ("OAUTH_REDIRECT_URI", "https://a.example/#x", "a fragment; accepted is the address of"),
+            ("OAUTH_REDIRECT_URI", "/callback", "; accepted is the URL of"),
+            ("OAUTH_REDIRECT_URI", "https://a.example/#x", "a fragment; accepted is the URL of"),
             ("APP_URL", "https://a:0", "an origin such as"),
             ("APP_CORS_ORIGIN", "https://a.example,https://a\tb", "an origin such as"),
         ] {
@@ -379,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_strategy_needs_may_be_missing_but_not_malformed() {
+    fn a_setting_of_another_strategy_may_be_missing_but_not_invalid() {
         // contract B2.4
         for strategy in ["none", "local-provider", "platform-hub"] {
             let config = |more: (&'static str, &str)| config(&[("OAUTH_STRATEGY", strategy), more]);
@@ -393,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_stands_beside_postgresql_alone() {
+    fn only_postgresql_has_a_read_replica() {
         // contract B1.2
         let read = ("DATABASE_READ_URL", "postgres://u:sesame@h/d");
         assert!(config(&[("DATABASE_URL", "postgres://h/d"), read]).is_ok());
@@ -404,7 +343,7 @@ mod tests {
         }
         for url in ["mysql://h/d", "sqlite://x.db", "postgres://"] {
             let message = config(&[("DATABASE_URL", "postgres://h/d"), ("DATABASE_READ_URL", url)]).expect_err(url).to_string();
-            assert!(message.ends_with("accepted is postgres://…, the address of a PostgreSQL replica"), "{message}");
+            assert!(message.ends_with("accepted is postgres://…, the DSN of a PostgreSQL read replica"), "{message}");
         }
     }
 
@@ -412,7 +351,7 @@ mod tests {
     fn an_origin_loses_one_trailing_slash() {
         assert_eq!(config(&[("APP_URL", "https://a.example:8443/")]).map(|config| config.app_url), Ok("https://a.example:8443".to_owned()));
         assert!(config(&[("APP_URL", "https://a.example//")]).is_err());
-        // contract E5.2: what browsers send is compared with it
+        // contract E5.2: spelled as browsers send it
         let spelled = config(&[("APP_CORS_ORIGIN", "https://App.Example:443/,http://a.example:80,http://a.example:443")]);
         assert_eq!(
             spelled.map(|config| config.cors_origins),
@@ -421,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn times_may_have_a_unit() {
+    fn a_time_may_have_a_unit() {
         for (text, expected) in
             [("5", 5_000), ("5s", 5_000), ("5 s", 5_000), ("250ms", 250), ("2m", 120_000), ("3h", 10_800_000), ("2d", 172_800_000)]
         {
@@ -431,15 +370,15 @@ mod tests {
     }
 
     #[test]
-    fn a_family_lasts_as_long_as_is_set() {
+    fn refresh_family_max_age_sets_the_lifetime_of_a_token_family() {
         // contract I4.6
         let seconds = |text| config(&[("REFRESH_FAMILY_MAX_AGE", text)]).expect(text).refresh.family_seconds;
         assert_eq!((seconds("30d"), seconds("12h"), seconds("45")), (30 * 86_400, 43_200, 45));
     }
 
     #[test]
-    fn a_debug_print_tells_no_address() {
-        let config = config(&[("DATABASE_URL", "postgres://u:sesame@h/d")]).expect("an address");
+    fn debug_of_a_config_shows_no_dsn() {
+        let config = config(&[("DATABASE_URL", "postgres://u:sesame@h/d")]).expect("a DSN");
         assert!(!format!("{config:?}").contains("sesame"));
     }
 }

@@ -1,10 +1,10 @@
-//! The demo: a hub and a satellite as two children of this process, on SQLite files in a scratch folder, with sample data, people to sign
-//! in as and an app to do it in. However it ends, nothing of it is left.
+//! The demo: a hub and a satellite as two child processes, on SQLite files in a temporary folder, with sample data, accounts and an app.
+//! The demo removes everything when it ends.
 
+mod accounts;
 mod app;
-mod child;
-mod people;
 mod progress;
+mod server_process;
 mod shop;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -18,90 +18,89 @@ use crate::administration;
 use crate::boot_error::BootError;
 use crate::key_pair::{KeyPair, KeyPairError};
 
-pub use child::Log;
-pub use people::{Person, Secret};
+pub use accounts::{DemoAccount, DemoSecret};
+pub use server_process::LogOutput;
 
-use child::{Child, Role};
+use accounts::HubSetup;
 use progress::Progress;
+use server_process::{ServerProcess, ServerSpec};
 
-/// The folder of each server in the scratch folder.
+/// The folders of the servers.
 const HUB: &str = "hub";
 const SATELLITE: &str = "satellite";
 
-/// What a demo is started with.
+/// The settings of a demo.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// The hub's port; 0 for any that is free.
+pub struct DemoSettings {
+    /// 0 is any free port.
     pub hub_port: u16,
-    /// The satellite's port; 0 for any that is free.
+    /// The port of the satellite; 0 is any free port.
     pub app_port: u16,
-    /// Where the logs of both go.
-    pub log: Log,
+    pub log: LogOutput,
 }
 
-/// What there is to see, once it is there.
+/// A demo that is ready.
 #[derive(Debug)]
-pub struct Opened {
-    /// The address of the hub.
+pub struct RunningDemo {
+    /// The URL of the hub.
     pub hub: String,
-    /// The address of the satellite and its app.
+    /// The URL of the satellite and its app.
     pub app: String,
-    /// Who to sign in as.
-    pub people: Vec<Person>,
+    pub accounts: Vec<DemoAccount>,
     /// The id of the satellite's client at the hub.
     pub client: &'static str,
 }
 
-/// Why something is not made to its end.
+/// Why the demo was not prepared.
 #[derive(Debug, thiserror::Error)]
-enum Stopped {
-    #[error("the demo was asked to end")]
-    Asked,
+enum PrepareError {
+    #[error("the demo was stopped")]
+    Cancelled,
     #[error("{0}")]
     Failed(String),
     #[error("{0}")]
     Store(#[from] store::Error),
     #[error("{0}")]
-    Administration(#[from] administration::Fault),
-    #[error("the scratch folder cannot be written: {0}")]
-    Unwritten(#[from] std::io::Error),
+    Administration(#[from] administration::AdminError),
+    #[error("the temporary folder cannot be written: {0}")]
+    Io(#[from] std::io::Error),
     #[error("{0}")]
     Boot(#[from] BootError),
     #[error("{0}")]
     Keys(#[from] KeyPairError),
 }
 
-/// Whether work is still wanted.
+/// Stops the preparation.
 #[derive(Clone, Debug, Default)]
-struct Cancelled(Arc<AtomicBool>);
+struct Cancellation(Arc<AtomicBool>);
 
-impl Cancelled {
-    fn now(&self) {
+impl Cancellation {
+    fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn check(&self) -> Result<(), Stopped> {
-        if self.0.load(Ordering::Relaxed) { Err(Stopped::Asked) } else { Ok(()) }
+    fn check(&self) -> Result<(), PrepareError> {
+        if self.0.load(Ordering::Relaxed) { Err(PrepareError::Cancelled) } else { Ok(()) }
     }
 }
 
-/// Runs a demo until `stop` resolves; `tell` hears when everything is there, and an error of its own ends it. An error says why it ended by itself.
+/// Runs a demo until `stop` resolves. Calls `on_ready` when both servers are ready; an error of it ends the demo.
 pub async fn run(
-    settings: Settings,
+    settings: DemoSettings,
     stop: impl Future<Output = ()>,
-    tell: impl FnOnce(Opened) -> Result<(), BootError>,
+    on_ready: impl FnOnce(RunningDemo) -> Result<(), BootError>,
 ) -> Result<(), BootError> {
     let ports = Ports::find(settings)?;
     let scratch = tempfile::Builder::new().prefix("peristyle-demo-").tempdir();
-    let scratch = scratch.map_err(|error| BootError(format!("no scratch folder can be made: {error}")))?;
-    let stage = Stage { ports, scratch: scratch.path(), log: settings.log };
-    let outcome = stage.play(stop, tell).await;
+    let scratch = scratch.map_err(|error| BootError(format!("no temporary folder can be created: {error}")))?;
+    let demo = Demo { ports, scratch: scratch.path(), log: settings.log };
+    let outcome = demo.run(stop, on_ready).await;
     let path = scratch.path().to_owned();
-    let cleared = scratch.close().map_err(|error| BootError(format!("the scratch folder {} is left behind: {error}", path.display())));
-    outcome.and(cleared)
+    let removed =
+        scratch.close().map_err(|error| BootError(format!("the temporary folder {} could not be removed: {error}", path.display())));
+    outcome.and(removed)
 }
 
-/// Where both servers listen.
 #[derive(Clone, Copy, Debug)]
 struct Ports {
     hub: u16,
@@ -109,153 +108,159 @@ struct Ports {
 }
 
 impl Ports {
-    /// Finds out that both are free before anything is made.
-    fn find(settings: Settings) -> Result<Self, BootError> {
-        let (hub, app) = (free(settings.hub_port, "--hub-port")?, free(settings.app_port, "--app-port")?);
+    /// Checks that both ports are free before anything is created.
+    fn find(settings: DemoSettings) -> Result<Self, BootError> {
+        let (hub, app) = (bind(settings.hub_port, "--hub-port")?, bind(settings.app_port, "--app-port")?);
         let port = |listener: &TcpListener| listener.local_addr().map(|address| address.port());
         match (port(&hub), port(&app)) {
             (Ok(hub), Ok(app)) => Ok(Ports { hub, app }),
-            (Err(error), _) | (_, Err(error)) => Err(BootError(format!("no port can be found: {error}"))),
+            (Err(error), _) | (_, Err(error)) => Err(BootError(format!("no free port: {error}"))),
         }
     }
 
-    /// Where the hub sends a browser back to.
-    fn redirect(self) -> String {
+    /// The redirect URI of the satellite.
+    fn redirect_uri(self) -> String {
         format!("{}/callback", origin(self.app))
     }
 }
 
-/// What a demo has to itself.
 #[derive(Clone, Copy, Debug)]
-struct Stage<'a> {
+struct Demo<'a> {
     ports: Ports,
     scratch: &'a Path,
-    log: Log,
+    log: LogOutput,
 }
 
-/// The servers that were started.
+/// The running servers.
 #[derive(Debug, Default)]
 struct Servers {
-    hub: Option<Child>,
-    satellite: Option<Child>,
+    hub: Option<ServerProcess>,
+    satellite: Option<ServerProcess>,
 }
 
 impl Servers {
-    /// Ends them, the satellite first: while it ends it may still ask the hub.
-    async fn end(self) {
+    /// Stops the satellite first: it may still need the hub.
+    async fn stop(self) {
         for server in [self.satellite, self.hub].into_iter().flatten() {
-            server.end().await;
+            server.stop().await;
         }
     }
 }
 
-impl Stage<'_> {
-    /// Makes everything, serves, and ends everything. Nothing is at work any more when this returns.
-    async fn play(self, stop: impl Future<Output = ()>, tell: impl FnOnce(Opened) -> Result<(), BootError>) -> Result<(), BootError> {
+impl Demo<'_> {
+    /// Prepares, serves and stops. No task runs any more when this returns.
+    async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        on_ready: impl FnOnce(RunningDemo) -> Result<(), BootError>,
+    ) -> Result<(), BootError> {
         let mut stop = std::pin::pin!(stop);
-        let cancelled = Cancelled::default();
-        let mut work = tokio::spawn(prepare(self.scratch.to_owned(), self.ports, cancelled.clone()));
+        let cancellation = Cancellation::default();
+        let mut work = tokio::spawn(prepare(self.scratch.to_owned(), self.ports, cancellation.clone()));
         let prepared = tokio::select! {
             prepared = &mut work => prepared,
             () = &mut stop => {
-                cancelled.now();
-                // It ends soon, and not before the folder can be removed.
+                cancellation.cancel();
+                // Wait for the task, so that the folder can be removed.
                 _ = work.await;
                 return Ok(());
             }
         };
-        let unprepared = |reason: &dyn std::fmt::Display| BootError(format!("the demo cannot be prepared: {reason}"));
-        let made = prepared.map_err(|error| unprepared(&error))?.map_err(|stopped| unprepared(&stopped))?;
+        let not_prepared = |reason: &dyn std::fmt::Display| BootError(format!("the demo cannot be prepared: {reason}"));
+        let setup = prepared.map_err(|error| not_prepared(&error))?.map_err(|error| not_prepared(&error))?;
         let mut servers = Servers::default();
         let outcome = tokio::select! {
-            outcome = self.serve(&mut servers, made, tell) => outcome,
+            outcome = self.serve(&mut servers, setup, on_ready) => outcome,
             () = stop => Ok(()),
         };
-        servers.end().await;
+        servers.stop().await;
         outcome
     }
 
-    /// Both serve, until one of them ends by itself.
+    /// Starts both servers, and waits until one of them ends unexpectedly.
     async fn serve(
         self,
         servers: &mut Servers,
-        made: people::Made,
-        tell: impl FnOnce(Opened) -> Result<(), BootError>,
+        setup: HubSetup,
+        on_ready: impl FnOnce(RunningDemo) -> Result<(), BootError>,
     ) -> Result<(), BootError> {
-        let hub = servers.hub.insert(Child::start(&self.hub(), self.log)?);
+        let hub = servers.hub.insert(ServerProcess::start(&self.hub(), self.log)?);
         hub.ready().await?;
-        let satellite = servers.satellite.insert(Child::start(&self.satellite(made.secret.expose()), self.log)?);
+        let satellite = servers.satellite.insert(ServerProcess::start(&self.satellite(setup.client_secret.expose()), self.log)?);
         tokio::select! {
             ready = satellite.ready() => ready?,
             fault = hub.ended() => return Err(fault),
         }
-        let Ports { hub: at, app } = self.ports;
-        tell(Opened { hub: origin(at), app: origin(app), people: made.people, client: people::CLIENT })?;
+        let (hub_url, app_url) = (origin(self.ports.hub), origin(self.ports.app));
+        on_ready(RunningDemo { hub: hub_url, app: app_url, accounts: setup.accounts, client: accounts::CLIENT })?;
         tokio::select! {
             fault = hub.ended() => Err(fault),
             fault = satellite.ended() => Err(fault),
         }
     }
 
-    fn hub(self) -> Role {
+    fn hub(self) -> ServerSpec {
         let variables = vec![
             ("OAUTH_STRATEGY", "local-provider".to_owned()),
             ("DATABASE_URL", "sqlite://hub.db".to_owned()),
             ("LISTEN", format!("127.0.0.1:{}", self.ports.hub)),
         ];
-        Role { name: "hub", port: self.ports.hub, folder: self.scratch.join(HUB), variables }
+        ServerSpec { name: "hub", port: self.ports.hub, folder: self.scratch.join(HUB), variables }
     }
 
-    fn satellite(self, secret: &str) -> Role {
+    fn satellite(self, secret: &str) -> ServerSpec {
         let variables = vec![
             ("OAUTH_STRATEGY", "platform-hub".to_owned()),
             ("OAUTH_HUB_URL", origin(self.ports.hub)),
-            ("OAUTH_CLIENT_ID", people::CLIENT.to_owned()),
+            ("OAUTH_CLIENT_ID", accounts::CLIENT.to_owned()),
             ("OAUTH_CLIENT_SECRET", secret.to_owned()),
-            ("OAUTH_REDIRECT_URI", self.ports.redirect()),
+            ("OAUTH_REDIRECT_URI", self.ports.redirect_uri()),
             ("DATABASE_URL", "sqlite://shop.db".to_owned()),
             ("PERISTYLE_MANIFEST", "peristyle.toml".to_owned()),
             ("APP_FILES", "app".to_owned()),
             ("LISTEN", format!("127.0.0.1:{}", self.ports.app)),
         ];
-        Role { name: "satellite", port: self.ports.app, folder: self.scratch.join(SATELLITE), variables }
+        ServerSpec { name: "satellite", port: self.ports.app, folder: self.scratch.join(SATELLITE), variables }
     }
 }
 
-/// Everything that is there before a server starts.
-async fn prepare(scratch: PathBuf, ports: Ports, cancelled: Cancelled) -> Result<people::Made, Stopped> {
+/// Creates everything that the servers need.
+async fn prepare(scratch: PathBuf, ports: Ports, cancellation: Cancellation) -> Result<HubSetup, PrepareError> {
     for name in [HUB, SATELLITE] {
         std::fs::create_dir(scratch.join(name))?;
     }
-    let place = scratch.clone();
-    let files = tokio::task::spawn_blocking(move || files(&place, &cancelled));
+    let folder = scratch.clone();
+    let files = tokio::task::spawn_blocking(move || create_files(&folder, &cancellation));
     let database = format!("sqlite://{}", scratch.join(HUB).join("hub.db").display());
-    let made = people::make(&database, &ports.redirect()).await;
-    // Both are waited for, whatever the other came to: nothing may be at work when the folder is removed.
-    files.await.map_err(|error| Stopped::Failed(error.to_string()))??;
-    made
+    let setup = accounts::create(&database, &ports.redirect_uri()).await;
+    // Wait for both, even if one failed: no task may run when the folder is removed.
+    files.await.map_err(|error| PrepareError::Failed(error.to_string()))??;
+    setup
 }
 
-/// Keys, manifest, app and sample data, where both servers look for them by themselves.
-fn files(scratch: &Path, cancelled: &Cancelled) -> Result<(), Stopped> {
+/// Creates keys, manifest, app and sample data at the default paths of both servers.
+fn create_files(scratch: &Path, cancellation: &Cancellation) -> Result<(), PrepareError> {
     for name in [HUB, SATELLITE] {
         KeyPair::make(&scratch.join(name).join(".keys"), KeyLength::Bits2048)?;
-        cancelled.check()?;
+        cancellation.check()?;
     }
     let satellite = scratch.join(SATELLITE);
     std::fs::write(satellite.join("peristyle.toml"), shop::MANIFEST)?;
     app::unpack(&satellite.join("app"))?;
-    shop::make(&satellite.join("shop.db"), cancelled, &mut Progress::on_standard_error())
+    let mut progress = Progress::on_standard_error();
+    let rows = shop::create(&satellite.join("shop.db"), cancellation, |percent, rows| progress.show(percent, rows))?;
+    progress.finish(rows);
+    Ok(())
 }
 
 fn origin(port: u16) -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-/// A port that nobody listens on; held until both are known to be free, so that they are two.
-fn free(port: u16, flag: &str) -> Result<TcpListener, BootError> {
+/// Binds a free port. Both are held until both are found, so that they differ.
+fn bind(port: u16, flag: &str) -> Result<TcpListener, BootError> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
-        let why = if error.kind() == std::io::ErrorKind::AddrInUse { "is taken".to_owned() } else { format!("cannot be used: {error}") };
-        BootError(format!("port {port} on 127.0.0.1 {why}; name another one with {flag}"))
+        let why = if error.kind() == std::io::ErrorKind::AddrInUse { "is in use".to_owned() } else { format!("cannot be used: {error}") };
+        BootError(format!("{flag}: port {port} on 127.0.0.1 {why}; choose another port"))
     })
 }

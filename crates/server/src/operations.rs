@@ -1,79 +1,65 @@
-//! The operations of administration as HTTP offers them: one table that REST, GraphQL and the descriptions all read, and the way from a
-//! request to a change and back to the record it made.
+//! The operations of administration over HTTP: one table that REST, GraphQL and the descriptions read, and the way from a request to the
+//! change and back to the changed record.
 
 pub(crate) mod describe;
-mod errand;
-mod fault;
+mod execute;
 mod input;
-mod perform;
+mod input_fault;
+mod request;
+mod string_format;
 mod table;
-mod text;
 
 use query::catalog::{Catalog, Resource, ResourceId, kebab};
 use query::describe::upper_first;
 
-pub(crate) use errand::{Errand, Sent};
-pub(crate) use fault::InputCode;
-pub(crate) use table::{Action, OPERATIONS};
-pub(crate) use text::Text;
+pub(crate) use input_fault::InputCode;
+pub(crate) use request::{OperationInput, OperationRequest};
+pub(crate) use string_format::StringFormat;
+pub(crate) use table::{AdminAction, OPERATIONS};
 
-/// An operation: what it is called, what it needs, what it is given and what it answers.
+/// An operation of administration.
 #[derive(Debug)]
 pub(crate) struct Operation {
-    /// What is done.
-    pub(crate) action: Action,
-    /// The resource it belongs to, `iam.account`.
+    pub(crate) action: AdminAction,
+    /// `iam.account`
     pub(crate) resource: &'static str,
-    /// What it does to it, `create`.
+    /// `create`
     pub(crate) verb: &'static str,
-    /// What of it is meant, where it is not the whole: `Password`.
+    /// The part of the record that the verb is about, such as `Password`; empty for the whole record.
     pub(crate) part: &'static str,
-    /// The permission it takes.
+    /// The permission that the caller needs.
     pub(crate) permission: &'static str,
-    /// Whether an id says which record is meant.
-    pub(crate) target: Target,
-    /// What may be sent.
-    pub(crate) fields: &'static [Field],
-    /// What comes back.
-    pub(crate) answer: Answer,
-    /// One sentence for people.
-    pub(crate) about: &'static str,
+    pub(crate) target: OperationTarget,
+    pub(crate) fields: &'static [InputField],
+    pub(crate) answer: OperationAnswer,
+    /// One sentence for the descriptions.
+    pub(crate) summary: &'static str,
 }
 
-/// What an operation is about.
+/// Whether the request names a record by its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// A record that is not there yet.
-    New,
-    /// The record with an id.
-    ById,
+pub(crate) enum OperationTarget {
+    NewRecord,
+    RecordById,
 }
 
-/// Something that may be sent.
+/// One field of an input. An optional field can be left out or null.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct InputField {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) need: Need,
-    /// One sentence for people.
-    pub(crate) about: &'static str,
+    pub(crate) kind: FieldKind,
+    pub(crate) required: bool,
+    /// One sentence for the descriptions.
+    pub(crate) description: &'static str,
 }
 
-/// Whether a field has to be there.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    Required,
-    /// Left out or null, nothing is said.
-    Optional,
-}
-
-/// What a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text(Text),
-    Texts(Text),
-    Flag,
-    /// A whole number from 1 to this many.
+pub(crate) enum FieldKind {
+    String(StringFormat),
+    Strings(StringFormat),
+    Boolean,
+    /// A whole number from 1 to this maximum.
     Seconds(i64),
     /// Any JSON object.
     Object,
@@ -81,21 +67,21 @@ pub(crate) enum Kind {
 
 /// What an operation answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum OperationAnswer {
     /// The record, as the caller may read it.
     Record,
-    /// The record, and a secret that is shown this once.
-    Secret,
-    /// A link that sets a password, shown this once.
+    /// The client and its secret, which is shown once.
+    ClientSecret,
+    /// A link that sets a password, shown once.
     Link,
-    /// The id of what is gone.
+    /// The id of the removed record.
     Deleted,
-    /// How much was ended.
+    /// How many sessions and grants were ended.
     Ended,
 }
 
 impl Operation {
-    /// The resource in a catalog; none where there is no hub.
+    /// The resource in a catalog; none if the catalog is not of a hub.
     pub(crate) fn resource_in<'c>(&self, catalog: &'c Catalog) -> Option<(ResourceId, &'c Resource)> {
         catalog.by_name(self.resource).map(|id| (id, catalog.resource(id)))
     }
@@ -111,15 +97,16 @@ impl Operation {
         format!("{}Input", upper_first(&self.name()))
     }
 
-    /// `create`, `rotate-secret`: the end of its address.
-    pub(crate) fn end(&self) -> String {
+    /// `create`, `rotate-secret`
+    pub(crate) fn path_segment(&self) -> String {
         kebab(&format!("{}{}", self.verb, self.part))
     }
 }
 
-/// The operation at an address, if the resource has it.
-pub(crate) fn at(resource: &Resource, end: &str, target: Target) -> Option<&'static Operation> {
-    OPERATIONS.iter().find(|operation| operation.resource == resource.full_name && operation.target == target && operation.end() == end)
+/// The operation of a resource with this path segment.
+pub(crate) fn find(resource: &Resource, segment: &str, target: OperationTarget) -> Option<&'static Operation> {
+    let matches = |operation: &&Operation| operation.resource == resource.full_name && operation.target == target;
+    OPERATIONS.iter().filter(matches).find(|operation| operation.path_segment() == segment)
 }
 
 #[cfg(test)]
@@ -134,7 +121,7 @@ mod tests {
     use crate::verb::Verb;
 
     #[test]
-    fn every_operation_has_a_name_an_address_and_a_permission_of_the_hub() {
+    fn every_operation_has_a_name_a_path_and_a_permission_of_the_hub() {
         // contract I25.1, I25.2
         let known = Catalogue::new([]);
         let catalog =
@@ -143,9 +130,13 @@ mod tests {
         for operation in OPERATIONS {
             assert!(names.insert(operation.name()), "{} stands twice", operation.name());
             let (_, resource) = operation.resource_in(&catalog).expect("a resource of the hub");
-            assert!(std::ptr::eq(at(resource, &operation.end(), operation.target).expect("an address"), operation), "{}", operation.name());
+            assert!(
+                std::ptr::eq(find(resource, &operation.path_segment(), operation.target).expect("a path"), operation),
+                "{}",
+                operation.name()
+            );
             assert!(known.permissions().iter().any(|known| known.as_str() == operation.permission), "{}", operation.permission);
-            assert_eq!(Verb::of(&operation.end()), None, "{}", operation.name());
+            assert_eq!(Verb::of(&operation.path_segment()), None, "{}", operation.name());
             let fields: BTreeSet<&str> = operation.fields.iter().map(|field| field.name).collect();
             assert_eq!(fields.len(), operation.fields.len(), "{}", operation.name());
         }

@@ -13,7 +13,7 @@ use query::policy::ReadAccess;
 use crate::auth::Caller;
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
-use crate::operations::{self, Errand, Sent, Target};
+use crate::operations::{self, OperationInput, OperationRequest, OperationTarget};
 use crate::service::Service;
 use crate::verb::Verb;
 use crate::{ask, body, explain, validation};
@@ -43,8 +43,8 @@ impl<'p> Address<'p> {
             (Some(Verb::List | Verb::Get), None) => Asked::Rows(Operation::List, None),
             (Some(Verb::Find), id) => Asked::Rows(Operation::Find, id.map(str::to_owned)),
             (Some(Verb::Explain), None) => Asked::Explain,
-            (_, None) => Asked::Change(Target::New, self.end.to_owned(), String::new()),
-            (_, Some(id)) => Asked::Change(Target::ById, self.end.to_owned(), id.to_owned()),
+            (_, None) => Asked::Change(OperationTarget::NewRecord, self.end.to_owned(), String::new()),
+            (_, Some(id)) => Asked::Change(OperationTarget::RecordById, self.end.to_owned(), id.to_owned()),
         }
     }
 }
@@ -63,14 +63,14 @@ enum Asked {
     Rows(Operation, Option<String>),
     Explain,
     /// An operation of administration: the end of its address, and the id.
-    Change(Target, String, String),
+    Change(OperationTarget, String, String),
 }
 
 impl Asked {
     async fn answer(self, service: &Service, context: &str, plural: &str, request: Request) -> Result<Response<Body>, Problem> {
         let resource = service.catalog.by_path(context, plural).ok_or(NOWHERE)?;
         let change = match &self {
-            Asked::Change(target, end, _) => Some(operations::at(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
+            Asked::Change(target, end, _) => Some(operations::find(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
             Asked::Rows(..) | Asked::Explain => None,
         };
         if request.method() != Method::POST {
@@ -104,14 +104,14 @@ async fn changed(
 ) -> Result<Response<Body>, Problem> {
     let (head, body) = request.into_parts();
     let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
-    let errand = Errand::enter(service, caller, operation, &address).await?;
+    let operation = OperationRequest::authorize(service, caller, operation, &address).await?;
     let mut reservation = service.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let id = ask::key_parts(id, 1).concat();
-    let makes = errand.makes();
-    let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || Sent::body(&id, &bytes)).await??;
-    let response = json_no_store(errand.run(sent).await?);
-    Ok(if makes { error::created(response) } else { response })
+    let creates = operation.creates();
+    let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
+    let response = json_no_store(operation.execute(sent).await?);
+    Ok(if creates { error::created(response) } else { response })
 }
 
 async fn rows(

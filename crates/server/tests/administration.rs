@@ -1,50 +1,40 @@
-//! What an account may change of others, and what it may not, whoever asks and however.
+//! The rules for changes of accounts and roles: an account can grant and change only what it holds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use identity::account::AccountKind;
-use identity::password::{Password, PasswordHash};
+use identity::account::{Account, AccountKind};
 use identity::password_link::LinkPurpose;
 use identity::timestamp::Timestamp;
-use peristyle::administration::{AccountChange, Actor, Administration, AppChange, Fault, NewAccount, RoleChange, Which};
-use store::hub_records::Records;
-use store::hub_records::accounts;
+use identity::password::{Password, PasswordHash};
+use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, RoleChange};
 use store::hub_records::audit_log::AuditContext;
-use store::{Database, DatabaseSettings};
+use store::hub_records::Records;
+use store::hub_records::{Database, DatabaseSettings, accounts};
 
-fn named(name: &str, roles: &[&str]) -> NewAccount {
-    NewAccount {
-        kind: AccountKind::User,
-        code: None,
-        username: Some(name.to_owned()),
-        email: None,
-        tags: Vec::new(),
-        scopes: Vec::new(),
-        roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-        tenants: Vec::new(),
-        meta: serde_json::Map::new(),
-        password: None,
-    }
+async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Account, AdminError> {
+    let roles = Some(roles.iter().map(|role| (*role).to_owned()).collect());
+    let new = AccountChange { username: Some(name.to_owned()), roles, ..AccountChange::default() };
+    by.create_account(AccountKind::User, new, None).await
 }
 
-fn holding(names: &[&str]) -> RoleChange {
+fn with_permissions(names: &[&str]) -> RoleChange {
     RoleChange { permissions: Some(names.iter().map(|name| (*name).to_owned()).collect()), ..RoleChange::default() }
 }
 
-fn on(records: &Records, actor: Actor) -> Administration<'_> {
+fn administration(records: &Records, actor: Actor) -> Administration<'_> {
     Administration { records, actor, occasion: AuditContext { now: Timestamp::from_unix(1_800_000_000), address: None } }
 }
 
 // contract I12.4
 #[tokio::test]
-async fn nobody_grants_or_takes_over_what_they_do_not_hold() {
+async fn an_account_grants_and_changes_only_what_it_holds() {
     let database = Database::open("sqlite::memory:", &DatabaseSettings::default()).expect("a database");
     let records = Records::of(&database).expect("records");
     records.migrate().await.expect("steps");
-    let operator = on(&records, Actor::CommandLine);
-    let root = operator.create_account(named("root", &["administrator"])).await.expect("an account");
-    operator.create_role("clerk", holding(&["shop.order.get"])).await.expect("a role");
-    operator.create_role("boss", holding(&["shop.order.delete"])).await.expect("a role");
-    let boss = operator.create_account(named("boss", &["boss"])).await.expect("an account");
+    let operator = administration(&records, Actor::CommandLine);
+    let root = create(operator, "root", &["administrator"]).await.expect("an account");
+    operator.create_role("clerk", with_permissions(&["shop.order.get"])).await.expect("a role");
+    operator.create_role("boss", with_permissions(&["shop.order.delete"])).await.expect("a role");
+    let boss = create(operator, "boss", &["boss"]).await.expect("an account");
 
     let held = [
         "iam.account.create",
@@ -55,55 +45,58 @@ async fn nobody_grants_or_takes_over_what_they_do_not_hold() {
         "iam.role.update",
         "shop.order.get",
     ];
-    operator.create_role("keeper", holding(&held)).await.expect("a role");
-    let keeper = operator.create_account(named("keeper", &["keeper"])).await.expect("an account");
-    let desk = on(&records, Actor::Account(keeper.id));
-    let clerk = desk.create_account(named("clerk", &["clerk"])).await.expect("what is held can be given");
+    operator.create_role("keeper", with_permissions(&held)).await.expect("a role");
+    let keeper = create(operator, "keeper", &["keeper"]).await.expect("an account");
+    let by_keeper = administration(&records, Actor::Account(keeper.id));
+    let clerk = create(by_keeper, "clerk", &["clerk"]).await.expect("the keeper holds the role");
     for role in ["administrator", "boss"] {
-        assert!(matches!(desk.create_account(named("x", &[role])).await, Err(Fault::Rights(_))), "{role}");
+        assert!(matches!(create(by_keeper, "x", &[role]).await, Err(AdminError::Rights(_))), "{role}");
         let change = AccountChange { roles: Some(vec![role.to_owned()]), ..AccountChange::default() };
-        assert!(matches!(desk.update_account(clerk.id, change).await, Err(Fault::Rights(_))), "{role}");
+        assert!(matches!(by_keeper.update_account(clerk.id, change).await, Err(AdminError::Rights(_))), "{role}");
     }
     assert_eq!(accounts::by_login(&records, "x").await.expect("a read"), None, "nothing is half-written");
     let hash = PasswordHash::make(&Password::chosen("correct horse").unwrap(), [1; 16]).unwrap();
     for account in [root.id, boss.id] {
-        assert!(matches!(desk.set_password(account, &hash).await, Err(Fault::Rights(_))));
-        assert!(matches!(desk.make_link(account, LinkPurpose::Reset).await, Err(Fault::Rights(_))));
-        assert!(matches!(desk.remove_account(account).await, Err(Fault::Rights(_))));
-        assert!(matches!(desk.end_sessions_of(account).await, Err(Fault::Rights(_))));
+        assert!(matches!(by_keeper.set_password(account, &hash).await, Err(AdminError::Rights(_))));
+        assert!(matches!(by_keeper.make_link(account, LinkPurpose::Reset).await, Err(AdminError::Rights(_))));
+        assert!(matches!(by_keeper.remove_account(account).await, Err(AdminError::Rights(_))));
+        assert!(matches!(by_keeper.end_sessions_of(account).await, Err(AdminError::Rights(_))));
     }
-    desk.set_password(clerk.id, &hash).await.expect("who holds less can be helped");
-    assert!(matches!(desk.create_role("new", holding(&["shop.order.delete"])).await, Err(Fault::Rights(_))));
-    let more = holding(&["shop.order.get", "shop.order.delete"]);
-    assert!(matches!(desk.update_role(Which::Name("clerk"), more).await, Err(Fault::Rights(_))));
-    assert!(matches!(desk.update_role(Which::Name("boss"), holding(&[])).await, Err(Fault::Rights(_))), "nor taken away");
-    assert!(matches!(desk.remove_role(Which::Name("clerk")).await, Err(Fault::Forbidden("iam.role.delete"))));
-    assert!(matches!(desk.create_tenant(None, "north", "North").await, Err(Fault::Forbidden("iam.tenant.create"))));
+    by_keeper.set_password(clerk.id, &hash).await.expect("the clerk holds less");
+    assert!(matches!(by_keeper.create_role("new", with_permissions(&["shop.order.delete"])).await, Err(AdminError::Rights(_))));
+    let more = with_permissions(&["shop.order.get", "shop.order.delete"]);
+    assert!(matches!(by_keeper.update_role(NameOrId::Name("clerk"), more).await, Err(AdminError::Rights(_))));
+    assert!(
+        matches!(by_keeper.update_role(NameOrId::Name("boss"), with_permissions(&[])).await, Err(AdminError::Rights(_))),
+        "and cannot remove them"
+    );
+    assert!(matches!(by_keeper.remove_role(NameOrId::Name("clerk")).await, Err(AdminError::Forbidden("iam.role.delete"))));
+    assert!(matches!(by_keeper.create_tenant(None, "north", "North").await, Err(AdminError::Forbidden("iam.tenant.create"))));
 
-    // What was held a moment ago does not count.
+    // A permission stops counting as soon as it is removed.
     operator
         .update_account(keeper.id, AccountChange { roles: Some(vec!["clerk".to_owned()]), ..AccountChange::default() })
         .await
         .expect("less");
-    assert!(matches!(desk.create_account(named("y", &[])).await, Err(Fault::Forbidden("iam.account.create"))));
+    assert!(matches!(create(by_keeper, "y", &[]).await, Err(AdminError::Forbidden("iam.account.create"))));
     operator.remove_account(keeper.id).await.expect("gone");
-    assert!(matches!(desk.remove_account(clerk.id).await, Err(Fault::Forbidden("iam.account.delete"))));
+    assert!(matches!(by_keeper.remove_account(clerk.id).await, Err(AdminError::Forbidden("iam.account.delete"))));
 }
 
 // contract I16.1
 #[tokio::test]
-async fn a_removal_that_did_not_happen_is_not_noted() {
+async fn a_removal_that_changes_nothing_has_no_audit_event() {
     let database = Database::open("sqlite::memory:", &DatabaseSettings::default()).expect("a database");
     let records = Records::of(&database).expect("records");
     records.migrate().await.expect("steps");
-    let operator = on(&records, Actor::CommandLine);
-    let ana = operator.create_account(named("ana", &[])).await.expect("an account");
+    let operator = administration(&records, Actor::CommandLine);
+    let ana = create(operator, "ana", &[]).await.expect("an account");
     operator.create_app("shop", AppChange::default()).await.expect("an app");
     let events = async || store::hub_records::audit_log::newest(&records, 50).await.expect("events").len();
     let before = events().await;
-    assert!(!operator.expel(Which::Name("shop"), ana.id).await.expect("an answer"));
+    assert!(!operator.expel(NameOrId::Name("shop"), ana.id).await.expect("an answer"));
     assert_eq!(events().await, before);
-    operator.admit(Which::Name("shop"), ana.id).await.expect("an answer").expect("a row");
-    assert!(operator.expel(Which::Name("shop"), ana.id).await.expect("an answer"));
+    operator.admit(NameOrId::Name("shop"), ana.id).await.expect("an answer").expect("a row");
+    assert!(operator.expel(NameOrId::Name("shop"), ana.id).await.expect("an answer"));
     assert_eq!(events().await, before + 2);
 }

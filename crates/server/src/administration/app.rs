@@ -1,8 +1,8 @@
-//! Apps: made, changed, removed, and who may sign in to a closed one.
+//! Creates, changes and removes apps, and the lists of accounts that can sign in to closed apps.
 
 use identity::account::Account;
-use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use identity::client::{Client, ClientId};
+use identity::audit_event::{ChangedFields, Change, Record};
 use identity::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 use store::hub_records::apps::{self, Access, App};
@@ -11,157 +11,151 @@ use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Which, Work, fields, readable};
+use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, invalid, parse_name};
 
-/// The longest address of an app.
-pub(crate) const LONGEST_ADDRESS: usize = 2_000;
+/// The length of an app's URL, in bytes.
+pub(crate) const MAX_APP_URL_BYTES: usize = 2_000;
 
 const TAKEN: &str = "an app with this code";
 
-/// What to change of an app; what is `None` stays.
-#[derive(Clone, Debug, Default)]
+/// A change of an app; a field that is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppChange {
-    /// `code`
     pub code: Option<String>,
-    /// `name`
     pub name: Option<String>,
-    /// `url`
     pub url: Option<String>,
-    /// Who may sign in to it.
     pub access: Option<Access>,
 }
 
 impl Administration<'_> {
-    /// Makes an app; it is named by its code if by nothing else.
-    pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, Fault> {
-        let mut work = self.begin("hub.app.create").await?;
+    /// Creates an app; its name is the code by default.
+    pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, AdminError> {
+        let mut tx = self.begin("hub.app.create").await?;
         let app = App {
             id: chance::id(),
-            code: chosen_code(code)?,
-            name: readable("an app's name", new.name.as_deref().unwrap_or(code))?,
-            url: new.url.as_deref().map(address).transpose()?,
+            code: parse_code(code)?,
+            name: parse_name("an app's name", new.name.as_deref().unwrap_or(code))?,
+            url: new.url.as_deref().map(parse_url).transpose()?,
             access: new.access.unwrap_or(Access::Open),
         };
-        let inserted = apps::insert(&mut work.transaction, &app, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, ChangedRecord::App(app.id), RecordChange::Created).await?;
+        apps::insert(&mut tx.records, &app, self.occasion.now).await.map_err(exists(TAKEN))?;
+        self.finish(tx, ChangedRecord::App(app.id), RecordChange::Created).await?;
         Ok(app)
     }
 
     /// Changes an app.
-    pub async fn update_app(&self, which: Which<'_>, change: AppChange) -> Result<App, Fault> {
-        let mut work = self.begin("hub.app.update").await?;
-        let mut app = work.app(which).await?;
+    pub async fn update_app(&self, which: NameOrId<'_>, change: AppChange) -> Result<App, AdminError> {
+        let mut tx = self.begin("hub.app.update").await?;
+        let mut app = tx.app(which).await?;
         let old = describe_app(&app);
         if let Some(code) = change.code.filter(|code| *code != app.code) {
-            app.code = chosen_code(&code)?;
+            app.code = parse_code(&code)?;
         }
-        app.name = readable("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
+        app.name = parse_name("an app's name", change.name.as_deref().unwrap_or(&app.name))?;
         if let Some(url) = &change.url {
-            app.url = Some(address(url)?);
+            app.url = Some(parse_url(url)?);
         }
         app.access = change.access.unwrap_or(app.access);
-        let updated = apps::update(&mut work.transaction, &app, self.occasion.now).await;
-        updated.map_err(|error| Fault::named(error, TAKEN))?;
+        apps::update(&mut tx.records, &app, self.occasion.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
-        self.finish(work, ChangedRecord::App(app.id), RecordChange::Updated(altered)).await?;
+        self.finish(tx, ChangedRecord::App(app.id), RecordChange::Updated(altered)).await?;
         Ok(app)
     }
 
-    /// Removes an app; its clients get apps of their own, which are closed if it was.
-    pub async fn remove_app(&self, which: Which<'_>) -> Result<(), Fault> {
-        let mut work = self.begin("hub.app.delete").await?;
-        let app = work.app(which).await?;
-        let clients = clients::of_app(&mut work.transaction, app.id).await?;
-        apps::remove(&mut work.transaction, app.id).await?;
+    /// Removes an app. Each of its clients gets an app of its own, closed if this one was.
+    pub async fn remove_app(&self, which: NameOrId<'_>) -> Result<(), AdminError> {
+        let mut tx = self.begin("hub.app.delete").await?;
+        let app = tx.app(which).await?;
+        let clients = clients::of_app(&mut tx.records, app.id).await?;
+        apps::remove(&mut tx.records, app.id).await?;
         for client in clients {
-            work.give_own_app(client, app.access, self.occasion.now).await?;
+            tx.give_own_app(client, app.access, self.occasion.now).await?;
         }
-        self.finish(work, ChangedRecord::App(app.id), RecordChange::Removed).await
+        self.finish(tx, ChangedRecord::App(app.id), RecordChange::Removed).await
     }
 
-    /// Lists an account for an app: the id of the new row, or nothing if it is listed already.
-    pub async fn admit(&self, which: Which<'_>, account: Uuid) -> Result<Option<Uuid>, Fault> {
-        let mut work = self.begin("hub.appAccount.create").await?;
-        let app = work.app(which).await.map_err(|fault| at("/appId", fault))?;
-        let found = accounts::by_id(&mut work.transaction, account).await?.filter(|account: &Account| account.deleted_at.is_none());
-        found.ok_or_else(|| at("/accountId", Fault::Unknown(format!("there is no account {account}"))))?;
+    /// Adds an account to the list of an app: the id of the new row, or nothing if it is on the list already.
+    pub async fn admit(&self, which: NameOrId<'_>, account: Uuid) -> Result<Option<Uuid>, AdminError> {
+        let mut tx = self.begin("hub.appAccount.create").await?;
+        let app = tx.app(which).await.map_err(|error| at("/appId", error))?;
+        let found = accounts::by_id(&mut tx.records, account).await?.filter(|account: &Account| account.deleted_at.is_none());
+        found.ok_or_else(|| at("/accountId", AdminError::NotFound(format!("there is no account {account}"))))?;
         let id = chance::id();
-        if !apps::admit(&mut work.transaction, id, app.id, account, self.occasion.now).await? {
+        if !apps::admit(&mut tx.records, id, app.id, account, self.occasion.now).await? {
             return Ok(None);
         }
-        self.finish(work, ChangedRecord::Listing { app: app.id, account }, RecordChange::Created).await?;
+        self.finish(tx, ChangedRecord::Listing { app: app.id, account }, RecordChange::Created).await?;
         Ok(Some(id))
     }
 
-    /// Takes an account off an app's list; whether it was there.
-    pub async fn expel(&self, which: Which<'_>, account: Uuid) -> Result<bool, Fault> {
-        let mut work = self.begin("hub.appAccount.delete").await?;
-        let app = work.app(which).await?;
-        let was_listed = apps::expel(&mut work.transaction, app.id, account).await?;
+    /// Removes an account from the list of an app. Returns whether it was on the list.
+    pub async fn expel(&self, which: NameOrId<'_>, account: Uuid) -> Result<bool, AdminError> {
+        let mut tx = self.begin("hub.appAccount.delete").await?;
+        let app = tx.app(which).await?;
+        let was_listed = apps::expel(&mut tx.records, app.id, account).await?;
         if was_listed {
-            self.finish(work, ChangedRecord::Listing { app: app.id, account }, RecordChange::Removed).await?;
+            self.finish(tx, ChangedRecord::Listing { app: app.id, account }, RecordChange::Removed).await?;
         }
         Ok(was_listed)
     }
 
-    /// Takes the row with this id off the list it is on.
-    pub async fn unlist(&self, listing: Uuid) -> Result<(), Fault> {
-        let mut work = self.begin("hub.appAccount.delete").await?;
-        let found = apps::listing(&mut work.transaction, listing).await?;
-        let (app, account) = found.ok_or_else(|| Fault::Unknown(format!("no list has a row {listing}")))?;
-        apps::expel(&mut work.transaction, app, account).await?;
-        self.finish(work, ChangedRecord::Listing { app, account }, RecordChange::Removed).await
+    /// Removes the list row with this id.
+    pub async fn unlist(&self, listing: Uuid) -> Result<(), AdminError> {
+        let mut tx = self.begin("hub.appAccount.delete").await?;
+        let found = apps::listing(&mut tx.records, listing).await?;
+        let (app, account) = found.ok_or_else(|| AdminError::NotFound(format!("there is no list row {listing}")))?;
+        apps::expel(&mut tx.records, app, account).await?;
+        self.finish(tx, ChangedRecord::Listing { app, account }, RecordChange::Removed).await
     }
 }
 
-impl Work {
-    async fn app(&mut self, which: Which<'_>) -> Result<App, Fault> {
+impl ChangeTransaction {
+    async fn app(&mut self, which: NameOrId<'_>) -> Result<App, AdminError> {
         let found = match which {
-            Which::Name(code) => apps::by_code(&mut self.transaction, code).await?,
-            Which::Id(id) => apps::by_id(&mut self.transaction, id).await?,
+            NameOrId::Name(code) => apps::by_code(&mut self.records, code).await?,
+            NameOrId::Id(id) => apps::by_id(&mut self.records, id).await?,
         };
-        found.ok_or_else(|| Fault::Unknown(format!("there is no app {which}")))
+        found.ok_or_else(|| AdminError::NotFound(format!("there is no app {which}")))
     }
 
-    /// The id of an app that a client names, which has to exist.
-    pub(super) async fn known_app(&mut self, id: Uuid) -> Result<Uuid, Fault> {
-        let app = self.app(Which::Id(id)).await.map_err(|fault| at("/appId", fault))?;
+    /// Checks that an app exists to which a client shall belong.
+    pub(super) async fn existing_app(&mut self, id: Uuid) -> Result<Uuid, AdminError> {
+        let app = self.app(NameOrId::Id(id)).await.map_err(|error| at("/appId", error))?;
         Ok(app.id)
     }
 
-    /// Gives a client the app of its own, since the one that it had is gone. Whom that kept out, this one does too.
-    async fn give_own_app(&mut self, mut client: Client, access: Access, now: Timestamp) -> Result<(), Fault> {
-        client.app = Some(match apps::by_code(&mut self.transaction, &own_code(&client.id)).await? {
+    /// Moves a client from a removed app to an app of its own. If the removed app was closed, so is this one.
+    async fn give_own_app(&mut self, mut client: Client, access: Access, now: Timestamp) -> Result<(), AdminError> {
+        client.app = Some(match apps::by_code(&mut self.records, &own_code(&client.id)).await? {
             Some(mut own) => {
                 if access == Access::Closed {
                     own.access = Access::Closed;
-                    apps::update(&mut self.transaction, &own, now).await?;
+                    apps::update(&mut self.records, &own, now).await?;
                 }
                 own.id
             }
             None => self.make_own_app(&client.id, &client.name, access, now).await?,
         });
-        Ok(clients::update(&mut self.transaction, &client, now).await?)
+        Ok(clients::update(&mut self.records, &client, now).await?)
     }
 
-    /// Makes the app of a client that names none.
-    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, Fault> {
+    /// Creates the own app of a client.
+    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, AdminError> {
         let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access };
-        let inserted = apps::insert(&mut self.transaction, &app, now).await;
-        inserted.map_err(|error| Fault::named(error, TAKEN))?;
+        apps::insert(&mut self.records, &app, now).await.map_err(exists(TAKEN))?;
         Ok(app.id)
     }
 
-    /// Removes the app that was made for a client that is gone, unless others belong to it by now, which it may be closed for.
-    pub(super) async fn remove_own_app(&mut self, client: &ClientId) -> Result<(), Fault> {
-        Ok(apps::remove_unused(&mut self.transaction, &own_code(client)).await?)
+    /// Removes the own app of a removed client, unless other clients belong to it.
+    pub(super) async fn remove_own_app(&mut self, client: &ClientId) -> Result<(), AdminError> {
+        Ok(apps::remove_unused(&mut self.records, &own_code(client)).await?)
     }
 }
 
-/// What can be changed of an app.
+/// The fields of an app.
 pub(crate) fn describe_app(app: &App) -> Map<String, Value> {
     fields([
+        ("id", json!(app.id.to_string())),
         ("code", json!(app.code)),
         ("name", json!(app.name)),
         ("url", json!(app.url)),
@@ -169,39 +163,40 @@ pub(crate) fn describe_app(app: &App) -> Map<String, Value> {
     ])
 }
 
-/// Begins the codes of apps that are made for clients.
-const OWN: &str = "client:";
+/// The prefix of the codes of own apps.
+const OWN_PREFIX: &str = "client:";
 
-/// The code of the app that is made for a client.
+/// The code of a client's own app.
 fn own_code(client: &ClientId) -> String {
-    format!("{OWN}{}", client.as_str())
+    format!("{OWN_PREFIX}{}", client.as_str())
 }
 
-/// A code that somebody chooses for an app.
-fn chosen_code(code: &str) -> Result<String, Fault> {
-    if code.starts_with(OWN) {
-        return Err(Fault::Invalid(format!("codes that begin with `{OWN}` are those of the apps that clients get for themselves")));
+fn parse_code(code: &str) -> Result<String, AdminError> {
+    if code.starts_with(OWN_PREFIX) {
+        return Err(AdminError::Invalid(format!(
+            "an app's code must not begin with `{OWN_PREFIX}`, which is reserved for the own apps of clients"
+        )));
     }
-    readable("an app's code", code)
+    parse_name("an app's code", code)
 }
 
-/// What is unknown was named by the input, not by the address.
-fn at(path: &str, fault: Fault) -> Fault {
-    match fault {
-        Fault::Unknown(message) => Fault::Absent { path: path.to_owned(), message },
+/// Makes "not found" a fault of the input: it names the record, not the path of the request.
+fn at(path: &str, error: AdminError) -> AdminError {
+    match error {
+        AdminError::NotFound(message) => AdminError::UnknownReference { path: path.to_owned(), message },
         other => other,
     }
 }
 
-fn address(text: &str) -> Result<String, Fault> {
-    check_address(text).map_err(Fault::invalid)?;
+fn parse_url(text: &str) -> Result<String, AdminError> {
+    check_app_url(text).map_err(invalid)?;
     Ok(text.to_owned())
 }
 
-/// Whether pages may link to it: nothing but the web, so that no link runs code.
-pub(crate) fn check_address(text: &str) -> Result<(), &'static str> {
+/// Checks the URL of an app. Pages link to it, so a scheme that runs code is refused.
+pub(crate) fn check_app_url(text: &str) -> Result<(), &'static str> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let fits = text.len() <= LONGEST_ADDRESS
+    let fits = text.len() <= MAX_APP_URL_BYTES
         && rest.is_some_and(|rest| !rest.starts_with('/') && !rest.is_empty())
         && !text.chars().any(|character| character.is_control() || character.is_whitespace());
     fits.then_some(()).ok_or("an app's url begins with https:// or http:// and is at most 2000 bytes without spaces and control characters")

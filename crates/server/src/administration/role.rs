@@ -1,107 +1,103 @@
-//! Roles: made, changed, removed. Nobody puts into one what they do not hold.
+//! Creates, changes and removes roles. An actor can put only permissions that it holds into a role.
 
 use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
-use identity::account::{Permission, RolePermissions};
-use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
+use identity::account::{RolePermissions, Permission};
+use identity::audit_event::{ChangedFields, Change, Record};
 use serde_json::{Map, Value, json};
 use store::hub_records::roles::{self, RoleRecord};
 
 use crate::chance;
 
-use super::{Administration, Fault, Which, Work, fields, readable};
+use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, parse_name};
 
 const TAKEN: &str = "a role with this name";
 
-/// What to change of a role; what is `None` stays.
-#[derive(Clone, Debug, Default)]
+/// A change of a role; a field that is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleChange {
-    /// `name`
     pub name: Option<String>,
-    /// What it is for.
     pub description: Option<String>,
-    /// What it holds, in place of what it held.
     pub permissions: Option<Vec<String>>,
 }
 
-/// A role's name. Nobody should take another role for the built-in one, or for one of the same letters.
-fn role_name(text: &str) -> Result<String, Fault> {
-    let name = readable("a role's name", text)?;
+/// Checks the name of a role. No name may look like that of the built-in role.
+fn parse_role_name(text: &str) -> Result<String, AdminError> {
+    let name = parse_name("a role's name", text)?;
     if name.to_lowercase() == ADMINISTRATOR_NAME {
-        return Err(Fault::Exists(format!("{TAKEN} exists already")));
+        return Err(AdminError::Exists(format!("{TAKEN} exists already")));
     }
     Ok(name)
 }
 
-fn listed(names: &[String]) -> Result<BTreeSet<Permission>, Fault> {
-    let read = |name: &String| Permission::parse(name).map_err(|fault| Fault::Invalid(format!("{name:?}: {fault}")));
-    names.iter().map(read).collect()
+fn parse_permissions(names: &[String]) -> Result<BTreeSet<Permission>, AdminError> {
+    let parse = |name: &String| Permission::parse(name).map_err(|fault| AdminError::Invalid(format!("{name:?}: {fault}")));
+    names.iter().map(parse).collect()
 }
 
 impl Administration<'_> {
-    /// Makes a role.
-    pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, Fault> {
-        let mut work = self.begin("iam.role.create").await?;
-        let permissions = listed(&new.permissions.unwrap_or_default())?;
-        work.may_grant(&RolePermissions::Listed(permissions.clone()))?;
-        let description = new.description.map(|text| readable("a role's description", &text)).transpose()?;
-        let role = RoleRecord { id: chance::id(), name: role_name(name)?, description, permissions };
-        let inserted = roles::insert(&mut work.transaction, &role, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Created).await?;
+    /// Creates a role.
+    pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, AdminError> {
+        let mut tx = self.begin("iam.role.create").await?;
+        let permissions = parse_permissions(&new.permissions.unwrap_or_default())?;
+        tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
+        let description = new.description.map(|text| parse_name("a role's description", &text)).transpose()?;
+        let role = RoleRecord { id: chance::id(), name: parse_role_name(name)?, description, permissions };
+        roles::insert(&mut tx.records, &role, self.occasion.now).await.map_err(exists(TAKEN))?;
+        self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Created).await?;
         Ok(role)
     }
 
-    /// Changes a role, and with it the rights of everybody who holds it.
-    pub async fn update_role(&self, which: Which<'_>, change: RoleChange) -> Result<RoleRecord, Fault> {
-        let mut work = self.begin("iam.role.update").await?;
-        let mut role = work.role(which).await?;
+    /// Changes a role, and the rights of all its accounts.
+    pub async fn update_role(&self, which: NameOrId<'_>, change: RoleChange) -> Result<RoleRecord, AdminError> {
+        let mut tx = self.begin("iam.role.update").await?;
+        let mut role = tx.role(which).await?;
         let old = describe_role(&role);
-        work.may_grant(role.role().holding())?;
+        tx.may_grant(role.role().holding())?;
         if let Some(permissions) = &change.permissions {
-            role.permissions = listed(permissions)?;
-            work.may_grant(role.role().holding())?;
+            role.permissions = parse_permissions(permissions)?;
+            tx.may_grant(role.role().holding())?;
         }
         if let Some(name) = &change.name {
-            role.name = role_name(name)?;
+            role.name = parse_role_name(name)?;
         }
         if let Some(description) = &change.description {
-            role.description = Some(readable("a role's description", description)?);
+            role.description = Some(parse_name("a role's description", description)?);
         }
-        let updated = roles::update(&mut work.transaction, &role, self.occasion.now).await;
-        updated.map_err(|error| Fault::named(error, TAKEN))?;
+        roles::update(&mut tx.records, &role, self.occasion.now).await.map_err(exists(TAKEN))?;
         let altered = ChangedFields::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
-        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;
+        self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;
         Ok(role)
     }
 
-    /// Removes a role from everybody who holds it.
-    pub async fn remove_role(&self, which: Which<'_>) -> Result<(), Fault> {
-        let mut work = self.begin("iam.role.delete").await?;
-        let role = work.role(which).await?;
-        work.may_grant(role.role().holding())?;
-        roles::remove(&mut work.transaction, role.id).await?;
-        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Removed).await
+    /// Removes a role from all its accounts.
+    pub async fn remove_role(&self, which: NameOrId<'_>) -> Result<(), AdminError> {
+        let mut tx = self.begin("iam.role.delete").await?;
+        let role = tx.role(which).await?;
+        tx.may_grant(role.role().holding())?;
+        roles::remove(&mut tx.records, role.id).await?;
+        self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Removed).await
     }
 }
 
-impl Work {
+impl ChangeTransaction {
     /// The role, if it exists and is not built in.
-    async fn role(&mut self, which: Which<'_>) -> Result<RoleRecord, Fault> {
+    async fn role(&mut self, which: NameOrId<'_>) -> Result<RoleRecord, AdminError> {
         let found = match which {
-            Which::Name(name) => roles::by_name(&mut self.transaction, name).await?,
-            Which::Id(id) => roles::by_ids(&mut self.transaction, &[id]).await?.pop(),
+            NameOrId::Name(name) => roles::by_name(&mut self.records, name).await?,
+            NameOrId::Id(id) => roles::by_ids(&mut self.records, &[id]).await?.pop(),
         };
-        let role = found.ok_or_else(|| Fault::Unknown(format!("there is no role {which}")))?;
+        let role = found.ok_or_else(|| AdminError::NotFound(format!("there is no role {which}")))?;
         may_change_role(role.id)?;
         Ok(role)
     }
 }
 
-/// What can be changed of a role.
+/// The fields of a role.
 pub(crate) fn describe_role(role: &RoleRecord) -> Map<String, Value> {
     fields([
+        ("id", json!(role.id.to_string())),
         ("name", json!(role.name)),
         ("description", json!(role.description)),
         ("permissions", role.permissions.iter().map(Permission::as_str).collect()),

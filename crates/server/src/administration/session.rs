@@ -1,34 +1,34 @@
-//! Sessions, ended by somebody else than their owner.
+//! Ends sessions of other accounts.
 
-use identity::audit_event::{ChangedRecord, RecordChange};
+use identity::audit_event::{Change, Record};
 use identity::revocation::Revocation;
-use store::hub_records::revocation::Revoked;
+use store::revocation::Revoked;
 use store::hub_records::sessions;
 use uuid::Uuid;
 
-use super::{Administration, Fault, Work};
+use super::{AdminError, Administration, ChangeTransaction};
 
 const PERMISSION: &str = "iam.session.delete";
 
 impl Administration<'_> {
-    /// Ends one session and what came out of it.
-    pub async fn end_session(&self, session: Uuid) -> Result<Revoked, Fault> {
-        let mut work = self.begin(PERMISSION).await?;
-        let owner = sessions::owner(&mut work.transaction, session, self.occasion.now).await?;
-        let owner = owner.ok_or_else(|| Fault::Unknown(format!("there is no live session {session}")))?;
-        self.sign_out(work, owner, Revocation::Logout(session)).await
+    /// Ends one session and its grants.
+    pub async fn end_session(&self, session: Uuid) -> Result<Over, AdminError> {
+        let mut tx = self.begin(PERMISSION).await?;
+        let owner = sessions::owner(&mut tx.records, session, self.occasion.now).await?;
+        let owner = owner.ok_or_else(|| AdminError::NotFound(format!("there is no live session {session}")))?;
+        self.sign_out(tx, owner, Revocation::Logout(session)).await
     }
 
     /// Ends every session and every grant of an account.
-    pub async fn end_sessions_of(&self, account: Uuid) -> Result<Revoked, Fault> {
-        let work = self.begin(PERMISSION).await?;
-        self.sign_out(work, account, Revocation::LogoutEverywhere(account)).await
+    pub async fn end_sessions_of(&self, account: Uuid) -> Result<Over, AdminError> {
+        let tx = self.begin(PERMISSION).await?;
+        self.sign_out(tx, account, Revocation::LogoutEverywhere(account)).await
     }
 
-    async fn sign_out(&self, mut work: Work, account: Uuid, ending: Revocation) -> Result<Revoked, Fault> {
-        work.touchable(account).await?;
-        let over = self.end(&mut work, &ending).await?;
-        self.finish(work, ChangedRecord::Account(account), RecordChange::SignedOut).await?;
+    async fn sign_out(&self, mut tx: ChangeTransaction, account: Uuid, ending: Revocation) -> Result<Over, AdminError> {
+        tx.changeable_account(account).await?;
+        let over = self.end(&mut tx, &ending).await?;
+        self.finish(tx, ChangedRecord::Account(account), RecordChange::SignedOut).await?;
         Ok(over)
     }
 }

@@ -1,57 +1,55 @@
-//! Tenants: made, changed, removed.
+//! Creates, changes and removes tenants.
 
-use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
+use identity::audit_event::{ChangedFields, Change, Record};
 use serde_json::{Map, Value, json};
 use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::chance;
 
-use super::{Administration, Fault, Work, fields, readable};
+use super::{AdminError, Administration, ChangeTransaction, exists, fields, parse_name};
 
 impl Administration<'_> {
-    /// Makes a tenant; an id may be brought along from where its data is.
-    pub async fn create_tenant(&self, id: Option<Uuid>, code: &str, name: &str) -> Result<Tenant, Fault> {
-        let mut work = self.begin("iam.tenant.create").await?;
+    /// Creates a tenant. Its data may have an id for it already.
+    pub async fn create_tenant(&self, id: Option<Uuid>, code: &str, name: &str) -> Result<Tenant, AdminError> {
+        let mut tx = self.begin("iam.tenant.create").await?;
         let id = id.unwrap_or_else(chance::id);
-        let tenant = Tenant { id, code: readable("a tenant's code", code)?, name: readable("a tenant's name", name)? };
-        let inserted = tenants::insert(&mut work.transaction, &tenant, self.occasion.now).await;
-        inserted.map_err(|error| Fault::named(error, "a tenant with this id or code"))?;
-        self.finish(work, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;
+        let tenant = Tenant { id, code: parse_name("a tenant's code", code)?, name: parse_name("a tenant's name", name)? };
+        tenants::insert(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this id or code"))?;
+        self.finish(tx, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;
         Ok(tenant)
     }
 
     /// Changes a tenant.
-    pub async fn update_tenant(&self, id: Uuid, code: Option<&str>, name: Option<&str>) -> Result<Tenant, Fault> {
-        let mut work = self.begin("iam.tenant.update").await?;
-        let mut tenant = work.tenant(id).await?;
+    pub async fn update_tenant(&self, id: Uuid, code: Option<&str>, name: Option<&str>) -> Result<Tenant, AdminError> {
+        let mut tx = self.begin("iam.tenant.update").await?;
+        let mut tenant = tx.tenant(id).await?;
         let old = describe_tenant(&tenant);
-        tenant.code = readable("a tenant's code", code.unwrap_or(&tenant.code))?;
-        tenant.name = readable("a tenant's name", name.unwrap_or(&tenant.name))?;
-        let updated = tenants::update(&mut work.transaction, &tenant, self.occasion.now).await;
-        updated.map_err(|error| Fault::named(error, "a tenant with this code"))?;
+        tenant.code = parse_name("a tenant's code", code.unwrap_or(&tenant.code))?;
+        tenant.name = parse_name("a tenant's name", name.unwrap_or(&tenant.name))?;
+        tenants::update(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this code"))?;
         let altered = ChangedFields::between(&old, &describe_tenant(&tenant), &["code", "name"]);
-        self.finish(work, ChangedRecord::Tenant(id), RecordChange::Updated(altered)).await?;
+        self.finish(tx, ChangedRecord::Tenant(id), RecordChange::Updated(altered)).await?;
         Ok(tenant)
     }
 
-    /// Removes a tenant from everybody who belongs to it.
-    pub async fn remove_tenant(&self, id: Uuid) -> Result<(), Fault> {
-        let mut work = self.begin("iam.tenant.delete").await?;
-        work.tenant(id).await?;
-        tenants::remove(&mut work.transaction, id).await?;
-        self.finish(work, ChangedRecord::Tenant(id), RecordChange::Removed).await
+    /// Removes a tenant from all its accounts.
+    pub async fn remove_tenant(&self, id: Uuid) -> Result<(), AdminError> {
+        let mut tx = self.begin("iam.tenant.delete").await?;
+        tx.tenant(id).await?;
+        tenants::remove(&mut tx.records, id).await?;
+        self.finish(tx, ChangedRecord::Tenant(id), RecordChange::Removed).await
     }
 }
 
-impl Work {
-    async fn tenant(&mut self, id: Uuid) -> Result<Tenant, Fault> {
-        let found = tenants::by_ids(&mut self.transaction, &[id]).await?.pop();
-        found.ok_or_else(|| Fault::Unknown(format!("there is no tenant {id}")))
+impl ChangeTransaction {
+    async fn tenant(&mut self, id: Uuid) -> Result<Tenant, AdminError> {
+        let found = tenants::by_ids(&mut self.records, &[id]).await?.pop();
+        found.ok_or_else(|| AdminError::NotFound(format!("there is no tenant {id}")))
     }
 }
 
-/// What can be changed of a tenant.
+/// The fields of a tenant.
 pub(crate) fn describe_tenant(tenant: &Tenant) -> Map<String, Value> {
-    fields([("code", json!(tenant.code)), ("name", json!(tenant.name))])
+    fields([("id", json!(tenant.id.to_string())), ("code", json!(tenant.code)), ("name", json!(tenant.name))])
 }

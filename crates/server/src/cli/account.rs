@@ -1,66 +1,70 @@
-//! `peristyle account`
+//! `peristyle account`: adds, lists, shows, changes and removes accounts, and sets their passwords.
 
-use std::process::ExitCode;
+use std::io::Read;
 
 use clap::Subcommand;
 use identity::account::{Account, AccountKind};
 use identity::password_link::LinkPurpose;
-use serde_json::{Value, json};
-use store::hub_records::{accounts, roles, sessions, summaries, tenants};
+use identity::password::{Password, PasswordHash};
+use serde_json::{Map, Value, json};
+use store::hub_records::{accounts, overview, roles, sessions, tenants};
 use uuid::Uuid;
+use zeroize::Zeroizing;
 
-use crate::administration::{AccountChange, NewAccount};
+use crate::administration::{AccountChange, describe_tenant};
 use crate::chance;
-use crate::config::Config;
 
-use super::desk::{self, Desk};
-use super::show::{Table, merge, unknown};
-use super::{Administered, Failure, usage};
+use super::admin_context::{AdminContext, not_found, require_change};
+use super::record_table::RecordTable;
+use super::{CommandError, usage};
+
+/// How much of standard input is read, in bytes. The longest password is far shorter.
+const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make an account
+pub(super) enum AccountAction {
+    /// Add an account
     #[command(
         after_help = "Example:\n  echo 'correct horse' | peristyle account add --username ana --email ana@example.com --role administrator --password-stdin"
     )]
-    Add(Box<Add>),
+    Add(Box<AddAccount>),
     /// List accounts
     #[command(after_help = "Example:\n  peristyle account list --limit 20")]
     List {
-        /// How many
+        /// How many accounts to print
         #[arg(long, default_value_t = 1000, value_parser = usage::count, allow_negative_numbers = true)]
         limit: u32,
-        /// How many to pass over
+        /// How many accounts to skip
         #[arg(long, default_value_t = 0, value_parser = usage::count, allow_negative_numbers = true)]
         offset: u32,
     },
-    /// Show one account: its roles, tenants and rights, without secrets
+    /// Show one account: its roles, tenants and permissions, without secrets
     #[command(after_help = "Examples:\n  peristyle account show --username ana\n  peristyle account show --username ana --json")]
-    Show(Chosen),
+    Show(AccountSelector),
     /// Change an account; deactivating it ends its sessions and grants
     #[command(after_help = "Example:\n  peristyle account update --username ana --active false")]
-    Update(Box<Update>),
+    Update(Box<UpdateAccount>),
     /// Remove an account, its sessions and grants
     #[command(after_help = "Example:\n  peristyle account remove --username ana")]
-    Remove(Named),
-    /// Set a password; what was granted before ends
+    Remove(AccountName),
+    /// Set a password; earlier sessions and grants end
     #[command(after_help = "Example:\n  echo 'correct horse' | peristyle account password --username ana --password-stdin")]
     Password {
         #[command(flatten)]
-        named: Named,
+        account: AccountName,
         #[command(flatten)]
-        secret: Secret,
+        password: PasswordSource,
     },
-    /// Print a one-time link that sets a first password, for seven days
+    /// Print a one-time link that sets a first password, valid for seven days
     #[command(after_help = "Example:\n  peristyle account invite --username ana")]
-    Invite(Named),
-    /// Print a one-time link that sets a new password, for an hour
+    Invite(AccountName),
+    /// Print a one-time link that sets a new password, valid for an hour
     #[command(after_help = "Example:\n  peristyle account reset --username ana")]
-    Reset(Named),
+    Reset(AccountName),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Named {
+pub(super) struct AccountName {
     /// Its username or email
     #[arg(long)]
     username: String,
@@ -68,7 +72,7 @@ pub(super) struct Named {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Chosen {
+pub(super) struct AccountSelector {
     /// Its username or email
     #[arg(long)]
     username: Option<String>,
@@ -79,19 +83,32 @@ pub(super) struct Chosen {
 
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
-pub(super) struct Secret {
+pub(super) struct PasswordSource {
     /// Read the password from standard input, to its end
     #[arg(long)]
     password_stdin: bool,
-    /// Read a hash from elsewhere (Argon2, bcrypt, scrypt, PBKDF2) from standard input
+    /// Read a hash of another system (Argon2, bcrypt, scrypt, PBKDF2) from standard input
     #[arg(long)]
     password_hash_stdin: bool,
 }
 
+impl PasswordSource {
+    /// The hash of the password on standard input; none if no flag was given.
+    fn read(&self) -> Result<Option<PasswordHash>, CommandError> {
+        if self.password_hash_stdin {
+            return Ok(Some(PasswordHash::parse(read_stdin()?.trim())?));
+        }
+        if self.password_stdin {
+            return Ok(Some(PasswordHash::make(&Password::chosen(&read_stdin()?)?, chance::random()?)?));
+        }
+        Ok(None)
+    }
+}
+
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("called").args(["username", "email"]).required(true).multiple(true))]
-pub(super) struct Add {
-    /// Its username; this, an email or both
+#[command(group = clap::ArgGroup::new("names").args(["username", "email"]).required(true).multiple(true))]
+pub(super) struct AddAccount {
+    /// Its username; a username, an email or both are needed
     #[arg(long)]
     username: Option<String>,
     /// Its email
@@ -103,21 +120,21 @@ pub(super) struct Add {
     /// The id of a tenant; repeat for several
     #[arg(long = "tenant", value_parser = usage::id)]
     tenants: Vec<Uuid>,
-    /// A JSON object for constraints and apps to read
+    /// A JSON object that constraints and apps read
     #[arg(long)]
     meta: Option<String>,
-    /// A program, not a person
+    /// The account is a program, not a person
     #[arg(long)]
     service: bool,
     #[command(flatten)]
-    secret: Secret,
+    password: PasswordSource,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Update {
+pub(super) struct UpdateAccount {
     #[command(flatten)]
-    named: Named,
-    /// Whether it can be used
+    account: AccountName,
+    /// Whether it is active: true or false
     #[arg(long, action = clap::ArgAction::Set)]
     active: Option<bool>,
     /// A new email
@@ -126,159 +143,155 @@ pub(super) struct Update {
     /// A new username
     #[arg(long)]
     rename: Option<String>,
-    /// The name of a role, in place of those it has; repeat for several
+    /// The name of a role that replaces those it has; repeat for several
     #[arg(long = "role")]
     roles: Vec<String>,
-    /// Take all roles away
+    /// Remove all roles
     #[arg(long, conflicts_with = "roles")]
     no_roles: bool,
-    /// The id of a tenant, in place of those it has; repeat for several
+    /// The id of a tenant that replaces those it has; repeat for several
     #[arg(long = "tenant", value_parser = usage::id)]
     tenants: Vec<Uuid>,
-    /// Take it out of all tenants
+    /// Remove it from all tenants
     #[arg(long, conflicts_with = "tenants")]
     no_tenants: bool,
-    /// A JSON object, in place of the one it has
+    /// A JSON object that replaces the one it has
     #[arg(long)]
     meta: Option<String>,
 }
 
-fn shown(account: &Account) -> Value {
+fn to_json(account: &Account) -> Value {
+    let tenants: Vec<String> = account.tenants.iter().map(ToString::to_string).collect();
     json!({
         "id": account.id.to_string(), "type": account.kind.as_str(), "username": account.username, "email": account.email,
-        "isActive": account.is_active, "dPermissions": account.rights.to_json(), "dTenants": account.tenants.iter().map(ToString::to_string).collect::<Vec<_>>(), "meta": account.meta,
+        "isActive": account.is_active, "dPermissions": account.rights.to_json(), "dTenants": tenants, "meta": account.meta,
     })
 }
 
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    match arguments.action {
-        Action::Add(add) => self::add(&desk, *add).await,
-        Action::List { limit, offset } => {
-            let accounts = accounts::list(&desk.records, limit.into(), offset.into()).await?;
+pub(super) async fn run(context: &AdminContext, action: AccountAction, app_url: &str) -> Result<(), CommandError> {
+    let administration = context.administration();
+    match action {
+        AccountAction::Add(add) => self::add(context, *add).await,
+        AccountAction::List { limit, offset } => {
+            let accounts = accounts::list(&context.records, limit.into(), offset.into()).await?;
             let line = |account: &Account| {
                 let state = if account.is_active { "active" } else { "inactive" };
                 format!("{}\t{}\t{}\t{state}", account.id, account.code, account.email.as_deref().unwrap_or("-"))
             };
-            desk.list("accounts", &accounts.iter().map(line).collect::<Vec<_>>(), accounts.iter().map(shown).collect())
+            context.list("accounts", &accounts, line, to_json)
         }
-        Action::Show(chosen) => show(&desk, chosen).await,
-        Action::Update(update) => self::update(&desk, *update).await,
-        Action::Remove(named) => {
-            let account = desk.account(&named.username).await?;
-            desk.administration().remove_account(account.id).await?;
-            desk.answer(&format!("account {} was removed", account.code), &json!({ "removed": account.id.to_string() }))
+        AccountAction::Show(selector) => show(context, selector).await,
+        AccountAction::Update(update) => self::update(context, *update).await,
+        AccountAction::Remove(AccountName { username }) => {
+            let account = context.account(&username).await?;
+            administration.remove_account(account.id).await?;
+            context.print_change(&format!("account {} was removed", account.code), json!({ "removed": account.id.to_string() }))
         }
-        Action::Password { named, secret } => {
-            let account = desk.account(&named.username).await?;
-            let hash = if secret.password_hash_stdin {
-                desk::foreign_hash()?
-            } else if secret.password_stdin {
-                desk::hashed_password()?
-            } else {
-                return Err(Failure("say where the password comes from: --password-stdin or --password-hash-stdin".to_owned()));
+        AccountAction::Password { account: AccountName { username }, password } => {
+            let account = context.account(&username).await?;
+            let Some(hash) = password.read()? else {
+                return Err(CommandError("--password-stdin or --password-hash-stdin is needed".to_owned()));
             };
-            desk.administration().set_password(account.id, &hash).await?;
-            desk.answer(&format!("the password of {} was set", account.code), &json!({ "id": account.id.to_string() }))
+            administration.set_password(account.id, &hash).await?;
+            context.print_change(&format!("the password of {} was set", account.code), json!({ "id": account.id.to_string() }))
         }
-        Action::Invite(named) => link(config, &desk, &named, LinkPurpose::Invitation).await,
-        Action::Reset(named) => link(config, &desk, &named, LinkPurpose::Reset).await,
+        AccountAction::Invite(AccountName { username }) => link(context, app_url, &username, LinkPurpose::Invitation).await,
+        AccountAction::Reset(AccountName { username }) => link(context, app_url, &username, LinkPurpose::Reset).await,
     }
 }
 
-async fn chosen(desk: &Desk, chosen: Chosen) -> Result<Account, Failure> {
-    match (chosen.username, chosen.id) {
-        (Some(name), _) => desk.account(&name).await,
-        (None, Some(id)) => {
-            let found = accounts::by_id(&desk.records, id).await?.filter(|account| account.deleted_at.is_none());
-            found.ok_or_else(|| unknown(&format!("account {id}"), "", &[], "account"))
-        }
-        (None, None) => Err(Failure("name --username or --id".to_owned())),
-    }
-}
-
-async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
-    let account = self::chosen(desk, chosen).await?;
-    let roles = roles::names_of(&desk.records, account.id).await?;
-    let tenants = tenants::by_ids(&desk.records, &account.tenants).await?;
-    let password = summaries::password_set_at(&desk.records, account.id).await?;
-    let sessions = sessions::of_account(&desk.records, account.id, None, 1, desk.now).await?.all;
-    let permissions: Vec<&str> = account.rights.all().collect();
-    let everything = account.rights.are_everything().then_some(["everything"].as_slice());
-    let named: Vec<String> = tenants.iter().map(|tenant| format!("{} ({})", tenant.code, tenant.id)).collect();
-    let table = Table::default()
-        .row("id", account.id.to_string())
+async fn show(context: &AdminContext, selector: AccountSelector) -> Result<(), CommandError> {
+    let records = &context.records;
+    let account = if let Some(name) = selector.username {
+        context.account(&name).await?
+    } else {
+        let id = selector.id.unwrap_or_default();
+        let found = accounts::by_id(records, id).await?.filter(|account| account.deleted_at.is_none());
+        found.ok_or_else(|| not_found("account", id, ""))?
+    };
+    let roles = roles::names_of(records, account.id).await?;
+    let tenants = tenants::by_ids(records, &account.tenants).await?;
+    let password = summaries::password_set_at(records, account.id).await?;
+    let sessions = sessions::of_account(records, account.id, None, 1, context.now).await?.all;
+    let permissions: Vec<&str> = if account.rights.are_everything() { vec!["everything"] } else { account.rights.all().collect() };
+    let tenant_names: Vec<String> = tenants.iter().map(|tenant| format!("{} ({})", tenant.code, tenant.id)).collect();
+    let table = RecordTable::default()
+        .row("id", account.id)
         .row("code", &account.code)
-        .maybe("username", account.username.as_deref())
-        .maybe("email", account.email.as_deref())
+        .optional("username", account.username.as_deref())
+        .optional("email", account.email.as_deref())
         .row("type", account.kind.as_str())
-        .row("active", if account.is_active { "yes" } else { "no" })
-        .row("password", password.map_or("not set".to_owned(), |moment| format!("set {}", chance::rfc3339(moment))))
+        .flag("active", account.is_active)
+        .row("password", password.map_or("not set".to_owned(), |time| format!("set {}", chance::rfc3339(time))))
         .list("roles", &roles)
-        .list("tenants", &named)
-        .list("permissions", everything.unwrap_or(&permissions))
-        .row("sessions", sessions.to_string())
+        .list("tenants", &tenant_names)
+        .list("permissions", &permissions)
+        .row("sessions", sessions)
         .list("tags", &account.tags)
         .list("scopes", &account.scopes)
-        .row("meta", Value::Object(account.meta.clone()).to_string())
+        .row("meta", Value::Object(account.meta.clone()))
         .row("created", chance::rfc3339(account.created_at))
         .row("updated", chance::rfc3339(account.updated_at));
-    let mut object = shown(&account);
     let more = json!({
         "code": account.code, "tags": account.tags, "scopes": account.scopes, "roles": roles, "hasPassword": password.is_some(),
-        "tenants": tenants.iter().map(super::tenant::shown).collect::<Vec<_>>(), "sessions": sessions,
+        "tenants": tenants.iter().map(describe_tenant).collect::<Vec<_>>(), "sessions": sessions,
         "createdAt": chance::rfc3339(account.created_at), "updatedAt": chance::rfc3339(account.updated_at),
     });
-    merge(&mut object, more);
-    desk.show(&table, &object)
+    context.show(&table, to_json(&account), more)
 }
 
-async fn add(desk: &Desk, add: Add) -> Result<ExitCode, Failure> {
-    let password = match (add.secret.password_stdin, add.secret.password_hash_stdin) {
-        (true, _) => Some(desk::hashed_password()?),
-        (_, true) => Some(desk::foreign_hash()?),
-        _ => None,
-    };
-    let new = NewAccount {
-        kind: if add.service { AccountKind::Service } else { AccountKind::User },
-        code: None,
+async fn add(context: &AdminContext, add: AddAccount) -> Result<(), CommandError> {
+    let password = add.password.read()?;
+    let kind = if add.service { AccountKind::Service } else { AccountKind::User };
+    let new = AccountChange {
         username: add.username,
         email: add.email,
-        tags: Vec::new(),
-        scopes: Vec::new(),
-        roles: add.roles,
-        tenants: add.tenants,
-        meta: add.meta.as_deref().map(desk::meta).transpose()?.unwrap_or_default(),
-        password,
+        roles: Some(add.roles),
+        tenants: Some(add.tenants),
+        meta: add.meta.as_deref().map(parse_meta).transpose()?,
+        ..AccountChange::default()
     };
-    let account = desk.administration().create_account(new).await?;
-    desk.answer(&format!("account {} was made: {}", account.code, account.id), &shown(&account))
+    let account = context.administration().create_account(kind, new, password.as_ref()).await?;
+    context.print_change(&format!("account {} was added: {}", account.code, account.id), to_json(&account))
 }
 
-async fn update(desk: &Desk, update: Update) -> Result<ExitCode, Failure> {
-    let account = desk.account(&update.named.username).await?;
+async fn update(context: &AdminContext, update: UpdateAccount) -> Result<(), CommandError> {
+    let account = context.account(&update.account.username).await?;
     let change = AccountChange {
         username: update.rename,
         email: update.email,
         active: update.active,
         roles: (update.no_roles || !update.roles.is_empty()).then_some(update.roles),
         tenants: (update.no_tenants || !update.tenants.is_empty()).then_some(update.tenants),
-        meta: update.meta.as_deref().map(desk::meta).transpose()?,
+        meta: update.meta.as_deref().map(parse_meta).transpose()?,
         ..AccountChange::default()
     };
-    if change == AccountChange::default() {
-        return Err(Failure(
-            "nothing to update: name --active, --email, --rename, --role, --no-roles, --tenant, --no-tenants or --meta".to_owned(),
-        ));
-    }
-    let account = desk.administration().update_account(account.id, change).await?;
-    desk.answer(&format!("account {} was updated", account.code), &shown(&account))
+    require_change(&change, "--active, --email, --rename, --role, --no-roles, --tenant, --no-tenants, --meta")?;
+    let account = context.administration().update_account(account.id, change).await?;
+    context.print_change(&format!("account {} was updated", account.code), to_json(&account))
 }
 
-async fn link(config: &Config, desk: &Desk, named: &Named, purpose: LinkPurpose) -> Result<ExitCode, Failure> {
-    let account = desk.account(&named.username).await?;
-    let token = desk.administration().make_link(account.id, purpose).await?;
-    let address = format!("{}/password?link={}", config.app_url, *token.expose());
-    let object = json!({ "id": account.id.to_string(), "link": address, "expiresIn": purpose.seconds() });
-    desk.hand_over(&address, &object, &format!("a link for {} was made", account.code), "the same command makes another")
+async fn link(context: &AdminContext, app_url: &str, username: &str, purpose: LinkPurpose) -> Result<(), CommandError> {
+    let account = context.account(username).await?;
+    let token = context.administration().make_link(account.id, purpose).await?;
+    let url = format!("{app_url}/password?link={}", *token.expose());
+    let object = json!({ "id": account.id.to_string(), "link": url, "expiresIn": purpose.seconds() });
+    context.print_once(&url, &object, &format!("a link for {} was made", account.code), "the same command makes another")
+}
+
+/// Standard input to its end, without a final newline.
+fn read_stdin() -> Result<Zeroizing<String>, CommandError> {
+    let mut text = Zeroizing::new(String::new());
+    let read = std::io::stdin().take(MAX_INPUT_BYTES).read_to_string(&mut text);
+    read.map_err(|_| CommandError("standard input is not UTF-8".to_owned()))?;
+    let line = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+    Ok(Zeroizing::new(line.to_owned()))
+}
+
+fn parse_meta(text: &str) -> Result<Map<String, Value>, CommandError> {
+    // The strict reader refuses a key that stands twice: readers differ in which of the two counts.
+    match query::json::strict(text.as_bytes()).ok().and_then(|_| serde_json::from_str(text).ok()) {
+        Some(Value::Object(meta)) => Ok(meta),
+        _ => Err(CommandError("--meta: a JSON object whose keys are unique is expected, such as '{\"region\": \"north\"}'".to_owned())),
+    }
 }

@@ -1,66 +1,62 @@
-//! `peristyle app`
-
-use std::process::ExitCode;
+//! `peristyle app`: adds, lists, shows, changes and removes apps, and the accounts on their lists.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::hub_records::apps::{self, Access, App};
-use store::hub_records::{clients, summaries};
-use uuid::Uuid;
+use store::hub_records::{clients, overview};
 
-use crate::administration::{AppChange, Which, describe_app};
-use crate::config::Config;
+use crate::administration::{AppChange, NameOrId, describe_app};
 
-use super::desk::Desk;
-use super::show::{MAX_NAMES, Table, merge, unknown};
-use super::{Administered, Failure, usage};
+use super::CommandError;
+use super::admin_context::{AdminContext, CodeOrId, require_change, select};
+use super::record_table::{MAX_NAMES, RecordTable};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make an app
+pub(super) enum AppAction {
+    /// Add an app
     #[command(after_help = "Example:\n  peristyle app add --code shop --name Shop --closed true")]
-    Add(Described),
+    Add(AppArguments),
     /// List apps
     #[command(after_help = "Example:\n  peristyle app list")]
     List,
-    /// Show one app, its clients and the accounts on its list
+    /// Show one app, its clients and its listed accounts
     #[command(after_help = "Example:\n  peristyle app show --code shop")]
-    Show(Chosen),
+    Show(CodeOrId),
     /// Change an app
     #[command(after_help = "Example:\n  peristyle app update --code shop --closed false")]
-    Update(Described),
-    /// Remove an app; its clients get apps of their own, closed if it was
+    Update(AppArguments),
+    /// Remove an app; each of its clients gets an app of its own, closed if this one was
     #[command(after_help = "Example:\n  peristyle app remove --code shop")]
     Remove {
         /// Its code
         #[arg(long)]
         code: String,
     },
-    /// List an account for an app, so that it may sign in to it while it is closed
+    /// Add an account to the list of an app: only listed accounts can sign in to a closed app
     #[command(after_help = "Example:\n  peristyle app admit --code shop --username ana")]
-    Admit(Membership),
-    /// Take an account off an app's list
+    Admit(AppAccountArguments),
+    /// Remove an account from the list of an app
     #[command(after_help = "Example:\n  peristyle app expel --code shop --username ana")]
-    Expel(Membership),
+    Expel(AppAccountArguments),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Described {
-    /// Its code: a readable name that is unique
+pub(super) struct AppArguments {
+    /// Its code: unique and readable
     #[arg(long)]
     code: String,
-    /// What people call it
+    /// Its display name
     #[arg(long)]
     name: Option<String>,
-    /// Where it is
+    /// Its URL
     #[arg(long)]
     url: Option<String>,
-    /// Whether only listed accounts may sign in to it
+    /// Whether only listed accounts can sign in: true or false
     #[arg(long, action = clap::ArgAction::Set)]
     closed: Option<bool>,
 }
 
-impl Described {
+impl AppArguments {
     fn change(self) -> AppChange {
         let access = self.closed.map(|closed| if closed { Access::Closed } else { Access::Open });
         AppChange { code: None, name: self.name, url: self.url, access }
@@ -68,7 +64,7 @@ impl Described {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Membership {
+pub(super) struct AppAccountArguments {
     /// The app's code
     #[arg(long)]
     code: String,
@@ -77,92 +73,59 @@ pub(super) struct Membership {
     username: String,
 }
 
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-pub(super) struct Chosen {
-    /// Its code
-    #[arg(long)]
-    code: Option<String>,
-    /// Its id
-    #[arg(long, value_parser = usage::id)]
-    id: Option<Uuid>,
+/// The app with a code or an id.
+pub(super) async fn find(context: &AdminContext, selector: &CodeOrId) -> Result<App, CommandError> {
+    select("app", apps::list(&context.records).await?, (selector.code.as_deref(), selector.id), |app| (&app.code, app.id))
 }
 
-fn shown(app: &App) -> Value {
-    let mut object = json!({ "id": app.id.to_string() });
-    merge(&mut object, Value::Object(describe_app(app)));
-    object
-}
-
-/// The app with a code, or what there is near it.
-pub(super) async fn by_code(desk: &Desk, code: &str) -> Result<App, Failure> {
-    if let Some(app) = apps::by_code(&desk.records, code).await? {
-        return Ok(app);
-    }
-    let known: Vec<String> = apps::list(&desk.records).await?.into_iter().map(|app| app.code).collect();
-    Err(unknown(&format!("app {code:?}"), code, &known, "app"))
-}
-
-async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
-    let app = match (chosen.code, chosen.id) {
-        (Some(code), _) => by_code(desk, &code).await?,
-        (None, id) => {
-            let id = id.unwrap_or_default();
-            apps::by_id(&desk.records, id).await?.ok_or_else(|| unknown(&format!("app {id}"), "", &[], "app"))?
+pub(super) async fn run(context: &AdminContext, action: AppAction) -> Result<(), CommandError> {
+    let (records, administration) = (&context.records, context.administration());
+    match action {
+        AppAction::Add(arguments) => {
+            let code = arguments.code.clone();
+            let app = administration.create_app(&code, arguments.change()).await?;
+            context.print_change(&format!("app {code} was added: {}", app.id), describe_app(&app))
         }
-    };
-    let clients: Vec<String> = clients::of_app(&desk.records, app.id).await?.iter().map(|client| client.id.to_string()).collect();
-    let accounts = summaries::users(&desk.records, app.id, MAX_NAMES).await?;
-    let table = Table::default()
-        .row("id", app.id.to_string())
-        .row("code", &app.code)
-        .row("name", &app.name)
-        .maybe("url", app.url.as_deref())
-        .row("access", if app.access == Access::Closed { "closed: listed accounts only" } else { "open: every account" })
-        .list("clients", &clients)
-        .accounts(&accounts);
-    let mut object = shown(&app);
-    merge(&mut object, json!({ "clients": clients, "accounts": accounts.names, "accountCount": accounts.all }));
-    desk.show(&table, &object)
-}
-
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    let administration = desk.administration();
-    match arguments.action {
-        Action::Add(described) => {
-            let code = described.code.clone();
-            let app = administration.create_app(&code, described.change()).await?;
-            desk.answer(&format!("app {code} was made: {}", app.id), &shown(&app))
-        }
-        Action::List => {
-            let apps = apps::list(&desk.records).await?;
+        AppAction::List => {
             let state = |app: &App| if app.access == Access::Closed { "closed" } else { "open" };
             let line = |app: &App| format!("{}\t{}\t{}\t{}", app.id, app.code, app.name, state(app));
-            desk.list("apps", &apps.iter().map(line).collect::<Vec<_>>(), apps.iter().map(shown).collect())
+            context.list("apps", &apps::list(records).await?, line, describe_app)
         }
-        Action::Show(chosen) => show(&desk, chosen).await,
-        Action::Update(described) => {
-            if described.name.is_none() && described.url.is_none() && described.closed.is_none() {
-                return Err(Failure("nothing to update: name --name, --url or --closed".to_owned()));
-            }
-            let code = described.code.clone();
-            let app = administration.update_app(Which::Name(&code), described.change()).await?;
-            desk.answer(&format!("app {code} was updated"), &shown(&app))
+        AppAction::Show(selector) => {
+            let app = find(context, &selector).await?;
+            let clients: Vec<String> = clients::of_app(records, app.id).await?.iter().map(|client| client.id.to_string()).collect();
+            let accounts = summaries::users(records, app.id, MAX_NAMES).await?;
+            let table = RecordTable::default()
+                .row("id", app.id)
+                .row("code", &app.code)
+                .row("name", &app.name)
+                .optional("url", app.url.as_deref())
+                .row("access", if app.access == Access::Closed { "closed: listed accounts only" } else { "open: every account" })
+                .list("clients", &clients)
+                .accounts(&accounts);
+            let more = json!({ "clients": clients, "accounts": accounts.names, "accountCount": accounts.all });
+            context.show(&table, describe_app(&app), more)
         }
-        Action::Remove { code } => {
-            administration.remove_app(Which::Name(&code)).await?;
-            desk.answer(&format!("app {code} was removed"), &json!({ "removed": code }))
+        AppAction::Update(arguments) => {
+            let code = arguments.code.clone();
+            let change = arguments.change();
+            require_change(&change, "--name, --url, --closed")?;
+            let app = administration.update_app(NameOrId::Name(&code), change).await?;
+            context.print_change(&format!("app {code} was updated"), describe_app(&app))
         }
-        Action::Admit(Membership { code, username }) => {
-            let account = desk.account(&username).await?;
-            administration.admit(Which::Name(&code), account.id).await?;
-            desk.answer(&format!("{username} is listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
+        AppAction::Remove { code } => {
+            administration.remove_app(NameOrId::Name(&code)).await?;
+            context.print_change(&format!("app {code} was removed"), json!({ "removed": code }))
         }
-        Action::Expel(Membership { code, username }) => {
-            let account = desk.account(&username).await?;
-            administration.expel(Which::Name(&code), account.id).await?;
-            desk.answer(&format!("{username} is not listed for {code}"), &json!({ "app": code, "account": account.id.to_string() }))
+        AppAction::Admit(AppAccountArguments { code, username }) => {
+            let account = context.account(&username).await?.id;
+            administration.admit(NameOrId::Name(&code), account).await?;
+            context.print_change(&format!("{username} is listed for {code}"), json!({ "app": code, "account": account.to_string() }))
+        }
+        AppAction::Expel(AppAccountArguments { code, username }) => {
+            let account = context.account(&username).await?.id;
+            administration.expel(NameOrId::Name(&code), account).await?;
+            context.print_change(&format!("{username} is not listed for {code}"), json!({ "app": code, "account": account.to_string() }))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `peristyle check`
+//! `peristyle check`: compares the manifest with the database and prints what to fix.
 
 use std::process::ExitCode;
 
@@ -15,21 +15,21 @@ use crate::boot::{self, Unresolved};
 use crate::boot_error::unusable;
 use crate::config::Config;
 
-use super::print::print;
-use super::{Failure, Output};
+use super::CommandError;
+use super::output::{OutputFormat, print};
 
-const UNMADE: &str = "the hub's own tables are not all there yet; `peristyle migrate` makes them, and so does `peristyle serve`";
+const NOT_MIGRATED: &str = "the hub's own tables are not migrated; run `peristyle migrate`, or start `peristyle serve`";
 
-/// Whether tables of the hub itself are missing, which are not the manifest's to mend.
-async fn unmade(config: &Config, database: &Database) -> Result<bool, Failure> {
+/// Whether the hub's own tables need a migration, which no change of the manifest can replace.
+async fn needs_migration(config: &Config, database: &Database) -> Result<bool, CommandError> {
     if config.strategy != Strategy::LocalProvider {
         return Ok(false);
     }
     Ok(Records::of(database).map_err(unusable)?.is_pending().await.map_err(unusable)?)
 }
 
-/// Permissions of the manifest that a hub gives to no role, since they are not named as permissions are.
-fn ungrantable(catalog: &Catalog) -> impl Iterator<Item = Finding> {
+/// Warnings about permissions of the manifest that no role can hold, because their names are invalid.
+fn ungrantable_permissions(catalog: &Catalog) -> impl Iterator<Item = Finding> {
     catalog.permissions().filter_map(|(name, line)| {
         let fault = Permission::parse(name).err()?;
         let message = format!("{name:?} is a permission that no role but `administrator` can hold: {fault}");
@@ -37,12 +37,12 @@ fn ungrantable(catalog: &Catalog) -> impl Iterator<Item = Finding> {
     })
 }
 
-pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCode, CommandError> {
     let file = config.manifest.path().display().to_string();
     let mut catalog = match boot::judged(config) {
-        Err(Unresolved::Manifest(ManifestError(faults))) if output == Output::Json => {
-            let told = |fault: &ManifestFault| finding(Severity::Error, &file, fault.line, &fault.message);
-            let findings: Vec<Value> = faults.iter().map(told).collect();
+        Err(Unresolved::Manifest(ManifestError(faults))) if output == OutputFormat::Json => {
+            let to_json = |fault: &ManifestFault| finding(Severity::Error, &file, fault.line, &fault.message);
+            let findings: Vec<Value> = faults.iter().map(to_json).collect();
             print(&json!({ "errors": findings.len(), "warnings": 0, "resources": 0, "findings": findings }).to_string())?;
             return Ok(ExitCode::FAILURE);
         }
@@ -52,30 +52,29 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Fai
     let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let mut report = boot::bind(&mut catalog, &database).await?;
     report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
-    report.findings.extend(ungrantable(&catalog));
+    report.findings.extend(ungrantable_permissions(&catalog));
     report.findings.sort_by_key(|finding| finding.line);
-    let unmade = unmade(config, &database).await?;
-    let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(unmade));
-    if output == Output::Json {
-        let told = |found: &Finding| finding(found.severity, &file, found.line, &found.message);
-        let mut findings: Vec<Value> = report.findings.iter().map(told).collect();
-        if unmade {
-            findings.push(json!({ "severity": "warning", "message": UNMADE }));
+    let not_migrated = needs_migration(config, &database).await?;
+    let resources = catalog.resources().len();
+    let (errors, warnings) = (report.errors().count(), report.warnings().count() + usize::from(not_migrated));
+    if output == OutputFormat::Json {
+        let to_json = |found: &Finding| finding(found.severity, &file, found.line, &found.message);
+        let mut findings: Vec<Value> = report.findings.iter().map(to_json).collect();
+        if not_migrated {
+            findings.push(json!({ "severity": "warning", "message": NOT_MIGRATED }));
         }
-        print(
-            &json!({ "errors": errors, "warnings": warnings, "resources": catalog.resources().len(), "findings": findings }).to_string(),
-        )?;
+        print(&json!({ "errors": errors, "warnings": warnings, "resources": resources, "findings": findings }).to_string())?;
     } else {
-        let told = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity, finding.line, finding.message);
-        let mut lines: Vec<String> = report.findings.iter().map(told).collect();
-        lines.extend(unmade.then(|| format!("warning: {UNMADE}")));
-        lines.push(format!("{} resource(s): {errors} error(s), {warnings} warning(s)", catalog.resources().len()));
+        let line = |finding: &Finding| format!("{}: {file}:{}: {}", finding.severity, finding.line, finding.message);
+        let mut lines: Vec<String> = report.findings.iter().map(line).collect();
+        lines.extend(not_migrated.then(|| format!("warning: {NOT_MIGRATED}")));
+        lines.push(format!("{resources} resource(s): {errors} error(s), {warnings} warning(s)"));
         print(&lines.join("\n"))?;
     }
     Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A finding for programs.
+/// A finding as JSON.
 fn finding(severity: Severity, file: &str, line: usize, message: &str) -> Value {
     json!({ "severity": severity.as_str(), "file": file, "line": line, "message": message })
 }

@@ -1,220 +1,207 @@
-//! `peristyle client`
+//! `peristyle client`: adds, lists, shows, changes and removes OAuth clients, and renews their secrets.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use clap::Subcommand;
-use identity::client::{Client, GrantType, SECRET_OVERLAP_SECONDS};
-use identity::lifetime::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
+use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
 use serde_json::{Value, json};
 use store::hub_records::{apps, clients};
 use uuid::Uuid;
 
-use crate::administration::{ClientChange, NewClient, describe_client};
+use crate::administration::{ClientChange, describe_client};
 use crate::chance;
-use crate::config::Config;
 
-use super::app::by_code;
-use super::desk::Desk;
-use super::print::hand_over;
-use super::show::{Table, merge, unknown};
-use super::{Administered, Failure, usage};
+use super::admin_context::{AdminContext, CodeOrId, not_found, require_change, similar};
+use super::output::print_once;
+use super::record_table::RecordTable;
+use super::{CommandError, app, usage};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make a client and print its secret, once
+pub(super) enum ClientAction {
+    /// Add a client and print its secret, once
     #[command(after_help = "Example:\n  peristyle client add --id shop --name Shop --redirect https://shop.example/callback")]
-    Add(Box<Add>),
+    Add(Box<AddClient>),
     /// List clients
     #[command(after_help = "Example:\n  peristyle client list")]
     List,
     /// Show one client: its redirect, grants and app, without its secret
     #[command(after_help = "Example:\n  peristyle client show --id shop")]
-    Show(Named),
+    Show(ClientSelector),
     /// Change a client; deactivating it ends its grants
     #[command(after_help = "Example:\n  peristyle client update --id shop --active false")]
-    Update(Box<Update>),
-    /// Make a new secret and print it, once; the old one counts for a day more
+    Update(Box<UpdateClient>),
+    /// Generate a new secret and print it, once; the old secret stays valid for one more day
     #[command(after_help = "Example:\n  peristyle client secret --id shop")]
-    Secret(Named),
-    /// Remove a client and all it was granted
+    Secret(ClientSelector),
+    /// Remove a client and its grants
     #[command(after_help = "Example:\n  peristyle client remove --id shop")]
-    Remove(Named),
+    Remove(ClientSelector),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Named {
+pub(super) struct ClientSelector {
     /// Its id
     #[arg(long)]
     id: String,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Add {
+pub(super) struct AddClient {
     #[command(flatten)]
-    named: Named,
-    /// What people call it
+    client: ClientSelector,
+    /// Its display name
     #[arg(long)]
     name: String,
-    /// The one address that codes go to
+    /// Its redirect URI, where authorization codes are sent
     #[arg(long)]
     redirect: String,
-    /// authorization_code, refresh_token or password; repeat for several. The first two when left out
-    #[arg(long = "grant", value_parser = grant)]
+    /// authorization_code, refresh_token or password; repeat for several. By default the first two
+    #[arg(long = "grant", value_parser = parse_grant)]
     grants: Vec<GrantType>,
-    /// Let its access tokens change the hub's records over HTTP, where their account may
+    /// Allow its access tokens to change the hub's records over HTTP, if their account may
     #[arg(long)]
     administers: bool,
     /// The code of the app it belongs to
     #[arg(long)]
     app: Option<String>,
-    /// How long access tokens live
+    /// How many seconds access tokens are valid
     #[arg(long, default_value_t = ACCESS_TOKEN_SECONDS, value_parser = usage::seconds, allow_negative_numbers = true)]
     access_token_seconds: i64,
-    /// How long refresh tokens live
+    /// How many seconds refresh tokens are valid
     #[arg(long, default_value_t = REFRESH_TOKEN_SECONDS, value_parser = usage::seconds, allow_negative_numbers = true)]
     refresh_token_seconds: i64,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Update {
+pub(super) struct UpdateClient {
     #[command(flatten)]
-    named: Named,
-    /// Whether it can be used
+    client: ClientSelector,
+    /// Whether it is active: true or false
     #[arg(long, action = clap::ArgAction::Set)]
     active: Option<bool>,
-    /// Whether its access tokens may change the hub's records over HTTP, where their account may
+    /// Whether its access tokens can change the hub's records over HTTP, if their account may: true or false
     #[arg(long, action = clap::ArgAction::Set)]
     administers: Option<bool>,
-    /// What people call it
+    /// Its display name
     #[arg(long)]
     name: Option<String>,
-    /// The one address that codes go to
+    /// Its redirect URI, where authorization codes are sent
     #[arg(long)]
     redirect: Option<String>,
-    /// A grant, in place of those it has; repeat for several
-    #[arg(long = "grant", value_parser = grant)]
+    /// A grant that replaces those it has; repeat for several
+    #[arg(long = "grant", value_parser = parse_grant)]
     grants: Vec<GrantType>,
     /// The code of the app it belongs to
     #[arg(long)]
     app: Option<String>,
-    /// How long access tokens live
+    /// How many seconds access tokens are valid
     #[arg(long, value_parser = usage::seconds, allow_negative_numbers = true)]
     access_token_seconds: Option<i64>,
-    /// How long refresh tokens live
+    /// How many seconds refresh tokens are valid
     #[arg(long, value_parser = usage::seconds, allow_negative_numbers = true)]
     refresh_token_seconds: Option<i64>,
 }
 
-fn grant(word: &str) -> Result<GrantType, String> {
+fn parse_grant(word: &str) -> Result<GrantType, String> {
     GrantType::from_word(word).ok_or_else(|| "authorization_code, refresh_token or password is expected".to_owned())
 }
 
-/// The grants that were named; none means that nothing is said of them.
-fn named(grants: Vec<GrantType>) -> Option<BTreeSet<GrantType>> {
+/// The grants of `--grant`; none without the flag.
+fn grants(grants: Vec<GrantType>) -> Option<BTreeSet<GrantType>> {
     (!grants.is_empty()).then(|| grants.into_iter().collect())
 }
 
-fn shown(client: &Client) -> Value {
-    let mut object = json!({ "id": client.id.as_str() });
-    merge(&mut object, Value::Object(describe_client(client)));
-    object
+/// The id of the app of `--app`; none without the flag.
+async fn app_id(context: &AdminContext, code: Option<String>) -> Result<Option<Uuid>, CommandError> {
+    match code {
+        Some(_) => Ok(Some(app::find(context, &CodeOrId { code, id: None }).await?.id)),
+        None => Ok(None),
+    }
 }
 
-async fn show(desk: &Desk, id: &str) -> Result<ExitCode, Failure> {
-    let Some(client) = clients::by_id(&desk.records, id).await? else {
-        let known: Vec<String> = clients::list(&desk.records).await?.iter().map(|client| client.id.to_string()).collect();
-        return Err(unknown(&format!("client {id:?}"), id, &known, "client"));
+async fn show(context: &AdminContext, id: &str) -> Result<(), CommandError> {
+    let clients = clients::list(&context.records).await?;
+    let Some(client) = clients.iter().find(|client| client.id.as_str() == id) else {
+        let hint = similar(id, clients.iter().map(|client| client.id.as_str()));
+        return Err(not_found("client", format!("{id:?}"), &hint));
     };
     let app = match client.app {
-        Some(app) => apps::by_id(&desk.records, app).await?.map(|app| app.code),
+        Some(app) => apps::by_id(&context.records, app).await?.map(|app| app.code),
         None => None,
     };
-    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > desk.now).map(chance::rfc3339);
-    let secret = previous.as_ref().map_or("set".to_owned(), |until| format!("set; the one before it counts until {until}"));
+    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > context.now).map(chance::rfc3339);
+    let secret = previous.as_ref().map_or("set".to_owned(), |until| format!("set; the previous one is valid until {until}"));
     let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
-    let table = Table::default()
-        .row("id", client.id.as_str())
+    let table = RecordTable::default()
+        .row("id", &client.id)
         .row("name", &client.name)
         .row("redirect", client.redirect.as_str())
         .list("grants", &grants)
-        .row("active", if client.is_active { "yes" } else { "no" })
-        .row("administers", if client.administers { "yes" } else { "no" })
+        .flag("active", client.is_active)
+        .flag("administers", client.administers)
         .row("access tokens", format!("{} seconds", client.lifetimes.access_seconds()))
         .row("refresh tokens", format!("{} seconds", client.lifetimes.refresh_seconds()))
-        .maybe("app", app.as_deref())
+        .optional("app", app.as_deref())
         .row("secret", secret);
-    let mut object = shown(&client);
-    merge(&mut object, json!({ "app": app, "previousSecretUntil": previous }));
-    desk.show(&table, &object)
+    context.show(&table, describe_client(client), json!({ "app": app, "previousSecretUntil": previous }))
 }
 
-async fn app(desk: &Desk, code: Option<&str>) -> Result<Option<Uuid>, Failure> {
-    let Some(code) = code else { return Ok(None) };
-    Ok(Some(by_code(desk, code).await?.id))
-}
-
-/// An object in every case: what is shown once is copied by programs more often than by people.
-fn hand_over_secret(client: &Client, object: &Value) -> Result<ExitCode, Failure> {
+/// Prints an object in every format: programs copy a secret more often than people do.
+fn print_secret(client: &Client, object: &Value) -> Result<(), CommandError> {
     let again = format!("`peristyle client secret --id {}` makes another", client.id);
-    hand_over(&object.to_string(), &format!("the secret of client {} was made", client.id), &again)?;
-    Ok(ExitCode::SUCCESS)
+    print_once(&object.to_string(), &format!("the secret of client {} was made", client.id), &again)
 }
 
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    match arguments.action {
-        Action::Add(add) => {
-            let new = NewClient {
-                app: app(&desk, add.app.as_deref()).await?,
-                id: add.named.id,
-                name: add.name,
-                redirect: add.redirect,
-                grants: named(add.grants),
-                lifetimes: Lifetimes::new(add.access_token_seconds, add.refresh_token_seconds)?,
-                administers: add.administers,
+pub(super) async fn run(context: &AdminContext, action: ClientAction) -> Result<(), CommandError> {
+    let administration = context.administration();
+    match action {
+        ClientAction::Add(add) => {
+            let new = ClientChange {
+                app: app_id(context, add.app).await?,
+                name: Some(add.name),
+                redirect: Some(add.redirect),
+                grants: grants(add.grants),
+                active: None,
+                administers: Some(add.administers),
+                access_seconds: Some(add.access_token_seconds),
+                refresh_seconds: Some(add.refresh_token_seconds),
             };
-            let (client, secret) = desk.administration().create_client(new).await?;
-            hand_over_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
+            let (client, secret) = administration.create_client(&add.client.id, new).await?;
+            print_secret(&client, &json!({ "id": client.id.as_str(), "secret": *secret.expose() }))
         }
-        Action::List => {
-            let clients = clients::list(&desk.records).await?;
+        ClientAction::List => {
             let line = |client: &Client| {
                 let state = if client.is_active { "active" } else { "inactive" };
                 let administers = if client.administers { ", administers" } else { "" };
                 format!("{}\t{}\t{}\t{state}{administers}", client.id, client.name, client.redirect.as_str())
             };
-            desk.list("clients", &clients.iter().map(line).collect::<Vec<_>>(), clients.iter().map(shown).collect())
+            context.list("clients", &clients::list(&context.records).await?, line, describe_client)
         }
-        Action::Show(named) => show(&desk, &named.id).await,
-        Action::Update(update) => {
+        ClientAction::Show(ClientSelector { id }) => show(context, &id).await,
+        ClientAction::Update(update) => {
             let change = ClientChange {
-                app: app(&desk, update.app.as_deref()).await?,
+                app: app_id(context, update.app).await?,
                 name: update.name,
                 redirect: update.redirect,
-                grants: named(update.grants),
+                grants: grants(update.grants),
                 active: update.active,
                 administers: update.administers,
                 access_seconds: update.access_token_seconds,
                 refresh_seconds: update.refresh_token_seconds,
             };
-            if change == ClientChange::default() {
-                return Err(Failure(
-                    "nothing to update: name --active, --administers, --name, --redirect, --grant, --app, --access-token-seconds or --refresh-token-seconds"
-                        .to_owned(),
-                ));
-            }
-            let client = desk.administration().update_client(&update.named.id, change).await?;
-            desk.answer(&format!("client {} was updated", client.id), &shown(&client))
+            let flags = "--active, --administers, --name, --redirect, --grant, --app, --access-token-seconds, --refresh-token-seconds";
+            require_change(&change, flags)?;
+            let client = administration.update_client(&update.client.id, change).await?;
+            context.print_change(&format!("client {} was updated", client.id), describe_client(&client))
         }
-        Action::Secret(named) => {
-            let (client, secret) = desk.administration().renew_secret(&named.id).await?;
+        ClientAction::Secret(ClientSelector { id }) => {
+            let (client, secret) = administration.renew_secret(&id).await?;
             let object = json!({ "id": client.id.as_str(), "secret": *secret.expose(), "previousCountsFor": SECRET_OVERLAP_SECONDS });
-            hand_over_secret(&client, &object)
+            print_secret(&client, &object)
         }
-        Action::Remove(named) => {
-            desk.administration().remove_client(&named.id).await?;
-            desk.answer(&format!("client {} was removed", named.id), &json!({ "removed": named.id }))
+        ClientAction::Remove(ClientSelector { id }) => {
+            administration.remove_client(&id).await?;
+            context.print_change(&format!("client {id} was removed"), json!({ "removed": id }))
         }
     }
 }

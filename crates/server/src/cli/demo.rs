@@ -1,55 +1,48 @@
-//! `peristyle demo`
-
-use std::process::ExitCode;
+//! `peristyle demo`: starts the demo and prints its URLs and accounts.
 
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::boot_error::BootError;
-use crate::demo::{self, Log, Opened, Settings};
+use crate::demo::{self, DemoAccount, DemoSettings, LogOutput, RunningDemo};
 
-use super::print::print;
-use super::{Failure, Output, usage};
+use super::output::{OutputFormat, print};
+use super::{CommandError, usage};
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    /// The hub's port on 127.0.0.1; 0 takes one that is free
+pub(super) struct DemoArguments {
+    /// The hub's port on 127.0.0.1; 0 is any free port
     #[arg(long, default_value = "4000", value_name = "PORT", value_parser = usage::port, allow_negative_numbers = true)]
     hub_port: u16,
-    /// The satellite's port on 127.0.0.1, where the app is; 0 takes one that is free
+    /// The port of the satellite and its app on 127.0.0.1; 0 is any free port
     #[arg(long, default_value = "4001", value_name = "PORT", value_parser = usage::port, allow_negative_numbers = true)]
     app_port: u16,
-    /// Show the logs of both on standard error
+    /// Show the logs of both servers on standard error
     #[arg(long)]
     verbose: bool,
-    /// Print one JSON object for programs, once both are ready
+    /// Print one JSON object for programs when both servers are ready
     #[arg(long)]
     json: bool,
 }
 
-pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(super) async fn run(arguments: &DemoArguments) -> Result<(), CommandError> {
     if arguments.hub_port == arguments.app_port && arguments.hub_port != 0 {
-        return Err(Failure(format!("--hub-port and --app-port are both {}; name two ports", arguments.hub_port)));
+        return Err(CommandError(format!("--hub-port and --app-port are both {}; two different ports are needed", arguments.hub_port)));
     }
-    let settings = Settings {
+    let settings = DemoSettings {
         hub_port: arguments.hub_port,
         app_port: arguments.app_port,
-        log: if arguments.verbose { Log::Shown } else { Log::Kept },
+        log: if arguments.verbose { LogOutput::StandardError } else { LogOutput::OnFailure },
     };
-    let output = Output::of(arguments.json);
-    demo::run(settings, stop()?, |opened| {
-        print(&match output {
-            Output::Text => text(&opened),
-            Output::Json => object(&opened).to_string(),
-        })
-        .map(|_| ())
-        .map_err(|Failure(message)| BootError(message))
-    })
-    .await?;
-    Ok(ExitCode::SUCCESS)
+    let output = OutputFormat::of(arguments.json);
+    let on_ready = |demo: RunningDemo| {
+        let printed = print(&output.choose(&text(&demo), &object(&demo)));
+        printed.map_err(|CommandError(message)| BootError(message))
+    };
+    Ok(demo::run(settings, stop()?, on_ready).await?)
 }
 
-/// Resolves when somebody wants an end: Ctrl-C, a terminal that closes, or a word from outside.
+/// Resolves on Ctrl-C, on SIGTERM, or when the terminal closes.
 fn stop() -> std::io::Result<impl Future<Output = ()>> {
     let [mut interrupt, mut terminate, mut hangup]: [Signal; 3] =
         [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
@@ -62,8 +55,7 @@ fn stop() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-fn text(opened: &Opened) -> String {
-    let Opened { hub, app, people, .. } = opened;
+fn text(RunningDemo { hub, app, accounts, .. }: &RunningDemo) -> String {
     let mut lines = vec![
         String::new(),
         "Peristyle is running.".to_owned(),
@@ -75,7 +67,8 @@ fn text(opened: &Opened) -> String {
         "Sign in as".to_owned(),
         String::new(),
     ];
-    lines.extend(people.iter().map(|person| format!("  {:<8} {}    sees {}", person.username, person.password.expose(), person.sees)));
+    lines
+        .extend(accounts.iter().map(|account| format!("  {:<8} {}    sees {}", account.username, account.password.expose(), account.sees)));
     lines.extend([
         String::new(),
         "Try".to_owned(),
@@ -86,16 +79,14 @@ fn text(opened: &Opened) -> String {
         format!("  curl -i -X POST {app}/api/shop/customers/list      # 401: customers need a permission"),
         format!("  curl {hub}/.well-known/openid-configuration"),
         String::new(),
-        "Ctrl-C ends both and removes everything again.".to_owned(),
+        "Ctrl-C stops both servers and removes everything.".to_owned(),
     ]);
     lines.join("\n")
 }
 
-fn object(opened: &Opened) -> Value {
-    let people: Vec<Value> = opened
-        .people
-        .iter()
-        .map(|person| json!({ "username": person.username, "password": person.password.expose(), "sees": person.sees }))
-        .collect();
-    json!({ "hub": opened.hub, "app": opened.app, "client": opened.client, "people": people })
+fn object(demo: &RunningDemo) -> Value {
+    let account =
+        |account: &DemoAccount| json!({ "username": account.username, "password": account.password.expose(), "sees": account.sees });
+    let accounts: Vec<Value> = demo.accounts.iter().map(account).collect();
+    json!({ "hub": demo.hub, "app": demo.app, "client": demo.client, "people": accounts })
 }

@@ -1,76 +1,61 @@
-//! `peristyle event`
+//! `peristyle event`: prints the audit log.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
-use store::hub_records::audit_log::{self, LoggedEvent};
+use store::hub_records::audit_log::{self, Noted};
 use store::hub_records::summaries;
 use uuid::Uuid;
 
 use crate::chance;
-use crate::config::Config;
 
-use super::desk::Desk;
-use super::print::{Reader, Watch, print};
-use super::{Failure, Output, usage};
+use super::admin_context::AdminContext;
+use super::output::{OutputFormat, Pipe, PipeWatcher, print_line};
+use super::{CommandError, usage};
 
-/// How often new events are looked for.
-const PAUSE: Duration = Duration::from_millis(500);
-/// How far back a number is looked for that was given out before, but committed after, a larger one.
-const BACK: i64 = 1_000;
-
-/// What is typed after `event`.
-#[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-    /// Print one JSON object for programs; with `follow`, one a line
-    #[arg(long, global = true)]
-    json: bool,
-}
+/// How often `follow` reads new events.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How many sequence numbers `follow` looks back: a transaction with a smaller number may commit after one with a larger number.
+const LOOK_BACK: i64 = 1_000;
 
 #[derive(Debug, Subcommand)]
-enum Action {
+pub(super) enum EventAction {
     /// List the newest events
     #[command(after_help = "Example:\n  peristyle event list --limit 20")]
     List {
-        /// How many
+        /// How many events to print
         #[arg(long, default_value_t = 100, value_parser = usage::count, allow_negative_numbers = true)]
         limit: u32,
     },
-    /// Print events as they happen, until it is interrupted
+    /// Print events as they happen, until interrupted; with --json, one object on each line
     #[command(after_help = "Example:\n  peristyle event follow --json")]
     Follow,
 }
 
-fn shown(event: &LoggedEvent) -> Value {
-    json!({ "sequence": event.sequence, "at": at(event), "event": event.name, "address": event.address, "data": event.data })
+fn to_json(event: &Noted) -> Value {
+    json!({ "sequence": event.sequence, "at": chance::rfc3339(event.at), "event": event.name, "address": event.address, "data": event.data })
 }
 
-fn at(event: &LoggedEvent) -> String {
-    chance::rfc3339(event.at)
+/// An event for people.
+fn line(event: &Noted, names: &AccountNames) -> String {
+    let (time, address) = (chance::rfc3339(event.at), event.address.as_deref().unwrap_or("-"));
+    format!("{time}\t{}\t{address}\t{}", event.name, data_text(&event.data, names))
 }
 
-/// An event as people read it.
-fn line(event: &LoggedEvent, names: &Names) -> String {
-    format!("{}\t{}\t{}\t{}", at(event), event.name, event.address.as_deref().unwrap_or("-"), told(&event.data, names))
-}
+/// The names of accounts.
+type AccountNames = BTreeMap<Uuid, String>;
 
-/// What accounts are called.
-type Names = BTreeMap<Uuid, String>;
-
-/// The accounts that events name.
-async fn names(desk: &Desk, events: &[LoggedEvent]) -> Result<Names, Failure> {
-    let id = |event: &LoggedEvent, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
+/// The names of the accounts in these events.
+async fn account_names(context: &AdminContext, events: &[Noted]) -> Result<AccountNames, CommandError> {
+    let id = |event: &Noted, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
     let ids: BTreeSet<Uuid> = events.iter().flat_map(|event| [id(event, "account"), id(event, "actor")]).flatten().collect();
-    Ok(summaries::account_names(&desk.records, &ids.into_iter().collect::<Vec<_>>()).await?)
+    Ok(summaries::account_names(&context.records, &ids.into_iter().collect::<Vec<_>>()).await?)
 }
 
-/// The data of an event, `key=value`; the ids of accounts with their names, and behind the names of changed fields what became of them.
-fn told(data: &Map<String, Value>, names: &Names) -> String {
+/// The data of an event as `key=value`: account ids with their names, and each changed field with its old and new value.
+fn data_text(data: &Map<String, Value>, names: &AccountNames) -> String {
     let plain = data.iter().filter(|(key, _)| !["changed", "values"].contains(&key.as_str()));
     let mut words: Vec<String> = plain
         .map(|(key, value)| match value.as_str().and_then(|text| names.get(&text.parse().ok()?)) {
@@ -82,12 +67,12 @@ fn told(data: &Map<String, Value>, names: &Names) -> String {
         words.push(format!("changed={}", changed.iter().map(bare).collect::<Vec<_>>().join(",")));
     }
     let values = data.get("values").and_then(Value::as_object).into_iter().flatten();
-    words.extend(values.map(|(field, value)| format!("{field}:{}", became(value))));
+    words.extend(values.map(|(field, value)| format!("{field}:{}", change_text(value))));
     words.join(" ")
 }
 
 /// `true->false`, or of a list `+added,-removed`.
-fn became(value: &Value) -> String {
+fn change_text(value: &Value) -> String {
     if let (Some(from), Some(to)) = (value.get("from"), value.get("to")) {
         return format!("{}->{}", bare(from), bare(to));
     }
@@ -97,7 +82,7 @@ fn became(value: &Value) -> String {
     [members("added", "+"), members("removed", "-")].concat().join(",")
 }
 
-/// A text without its quotes where it is one word.
+/// A string of one word without quotes, everything else as JSON.
 fn bare(value: &Value) -> String {
     match value {
         Value::String(text) if !text.is_empty() && !text.chars().any(|letter| letter.is_whitespace() || letter == '"') => text.clone(),
@@ -105,34 +90,35 @@ fn bare(value: &Value) -> String {
     }
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, Output::of(arguments.json)).await?;
-    match arguments.action {
-        Action::List { limit } => {
-            let events = audit_log::newest(&desk.records, limit.into()).await?;
-            let names = names(&desk, &events).await?;
-            let lines: Vec<String> = events.iter().map(|event| line(event, &names)).collect();
-            desk.list("events", &lines, events.iter().map(shown).collect())
+pub(super) async fn run(context: &AdminContext, action: EventAction) -> Result<(), CommandError> {
+    match action {
+        EventAction::List { limit } => {
+            let events = audit_log::newest(&context.records, limit.into()).await?;
+            let names = account_names(context, &events).await?;
+            context.list("events", &events, |event| line(event, &names), to_json)
         }
-        Action::Follow => {
-            let watch = Watch::new();
-            let mut seen: BTreeSet<i64> = audit_log::newest(&desk.records, BACK).await?.iter().map(|event| event.sequence).collect();
-            loop {
-                let last = seen.last().copied().unwrap_or_default();
-                let mut news = audit_log::after(&desk.records, last - BACK, BACK * 2).await?;
-                news.retain(|event| seen.insert(event.sequence));
-                let names = if news.is_empty() { Names::new() } else { names(&desk, &news).await? };
-                for event in news {
-                    if print(&if arguments.json { shown(&event).to_string() } else { line(&event, &names) })? == Reader::Gone {
-                        return Ok(ExitCode::SUCCESS);
-                    }
-                }
-                seen = seen.split_off(&(seen.last().copied().unwrap_or_default() - BACK * 2));
-                tokio::select! {
-                    () = tokio::time::sleep(PAUSE) => {}
-                    () = watch.gone() => return Ok(ExitCode::SUCCESS),
-                }
+        EventAction::Follow => follow(context).await,
+    }
+}
+
+async fn follow(context: &AdminContext) -> Result<(), CommandError> {
+    let watcher = PipeWatcher::new();
+    let mut seen: BTreeSet<i64> = audit_log::newest(&context.records, LOOK_BACK).await?.iter().map(|event| event.sequence).collect();
+    loop {
+        let last = seen.last().copied().unwrap_or_default();
+        let mut new = audit_log::after(&context.records, last - LOOK_BACK, LOOK_BACK * 2).await?;
+        new.retain(|event| seen.insert(event.sequence));
+        let names = if new.is_empty() { AccountNames::new() } else { account_names(context, &new).await? };
+        for event in new {
+            let text = if context.output == OutputFormat::Json { to_json(&event).to_string() } else { line(&event, &names) };
+            if print_line(&text)? == Pipe::Closed {
+                return Ok(());
             }
+        }
+        seen = seen.split_off(&(seen.last().copied().unwrap_or_default() - LOOK_BACK * 2));
+        tokio::select! {
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            () = watcher.closed() => return Ok(()),
         }
     }
 }

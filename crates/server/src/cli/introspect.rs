@@ -1,7 +1,6 @@
-//! `peristyle introspect`
+//! `peristyle introspect`: writes a manifest from the database, or adds to one.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use query::catalog::Catalog;
 use query::manifest::Manifest;
@@ -16,20 +15,19 @@ use crate::boot;
 use crate::boot_error::unusable;
 use crate::config::Config;
 
-use super::Failure;
-use super::print::{print, report};
-use super::replace::replace;
+use super::CommandError;
+use super::atomic_write::atomic_write;
+use super::output::{print, print_change};
 
-/// What is typed after `introspect`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
-    /// Write to this file instead of the one PERISTYLE_MANIFEST names; `-` prints, and writes no file
+pub(super) struct IntrospectArguments {
+    /// Write to this file instead of PERISTYLE_MANIFEST; `-` prints and writes no file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Add what is new in the database to the manifest and keep every edit; what was deleted stays deleted
+    /// Add new tables and columns to the manifest; edits and deletions in it stay
     #[arg(long)]
     update: bool,
-    /// Replace a manifest that is there already
+    /// Replace an existing manifest
     #[arg(long, conflicts_with = "update")]
     force: bool,
     /// Print one JSON object for programs
@@ -37,86 +35,79 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Result<(), CommandError> {
     let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
     if let Some(file) = Database::file(&config.database_url).filter(|file| !Path::new(file).exists()) {
-        return Err(Failure(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
+        return Err(CommandError(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
-    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &query::catalog::Catalog::default()).await?;
+    let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;
     let schema = database.sampled_schema().await.map_err(unusable)?;
-    let written = if arguments.update {
-        // What is printed is the manifest that is in use, with what is new.
-        Written::updated(if printed { config.manifest.path() } else { &path }, &schema, database.dialect())?
+    let manifest = if arguments.update {
+        // With `--out -`, update the manifest in use and print it.
+        NewManifest::updated(if printed { config.manifest.path() } else { &path }, &schema, database.dialect())?
     } else {
         if !printed && !arguments.force && path.exists() {
-            return Err(Failure(format!("{name} exists already: use --update to add what is new, --force to replace it, or --out FILE")));
+            return Err(CommandError(format!(
+                "{name} exists already: use --update to add what is new, --force to replace it, or --out FILE"
+            )));
         }
-        Written::of(store::introspect::introspect(&schema, database.dialect()))
+        NewManifest::of(store::introspect::introspect(&schema, database.dialect()))
     };
-    let Written { text, tables, added, notes, errors } = &written;
-    if printed && arguments.json {
-        print(&json!({ "manifest": text, "tables": tables, "added": added, "notes": notes, "errors": errors }).to_string())?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let NewManifest { text, tables, added, notes, errors } = &manifest;
     if printed {
-        print(text.trim_end())?;
-        return Ok(ExitCode::SUCCESS);
+        let object = json!({ "manifest": text, "tables": tables, "added": added, "notes": notes, "errors": errors });
+        return print(&if arguments.json { object.to_string() } else { text.trim_end().to_owned() });
     }
-    replace(&path, text).map_err(|error| Failure(format!("{name} cannot be written: {error}")))?;
+    atomic_write(&path, text).map_err(|error| CommandError(format!("{name} cannot be written: {error}")))?;
     if arguments.json {
-        report(&json!({ "file": name, "tables": tables, "added": added, "notes": notes, "errors": errors }).to_string())?;
-        return Ok(ExitCode::SUCCESS);
+        let object = json!({ "file": name, "tables": tables, "added": added, "notes": notes, "errors": errors });
+        return print_change(&object.to_string());
     }
     let mut lines: Vec<String> = added.iter().map(|item| format!("added {item}")).collect();
     if arguments.update {
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
     }
     lines.push(if arguments.update {
-        let left = if *errors == 0 {
-            String::new()
-        } else {
-            format!("; {errors} error(s) are left, which `peristyle check` tells: nothing is removed")
-        };
-        format!("{name}: {} addition(s){left}", added.len())
+        let hint = if *errors == 0 { String::new() } else { format!("; {errors} error(s) remain, see `peristyle check`") };
+        format!("{name}: {} addition(s){hint}", added.len())
     } else {
-        let left_out = if notes.is_empty() { String::new() } else { format!("; {} left out, as its comments say", notes.len()) };
+        let left_out = if notes.is_empty() { String::new() } else { format!("; {} left out, see its comments", notes.len()) };
         format!(
-            "wrote {name} from {tables} table(s) and view(s){left_out}; trim it to what may be asked, then run `peristyle check` and `peristyle serve`"
+            "wrote {name} from {tables} table(s) and view(s){left_out}; remove what clients must not read, then run `peristyle check` and `peristyle serve`"
         )
     });
-    report(&lines.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    print_change(&lines.join("\n"))
 }
 
-/// A manifest to be written, and what is told of it.
-struct Written {
+/// A manifest to write, and what the command says about it.
+struct NewManifest {
     text: String,
     /// How many tables and views it declares.
     tables: usize,
     added: Vec<String>,
     notes: Vec<String>,
-    /// How many errors `check` finds in it: what is gone from the database stays declared.
+    /// How many errors `check` finds: tables and columns that the database lost stay declared.
     errors: usize,
 }
 
-impl Written {
+impl NewManifest {
     fn of(Introspected { text, tables, notes }: Introspected) -> Self {
-        Written { text, tables, added: Vec::new(), notes, errors: 0 }
+        NewManifest { text, tables, added: Vec::new(), notes, errors: 0 }
     }
 
-    fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, Failure> {
+    fn updated(source: &Path, schema: &Schema, dialect: Dialect) -> Result<Self, CommandError> {
         let name = source.display().to_string();
         let existing = std::fs::read_to_string(source)
-            .map_err(|error| Failure(format!("{name} cannot be read: {error}; without --update a new one is written")))?;
+            .map_err(|error| CommandError(format!("{name} cannot be read: {error}; without --update, a new one is written")))?;
         let Update { text, added, notes, tables } = store::introspect::update(&existing, schema, dialect).map_err(|error| match error {
-            UpdateError::Manifest(error) => Failure(error.in_file(&name)),
-            error => Failure(format!("{name}: {error}")),
+            UpdateError::Manifest(error) => CommandError(error.in_file(&name)),
+            error => CommandError(format!("{name}: {error}")),
         })?;
         let catalog = Manifest::read(&text).and_then(|manifest| Catalog::resolve(&manifest));
-        let catalog = catalog.map_err(|error| Failure(error.in_file(&name)))?;
+        let catalog = catalog.map_err(|error| CommandError(error.in_file(&name)))?;
         let errors = check(&catalog, schema, dialect).errors().count();
-        Ok(Written { text, tables, added, notes, errors })
+        Ok(NewManifest { text, tables, added, notes, errors })
     }
 }

@@ -1,10 +1,9 @@
-//! `peristyle keys`: private halves are files, public halves and their states stand in the database.
+//! `peristyle keys`: generates and rotates signing keys. Private keys are files; the database holds public keys and their states.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Subcommand;
-use identity::audit_event::AuditEvent;
+use identity::audit_event::Event;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};
@@ -14,40 +13,40 @@ use store::hub_records::signing_keys;
 use crate::config::Config;
 use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
 
-use super::desk::Desk;
-use super::print::report;
-use super::{Administered, Failure, Output};
+use super::CommandError;
+use super::admin_context::AdminContext;
+use super::output::{OutputFormat, print_change};
 
-/// How long a key is announced before it signs, as somebody would type it.
-const ANNOUNCED: &str = "5m";
+/// The default of `--after`.
+const DEFAULT_AFTER: &str = "5m";
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make a key pair: oauth-private.key and oauth-public.key
+pub(super) enum KeysAction {
+    /// Generate a key pair: oauth-private.key and oauth-public.key
     #[command(after_help = "Example:\n  peristyle keys generate --out .keys")]
     Generate {
-        /// The folder
+        /// The folder to write to
         #[arg(long, default_value = ".keys")]
         out: PathBuf,
-        /// How long: 2048, 3072 or 4096 bits
-        #[arg(long, default_value = "2048", value_parser = length)]
+        /// The key length: 2048, 3072 or 4096 bits
+        #[arg(long, default_value = "2048", value_parser = parse_length)]
         bits: KeyLength,
     },
     /// Take the next step of a rotation: announce a new key; five minutes later, let it sign and retire the old one
     #[command(
-        after_help = "Example:\n  peristyle keys rotate   # makes oauth-private.key.next and announces it\n  peristyle keys rotate   # five minutes later: it signs\n  peristyle keys rotate --after 1h   # if verifiers keep the key set for an hour"
+        after_help = "Example:\n  peristyle keys rotate   # generates oauth-private.key.next and announces it\n  peristyle keys rotate   # five minutes later: it signs\n  peristyle keys rotate --after 1h   # if verifiers cache the key set for an hour"
     )]
     Rotate {
-        /// How long the key must have been announced before it signs: as long as verifiers keep the key set
-        #[arg(long, default_value = ANNOUNCED, value_parser = seconds)]
+        /// The time between announcement and signing: at least as long as verifiers cache the key set
+        #[arg(long, default_value = DEFAULT_AFTER, value_parser = parse_seconds)]
         after: i64,
-        /// Let the announced key sign although verifiers may not know it yet: --after 0s
+        /// Let the announced key sign now, although verifiers may not know it yet; the same as --after 0s
         #[arg(long, conflicts_with = "after")]
         now: bool,
     },
 }
 
-fn length(text: &str) -> Result<KeyLength, String> {
+fn parse_length(text: &str) -> Result<KeyLength, String> {
     match text {
         "2048" => Ok(KeyLength::Bits2048),
         "3072" => Ok(KeyLength::Bits3072),
@@ -57,7 +56,7 @@ fn length(text: &str) -> Result<KeyLength, String> {
 }
 
 /// `90`, `90s`, `5m` or `1h`, up to a week.
-fn seconds(text: &str) -> Result<i64, String> {
+fn parse_seconds(text: &str) -> Result<i64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "" | "s" => Some(1),
@@ -66,99 +65,92 @@ fn seconds(text: &str) -> Result<i64, String> {
         _ => None,
     };
     let number = digits.parse::<u32>().ok().zip(unit).map(|(number, unit)| i64::from(number) * unit);
-    number.filter(|seconds| *seconds <= 7 * 86_400).ok_or_else(|| "a time such as 30s, 5m or 1h is expected, a week at most".to_owned())
+    number.filter(|seconds| *seconds <= 7 * 86_400).ok_or_else(|| "a time such as 30s, 5m or 1h is expected, at most a week".to_owned())
 }
 
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let output = arguments.output();
-    match arguments.action {
-        Action::Generate { out, bits } => generate(&out, bits, output),
-        Action::Rotate { after, now } => rotate(config, if now { 0 } else { after }, output).await,
+pub(super) async fn run(config: &Config, action: KeysAction, output: OutputFormat) -> Result<(), CommandError> {
+    match action {
+        KeysAction::Generate { out, bits } => generate(&out, bits, output),
+        KeysAction::Rotate { after, now } => rotate(config, if now { 0 } else { after }, output).await,
     }
 }
 
-fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, Failure> {
+fn generate(folder: &Path, bits: KeyLength, output: OutputFormat) -> Result<(), CommandError> {
     let KeyPair { id, private, public } = KeyPair::make(folder, bits)?;
-    let object = json!({ "kid": id, "private": private, "public": public });
-    let text = format!("{} and {} were made; guard the private one", private.display(), public.display());
-    report(&if output == Output::Json { object.to_string() } else { text })?;
-    Ok(ExitCode::SUCCESS)
+    let text = format!("generated {} and {}; keep the private key secret", private.display(), public.display());
+    print_change(&output.choose(&text, &json!({ "kid": id, "private": private, "public": public })))
 }
 
-fn read(path: &Path) -> Result<PrivateKey, Failure> {
+fn read(path: &Path) -> Result<PrivateKey, CommandError> {
     key_pair::read_private(path).map_err(|problem| {
-        let end = if path.exists() { "" } else { "; `peristyle keys generate` makes one" };
-        Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
+        let hint = if path.exists() { "" } else { "; `peristyle keys generate` makes one" };
+        CommandError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{hint}", path.display()))
     })
 }
 
-async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, output).await?;
+async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Result<(), CommandError> {
+    let context = AdminContext::open(config, output).await?;
     let path = &config.private_key_path;
     let next = key_pair::next_to(path);
     let current = read(path)?;
 
-    let mut transaction = desk.records.begin().await?;
+    let mut transaction = context.records.begin().await?;
     signing_keys::lock(&mut transaction).await?;
-    let ring = signing_keys::load(&mut transaction).await?.unwrap_or_else(|| KeyRing::begin(current.public().clone(), desk.now));
-    // A promotion that was cut off before the file was moved is finished first.
+    let ring = signing_keys::load(&mut transaction).await?.unwrap_or_else(|| KeyRing::begin(current.public().clone(), context.now));
+    // An earlier run may have stopped between the commit and the rename; finish it first.
     if next.exists() && ring.signing() == read(&next)?.public() {
-        let text = moved(&next, path);
-        return desk.answer(&text, &json!({ "kid": ring.signing().id().as_str(), "state": "signing" }));
+        let object = json!({ "kid": ring.signing().id().as_str(), "state": "signing" });
+        return context.print_change(&install(&next, path), object);
     }
     let promoting = ring.announced().is_some();
     let (mut ring, state, key) = if promoting {
         let key = read(&next)?;
         if ring.announced() != Some(key.public()) {
-            return Err(Failure(format!("{} is not the key that was announced", next.display())));
+            return Err(CommandError(format!("{} is not the announced key", next.display())));
         }
-        (ring.promote(desk.now, announced_seconds)?, "signing", key)
+        (ring.promote(context.now, after_seconds)?, "signing", key)
     } else {
         if ring.signing() != current.public() {
-            return Err(Failure(format!("{} is not the key that signs now", path.display())));
+            return Err(CommandError(format!("{} is not the key that signs now", path.display())));
         }
-        // One that was made for this and never announced is used; nothing is overwritten.
+        // Use a file that an earlier run generated and did not announce; never overwrite one.
         if !next.exists() {
             key_pair::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
         }
         let key = read(&next)?;
-        (ring.announce(key.public().clone(), desk.now)?, "announced", key)
+        (ring.announce(key.public().clone(), context.now)?, "announced", key)
     };
-    ring.purge(desk.now);
+    ring.purge(context.now);
     signing_keys::save(&mut transaction, &ring).await?;
-    let occasion = AuditContext { now: desk.now, address: None };
-    let name = key.public().id().as_str().to_owned();
-    audit_log::append(&mut transaction, &AuditEvent::KeyRotated { key: name.clone(), state }, occasion).await?;
+    let id = key.public().id().as_str().to_owned();
+    let occasion = AuditContext { now: context.now, address: None };
+    audit_log::append(&mut transaction, &AuditEvent::KeyRotated { key: id.clone(), state }, occasion).await?;
     transaction.commit().await?;
     let text = if promoting {
-        moved(&next, path)
+        install(&next, path)
     } else {
-        let when =
-            if announced_seconds == 0 { "to let it sign".to_owned() } else { format!("when {} has passed", told(announced_seconds)) };
-        format!(
-            "key {name} is announced; its private half is {}. Bring the file to every replica, and run this again {when}",
-            next.display()
-        )
+        let when = match after_seconds {
+            0 => "to let it sign".to_owned(),
+            seconds if seconds % 60 == 0 => format!("in {} min", seconds / 60),
+            seconds => format!("in {seconds} s"),
+        };
+        format!("key {id} is announced; its private key is {}. Copy the file to every replica, and run this again {when}", next.display())
     };
-    let keys: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();
-    desk.answer(&text, &json!({ "kid": name, "state": state, "published": keys }))
+    let published: Vec<Value> = ring.records().iter().map(|record| json!(record.key.id().as_str())).collect();
+    context.print_change(&text, json!({ "kid": id, "state": state, "published": published }))
 }
 
-fn told(seconds: i64) -> String {
-    if seconds % 60 == 0 { format!("{} min", seconds / 60) } else { format!("{seconds} s") }
-}
-
-/// The new key takes the place of the old one, whose private half nobody needs any more, and so does its public half where there is one.
-fn moved(next: &Path, path: &Path) -> String {
+/// Replaces the old private key by the new one, and the public key file if there is one. Returns the sentence to print.
+fn install(next: &Path, path: &Path) -> String {
     let public = path.with_file_name(PUBLIC_NAME);
     if let (true, Ok(key)) = (public.exists(), read(next)) {
-        // Only people read this file; the hub publishes what the database says.
+        // Only people read this file; the hub publishes the keys of the database.
         _ = key.public().to_pem().map(|text| std::fs::write(&public, text));
     }
     let (next_name, name) = (next.display(), path.display());
     match std::fs::rename(next, path) {
-        Ok(()) => format!("the announced key signs now, from {name}; the old one stays published until its last token has expired"),
-        Err(error) => format!("the announced key signs now; put {next_name} in the place of {name} yourself: {error}"),
+        Ok(()) => format!("the announced key signs now, from {name}; the old key stays published until its last token expires"),
+        Err(error) => format!("the announced key signs now, but the file was not renamed ({error}); rename {next_name} to {name}"),
     }
 }
 
@@ -169,8 +161,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_announced_for_as_long_as_the_rules_say() {
+    fn the_default_time_between_announcement_and_signing_is_the_one_of_the_rules() {
         // contract B3.6
-        assert_eq!(seconds(ANNOUNCED), Ok(ANNOUNCED_SECONDS));
+        assert_eq!(parse_seconds(DEFAULT_AFTER), Ok(ANNOUNCED_SECONDS));
     }
 }

@@ -1,6 +1,4 @@
-//! `peristyle migrate`
-
-use std::process::ExitCode;
+//! `peristyle migrate`: migrates the hub's own tables to this version.
 
 use query::catalog::Catalog;
 use serde_json::json;
@@ -10,16 +8,12 @@ use crate::boot;
 use crate::boot_error::unusable;
 use crate::config::Config;
 
-use super::print::report;
-use super::{Failure, Output};
+use super::CommandError;
+use super::output::{OutputFormat, print_change};
 
-pub(super) async fn run(config: &Config, output: Output) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<(), CommandError> {
     let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;
-    let taken = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
-    report(&match output {
-        Output::Json => json!({ "taken": taken }).to_string(),
-        Output::Text if taken.is_empty() => "the tables are as they should be".to_owned(),
-        Output::Text => format!("taken: {}", taken.join(", ")),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let steps = Records::of(&database).map_err(unusable)?.migrate().await.map_err(unusable)?;
+    let text = if steps.is_empty() { "the tables are up to date".to_owned() } else { format!("migrated: {}", steps.join(", ")) };
+    print_change(&output.choose(&text, &json!({ "taken": steps })))
 }

@@ -1,23 +1,20 @@
-//! `peristyle role`
-
-use std::process::ExitCode;
+//! `peristyle role`: adds, lists, shows, changes and removes roles.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
-use store::hub_records::roles::{self, RoleRecord};
+use serde_json::json;
 use store::hub_records::summaries;
+use store::hub_records::roles::{self, RoleRecord};
 use uuid::Uuid;
 
-use crate::administration::{RoleChange, Which, describe_role};
-use crate::config::Config;
+use crate::administration::{NameOrId, RoleChange, describe_role};
 
-use super::desk::Desk;
-use super::show::{MAX_NAMES, Table, merge, unknown};
-use super::{Administered, Failure, usage};
+use super::admin_context::{AdminContext, require_change, select};
+use super::record_table::{MAX_NAMES, RecordTable};
+use super::{CommandError, usage};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make a role
+pub(super) enum RoleAction {
+    /// Add a role
     #[command(after_help = "Example:\n  peristyle role add --name clerk --permission shop.order.get --permission shop.order.update")]
     Add {
         /// Its name
@@ -27,29 +24,29 @@ pub(super) enum Action {
         #[arg(long = "permission")]
         permissions: Vec<String>,
     },
-    /// List roles and what they hold
+    /// List roles and their permissions
     #[command(after_help = "Example:\n  peristyle role list")]
     List,
-    /// Show one role, what it holds and who holds it
+    /// Show one role, its permissions and its accounts
     #[command(after_help = "Example:\n  peristyle role show --name clerk")]
-    Show(Chosen),
+    Show(RoleSelector),
     /// Replace the permissions of a role, or rename it
     #[command(after_help = "Example:\n  peristyle role update --name clerk --permission shop.order.get")]
     Update {
         /// Its name
         #[arg(long)]
         name: String,
-        /// A permission, in place of those it has; repeat for several
+        /// A permission that replaces those it has; repeat for several
         #[arg(long = "permission")]
         permissions: Vec<String>,
-        /// Leave it without any permission
+        /// Remove all permissions
         #[arg(long, conflicts_with = "permissions")]
         no_permissions: bool,
         /// A new name
         #[arg(long)]
         rename: Option<String>,
     },
-    /// Remove a role from everybody who holds it
+    /// Remove a role from all its accounts
     #[command(after_help = "Example:\n  peristyle role remove --name clerk")]
     Remove {
         /// Its name
@@ -60,7 +57,7 @@ pub(super) enum Action {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct Chosen {
+pub(super) struct RoleSelector {
     /// Its name
     #[arg(long)]
     name: Option<String>,
@@ -69,76 +66,46 @@ pub(super) struct Chosen {
     id: Option<Uuid>,
 }
 
-fn shown(role: &RoleRecord) -> Value {
-    let mut object = json!({ "id": role.id.to_string() });
-    merge(&mut object, Value::Object(describe_role(role)));
-    object
-}
-
-/// What it holds, as people read it.
-fn held(role: &RoleRecord) -> Vec<&str> {
+/// The permissions as people read them.
+fn permissions(role: &RoleRecord) -> Vec<&str> {
     if role.id == identity::account::ADMINISTRATOR {
         return vec!["everything"];
     }
     role.permissions.iter().map(identity::account::Permission::as_str).collect()
 }
 
-async fn chosen(desk: &Desk, chosen: Chosen) -> Result<RoleRecord, Failure> {
-    match (chosen.name, chosen.id) {
-        (Some(name), _) => {
-            if let Some(role) = roles::by_name(&desk.records, &name).await? {
-                return Ok(role);
-            }
-            let known: Vec<String> = roles::list(&desk.records).await?.into_iter().map(|role| role.name).collect();
-            Err(unknown(&format!("role {name:?}"), &name, &known, "role"))
-        }
-        (None, id) => {
-            let id = id.unwrap_or_default();
-            roles::by_ids(&desk.records, &[id]).await?.pop().ok_or_else(|| unknown(&format!("role {id}"), "", &[], "role"))
-        }
-    }
-}
-
-async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
-    let role = self::chosen(desk, chosen).await?;
-    let accounts = summaries::holders(&desk.records, role.id, MAX_NAMES).await?;
-    let table = Table::default()
-        .row("id", role.id.to_string())
-        .row("name", &role.name)
-        .maybe("description", role.description.as_deref())
-        .list("permissions", &held(&role))
-        .accounts(&accounts);
-    let mut object = shown(&role);
-    merge(&mut object, json!({ "accounts": accounts.names, "accountCount": accounts.all }));
-    desk.show(&table, &object)
-}
-
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    let administration = desk.administration();
-    match arguments.action {
-        Action::Add { name, permissions } => {
+pub(super) async fn run(context: &AdminContext, action: RoleAction) -> Result<(), CommandError> {
+    let (records, administration) = (&context.records, context.administration());
+    match action {
+        RoleAction::Add { name, permissions } => {
             let role = administration.create_role(&name, RoleChange { permissions: Some(permissions), ..RoleChange::default() }).await?;
-            desk.answer(&format!("role {name} was made: {}", role.id), &shown(&role))
+            context.print_change(&format!("role {name} was added: {}", role.id), describe_role(&role))
         }
-        Action::List => {
-            let roles = roles::list(&desk.records).await?;
-            let line = |role: &RoleRecord| format!("{}\t{}\t{}", role.id, role.name, held(role).join(" "));
-            desk.list("roles", &roles.iter().map(line).collect::<Vec<_>>(), roles.iter().map(shown).collect())
+        RoleAction::List => {
+            let line = |role: &RoleRecord| format!("{}\t{}\t{}", role.id, role.name, permissions(role).join(" "));
+            context.list("roles", &roles::list(records).await?, line, describe_role)
         }
-        Action::Show(chosen) => show(&desk, chosen).await,
-        Action::Update { name, permissions, no_permissions, rename } => {
-            let replaced = (no_permissions || !permissions.is_empty()).then_some(permissions);
-            if replaced.is_none() && rename.is_none() {
-                return Err(Failure("nothing to update: name --permission, --no-permissions or --rename".to_owned()));
-            }
-            let change = RoleChange { name: rename, permissions: replaced, ..RoleChange::default() };
-            let role = administration.update_role(Which::Name(&name), change).await?;
-            desk.answer(&format!("role {} was updated", role.name), &shown(&role))
+        RoleAction::Show(RoleSelector { name, id }) => {
+            let role = select("role", roles::list(records).await?, (name.as_deref(), id), |role| (&role.name, role.id))?;
+            let accounts = summaries::holders(records, role.id, MAX_NAMES).await?;
+            let table = RecordTable::default()
+                .row("id", role.id)
+                .row("name", &role.name)
+                .optional("description", role.description.as_deref())
+                .list("permissions", &permissions(&role))
+                .accounts(&accounts);
+            context.show(&table, describe_role(&role), json!({ "accounts": accounts.names, "accountCount": accounts.all }))
         }
-        Action::Remove { name } => {
-            administration.remove_role(Which::Name(&name)).await?;
-            desk.answer(&format!("role {name} was removed"), &json!({ "removed": name }))
+        RoleAction::Update { name, permissions, no_permissions, rename } => {
+            let permissions = (no_permissions || !permissions.is_empty()).then_some(permissions);
+            let change = RoleChange { name: rename, permissions, ..RoleChange::default() };
+            require_change(&change, "--permission, --no-permissions, --rename")?;
+            let role = administration.update_role(NameOrId::Name(&name), change).await?;
+            context.print_change(&format!("role {} was updated", role.name), describe_role(&role))
+        }
+        RoleAction::Remove { name } => {
+            administration.remove_role(NameOrId::Name(&name)).await?;
+            context.print_change(&format!("role {name} was removed"), json!({ "removed": name }))
         }
     }
 }

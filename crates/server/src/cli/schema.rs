@@ -1,6 +1,4 @@
-//! `peristyle schema`: the descriptions, from the manifest and, on a hub, from what is compiled in. No database is opened.
-
-use std::process::ExitCode;
+//! `peristyle schema`: prints descriptions of the manifest and, on a hub, of its own resources. It opens no database.
 
 use clap::Subcommand;
 use query::catalog::Catalog;
@@ -13,25 +11,24 @@ use crate::config::Config;
 use crate::operations::describe;
 use crate::{boot, graphql, openapi};
 
-use super::print::{Reader, print};
-use super::{Failure, Output};
+use super::CommandError;
+use super::output::{OutputFormat, print};
 
-/// What is typed after `schema`.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct SchemaArguments {
     #[command(subcommand)]
-    document: Document,
+    document: SchemaDocument,
     /// Print one JSON object on one line for programs
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Document {
-    /// OpenAPI 3.1, as `GET /api/openapi.json` serves it
+enum SchemaDocument {
+    /// OpenAPI 3.1, as GET /api/openapi.json serves it
     #[command(after_help = "Example:\n  peristyle schema openapi > openapi.json")]
     Openapi,
-    /// The GraphQL schema that `/graphql` serves
+    /// The GraphQL schema of /graphql
     #[command(after_help = "Example:\n  peristyle schema graphql > schema.graphql")]
     Graphql,
     /// JSON Schema 2020-12 of statements and rows
@@ -39,7 +36,7 @@ enum Document {
         after_help = "Examples:\n  peristyle schema json-schema > peristyle.schema.json\n  peristyle schema json-schema shop.customer > customer.schema.json"
     )]
     JsonSchema {
-        /// One resource, such as shop.customer; all when left out
+        /// One resource, such as shop.customer; all by default
         resource: Option<String>,
     },
     /// TypeScript types of statements and rows
@@ -47,21 +44,22 @@ enum Document {
     Typescript,
 }
 
-pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(super) fn run(config: &Config, arguments: &SchemaArguments) -> Result<(), CommandError> {
     let catalog = boot::catalog(config)?;
-    let output = Output::of(arguments.json);
+    let output = OutputFormat::of(arguments.json);
     match &arguments.document {
-        Document::Openapi => document(&openapi::document(&catalog, config.strategy), output)?,
-        Document::Graphql => text("graphql", &graphql::sdl(&catalog).map_err(|error| Failure(error.to_string()))?, output)?,
-        Document::JsonSchema { resource: None } => document(&of_all(&catalog), output)?,
-        Document::JsonSchema { resource: Some(name) } => document(&of_resource(&catalog, name)?, output)?,
-        Document::Typescript => text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output)?,
-    };
-    Ok(ExitCode::SUCCESS)
+        SchemaDocument::Openapi => print_json(&openapi::document(&catalog, config.strategy), output),
+        SchemaDocument::Graphql => print_text("graphql", &graphql::sdl(&catalog).map_err(|error| CommandError(error.to_string()))?, output),
+        SchemaDocument::JsonSchema { resource: None } => print_json(&schema_of_all(&catalog), output),
+        SchemaDocument::JsonSchema { resource: Some(name) } => {
+            print_json(&json_schema::of_resource(&catalog, super::find_resource(&catalog, name)?), output)
+        }
+        SchemaDocument::Typescript => print_text("typescript", &(typescript::module(&catalog) + &describe::typescript(&catalog)), output),
+    }
 }
 
-/// Every definition, those of a hub's operations among them.
-fn of_all(catalog: &Catalog) -> Json {
+/// Every definition, including those of a hub's operations.
+fn schema_of_all(catalog: &Catalog) -> Json {
     let Json::Object(mut entries) = json_schema::document(catalog) else { return Json::Null };
     if let Some((_, Json::Object(definitions))) = entries.iter_mut().find(|(name, _)| name == "$defs") {
         definitions.extend(describe::schemas(catalog, "#/$defs/"));
@@ -69,15 +67,11 @@ fn of_all(catalog: &Catalog) -> Json {
     Json::Object(entries)
 }
 
-fn of_resource(catalog: &Catalog, name: &str) -> Result<Json, Failure> {
-    Ok(json_schema::of_resource(catalog, super::resource(catalog, name)?))
+fn print_json(document: &Json, output: OutputFormat) -> Result<(), CommandError> {
+    print(&if output == OutputFormat::Json { compact(document) } else { pretty(document) })
 }
 
-fn document(document: &Json, output: Output) -> Result<Reader, Failure> {
-    print(&if output == Output::Json { compact(document) } else { pretty(document) })
-}
-
-/// A description that is no JSON itself.
-fn text(key: &str, text: &str, output: Output) -> Result<Reader, Failure> {
-    print(&if output == Output::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() })
+/// Prints a description that is not JSON itself.
+fn print_text(key: &str, text: &str, output: OutputFormat) -> Result<(), CommandError> {
+    print(&if output == OutputFormat::Json { compact(&object! { key => text }) } else { text.trim_end().to_owned() })
 }

@@ -1,5 +1,6 @@
-//! `peristyle serve`
+//! `peristyle serve`: boots the server, serves, and stops on a signal.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,39 +11,38 @@ use crate::config::{Config, ConfigError, LogFormat};
 use crate::metrics::Metrics;
 use crate::{boot, listen, router, telemetry};
 
-use super::print::print;
-use super::{Failure, Output};
+use super::CommandError;
+use super::output::{OutputFormat, print};
 
-/// What ends a server.
+/// What stops the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
-    /// A signal.
+pub(super) enum StopOn {
     Signal,
-    /// A signal, or the end of whoever holds the other end of standard input.
-    StandardInputCloses,
+    /// A signal, or the end of standard input: the parent process holds its other end.
+    SignalOrStdinClosed,
 }
 
-impl Until {
+impl StopOn {
     /// As `--until-stdin-closes` says.
     pub(super) fn of(until_stdin_closes: bool) -> Self {
-        if until_stdin_closes { Until::StandardInputCloses } else { Until::Signal }
+        if until_stdin_closes { StopOn::SignalOrStdinClosed } else { StopOn::Signal }
     }
 }
 
-pub(super) async fn run(config: &Config, until: Until, output: Output) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result<ExitCode, CommandError> {
     telemetry::start(config);
-    match serve(config, until, output).await {
-        // Whoever reads logs by machine reads this one too.
-        Err(Failure(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
+    match serve(config, stop_on, output).await {
+        // A program that reads the log as JSON gets this error as JSON too.
+        Err(CommandError(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
             tracing::error!("{message}");
             Ok(ExitCode::FAILURE)
         }
-        ended => ended,
+        result => result,
     }
 }
 
-/// A configuration that cannot be used, told as the logs of a server are.
-pub(super) fn refused(error: ConfigError) -> Result<ExitCode, Failure> {
+/// Reports an invalid setting in the log format of the server.
+pub(super) fn log_config_error(error: ConfigError) -> Result<ExitCode, CommandError> {
     match Config::log_format_alone() {
         LogFormat::Text => Err(error.into()),
         format @ LogFormat::Json => {
@@ -53,23 +53,21 @@ pub(super) fn refused(error: ConfigError) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Opens the listener.
-fn bound(config: &Config) -> Result<TcpListener, Failure> {
-    let opened = listen::bind(config.listen);
-    opened.map_err(|error| Failure(format!("LISTEN: {} cannot be listened on: {error}", config.listen)))
+fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, CommandError> {
+    listen::bind(address).map_err(|error| CommandError(format!("{setting}: {address} cannot be listened on: {error}")))
 }
 
-async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode, Failure> {
-    // From the beginning: a satellite waits a while for its hub, and can be told to end meanwhile.
-    let mut stop = Box::pin(stop(until));
-    // Which port is free is known once it is taken, and a hub signs its address. All others are taken when there is something to serve.
-    let early = if config.listen.port() == 0 { Some(bound(config)?) } else { None };
+async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result<ExitCode, CommandError> {
+    // Listen for signals before boot: a satellite waits for its hub, and must stop when asked to.
+    let mut stop = Box::pin(stop(stop_on));
+    // Port 0 is bound before boot, because a hub signs its own URL. Every other port is bound when the server is ready.
+    let early = if config.listen.port() == 0 { Some(bind("LISTEN", config.listen)?) } else { None };
     let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
     let config = listening.as_ref().unwrap_or(config);
     let service = tokio::select! {
         service = boot::boot(config) => service?,
         () = &mut stop => {
-            tracing::info!("stopped before it served");
+            tracing::info!("stopped during boot");
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -77,54 +75,49 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
     listen::raise_file_limit(config.budget.connections());
     let listener = match early {
         Some(listener) => listener,
-        None => bound(config)?,
+        None => bind("LISTEN", config.listen)?,
     };
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::default());
     if let Some(address) = config.metrics_listen {
-        let listener =
-            listen::bind(address).map_err(|error| Failure(format!("METRICS_LISTEN: {address} cannot be listened on: {error}")))?;
+        let listener = bind("METRICS_LISTEN", address)?;
         let address = listener.local_addr()?;
         tracing::info!(%address, "serving metrics");
         let limits = listen::Limits::small(config);
         tokio::spawn(listen::serve(listener, metrics.clone().router(), limits, std::future::pending()));
     }
-    // Whoever waits for this line may ask from now on, and nothing that can fail comes after it.
+    // Nothing that can fail comes after this line: a program that waits for it can send requests now.
     tracing::info!(%address, resources, strategy = config.strategy.as_str(), "serving");
-    if output == Output::Json {
-        let told =
-            json!({ "address": address.to_string(), "url": config.app_url, "strategy": config.strategy.as_str(), "resources": resources });
-        print(&told.to_string())?;
+    if output == OutputFormat::Json {
+        let (url, strategy) = (&config.app_url, config.strategy.as_str());
+        print(&json!({ "address": address.to_string(), "url": url, "strategy": strategy, "resources": resources }).to_string())?;
     }
     let gate = service.gate.clone();
     let limits = listen::Limits::new(&service.budgets, config);
+    // A second signal stops the server at once.
+    let (stopping, second_signal) = tokio::sync::oneshot::channel();
     let stop = async move {
         stop.await;
         gate.retire();
+        _ = stopping.send(listen::signal());
     };
-    // Who asks a second time has no more patience.
-    let (asked, again) = tokio::sync::oneshot::channel();
-    let stop = async move {
-        stop.await;
-        _ = asked.send(listen::signal());
-    };
-    let again = async {
-        match again.await {
+    let second_signal = async {
+        match second_signal.await {
             Ok(signal) => signal.await,
             Err(_) => std::future::pending().await,
         }
     };
     tokio::select! {
         () = listen::serve(listener, router::router(service, config, metrics), limits, stop) => {}
-        () = again => tracing::warn!("stopped at once, asked a second time; requests in flight were cut off"),
+        () = second_signal => tracing::warn!("stopped by a second signal; open requests were aborted"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resolves when the server is asked to end; it listens from now on.
-fn stop(until: Until) -> impl Future<Output = ()> {
+/// Resolves when the server has to stop. Signals count from the call on, not from the first poll.
+fn stop(stop_on: StopOn) -> impl Future<Output = ()> {
     let signal = listen::signal();
-    let closed = (until == Until::StandardInputCloses).then(closed);
+    let closed = (stop_on == StopOn::SignalOrStdinClosed).then(stdin_closed);
     async move {
         match closed {
             None => signal.await,
@@ -136,8 +129,8 @@ fn stop(until: Until) -> impl Future<Output = ()> {
     }
 }
 
-/// Resolves at the end of standard input. Reading it blocks a thread, which must be none that the runtime waits for.
-fn closed() -> tokio::sync::oneshot::Receiver<()> {
+/// Resolves when standard input closes. Reading blocks, so it has a thread that the runtime does not wait for.
+fn stdin_closed() -> tokio::sync::oneshot::Receiver<()> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());

@@ -1,31 +1,29 @@
-//! `peristyle session`
+//! `peristyle session`: lists, shows and ends sessions.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::hub_records::sessions::{self, SessionDetails};
 use store::hub_records::summaries::{self, ClientInUse};
+use store::hub_records::sessions::{self, SessionDetails};
 use uuid::Uuid;
 
 use crate::chance;
-use crate::config::Config;
 use crate::hub::device;
 
-use super::desk::Desk;
-use super::show::{Table, unknown};
-use super::{Administered, Failure, usage};
+use super::admin_context::{AdminContext, not_found};
+use super::record_table::RecordTable;
+use super::{CommandError, usage};
 
-/// The most sessions that are listed.
-const MOST: i64 = 1_000;
+/// How many sessions are listed.
+const MAX_LISTED: i64 = 1_000;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// List live sessions: id, account, name, clients, start, last use, client address, browser
+pub(super) enum SessionAction {
+    /// List live sessions: id, account id, account name, clients, start, last use, client address, browser
     #[command(after_help = "Example:\n  peristyle session list --username ana")]
     List {
-        /// Those of this username or email only
+        /// Only the sessions of this username or email
         #[arg(long)]
         username: Option<String>,
     },
@@ -38,12 +36,12 @@ pub(super) enum Action {
     },
     /// End a session, or all sessions and grants of an account
     #[command(after_help = "Example:\n  peristyle session end --username ana")]
-    End(End),
+    End(SessionSelector),
 }
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(super) struct End {
+pub(super) struct SessionSelector {
     /// The session's id
     #[arg(long, value_parser = usage::id)]
     id: Option<Uuid>,
@@ -52,14 +50,14 @@ pub(super) struct End {
     username: Option<String>,
 }
 
-/// A session with the names that belong to it.
-struct Named {
+/// A session, the name of its account, and its clients.
+struct SessionRow {
     seen: SessionDetails,
     account: String,
     clients: Vec<ClientInUse>,
 }
 
-impl Named {
+impl SessionRow {
     fn client_ids(&self) -> Vec<&str> {
         self.clients.iter().map(|used| used.client.as_str()).collect()
     }
@@ -78,7 +76,7 @@ impl Named {
         format!("{id}\t{account}\t{name}\t{clients}\t{started}\t{used}\t{address}\t{device}")
     }
 
-    fn shown(&self) -> Value {
+    fn to_json(&self) -> Value {
         let SessionDetails { session, device, address, last_used_at } = &self.seen;
         json!({
             "id": session.id.to_string(), "account": session.account.to_string(), "accountName": self.account, "device": device,
@@ -88,76 +86,77 @@ impl Named {
     }
 }
 
-/// Looks up what accounts are called, and which clients are used.
-async fn named(desk: &Desk, all: Vec<SessionDetails>) -> Result<Vec<Named>, Failure> {
+/// Looks up the names of the accounts, and the clients of the sessions.
+async fn with_names(context: &AdminContext, all: Vec<SessionDetails>) -> Result<Vec<SessionRow>, CommandError> {
     let accounts: Vec<Uuid> = all.iter().map(|seen| seen.session.account).collect();
-    let names = summaries::account_names(&desk.records, &accounts).await?;
+    let names = summaries::account_names(&context.records, &accounts).await?;
     let ids: Vec<Uuid> = all.iter().map(|seen| seen.session.id).collect();
-    let clients = summaries::clients_in_use(&desk.records, &ids).await?;
-    let with_names = |seen: SessionDetails| Named {
+    let clients = summaries::clients_in_use(&context.records, &ids).await?;
+    let row = |seen: SessionDetails| SessionRow {
         account: names.get(&seen.session.account).cloned().unwrap_or_else(|| "-".to_owned()),
         clients: clients.iter().filter(|used| used.session == seen.session.id).cloned().collect(),
         seen,
     };
-    Ok(all.into_iter().map(with_names).collect())
+    Ok(all.into_iter().map(row).collect())
 }
 
-async fn show(desk: &Desk, id: Uuid) -> Result<ExitCode, Failure> {
-    let found = sessions::find(&desk.records, id).await?;
-    let Some(named) = named(desk, found.into_iter().collect()).await?.pop() else {
-        return Err(unknown(&format!("session {id}"), "", &[], "session"));
+async fn show(context: &AdminContext, id: Uuid) -> Result<(), CommandError> {
+    let found = sessions::find(&context.records, id).await?;
+    let Some(row) = with_names(context, found.into_iter().collect()).await?.pop() else {
+        return Err(not_found("session", id, ""));
     };
-    let SessionDetails { session, device: browser, address, last_used_at } = &named.seen;
+    let SessionDetails { session, device: browser, address, last_used_at } = &row.seen;
     let state = match session.ended_at {
         Some(_) => "ended",
-        None if session.expires_at <= desk.now => "expired",
+        None if session.expires_at <= context.now => "expired",
         None => "live",
     };
     let in_app = |used: &ClientInUse| match &used.app {
         Some(app) => format!("{} (app {app})", used.client),
         None => used.client.clone(),
     };
-    let table = Table::default()
-        .row("id", session.id.to_string())
-        .row("account", format!("{} ({})", named.account, session.account))
+    let table = RecordTable::default()
+        .row("id", session.id)
+        .row("account", format!("{} ({})", row.account, session.account))
         .row("state", state)
-        .list("clients", &named.clients.iter().map(in_app).collect::<Vec<_>>())
+        .list("clients", &row.clients.iter().map(in_app).collect::<Vec<_>>())
         .row("started", chance::rfc3339(session.authenticated_at))
         .row("last used", chance::rfc3339(*last_used_at))
         .row("expires", chance::rfc3339(session.expires_at))
-        .maybe("ended", session.ended_at.map(chance::rfc3339).as_deref())
-        .maybe("address", address.as_deref())
+        .optional("ended", session.ended_at.map(chance::rfc3339).as_deref())
+        .optional("address", address.as_deref())
         .row("device", device::name(browser.as_deref()))
-        .maybe("user agent", browser.as_deref());
+        .optional("user agent", browser.as_deref());
     let object = json!({
-        "id": session.id.to_string(), "account": session.account.to_string(), "accountName": named.account, "state": state,
-        "clients": named.client_ids(), "apps": named.app_codes(), "address": address, "device": browser,
+        "id": session.id.to_string(), "account": session.account.to_string(), "accountName": row.account, "state": state,
+        "clients": row.client_ids(), "apps": row.app_codes(), "address": address, "device": browser,
         "startedAt": chance::rfc3339(session.authenticated_at), "lastUsedAt": chance::rfc3339(*last_used_at),
         "expiresAt": chance::rfc3339(session.expires_at), "endedAt": session.ended_at.map(chance::rfc3339),
     });
-    desk.show(&table, &object)
+    context.show(&table, object, Value::Null)
 }
 
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    match arguments.action {
-        Action::List { username } => {
-            let seen = match username {
-                Some(name) => sessions::of_account(&desk.records, desk.account(&name).await?.id, None, MOST, desk.now).await?.seen,
-                None => sessions::list(&desk.records, MOST, desk.now).await?,
+pub(super) async fn run(context: &AdminContext, action: SessionAction) -> Result<(), CommandError> {
+    let (records, administration) = (&context.records, context.administration());
+    match action {
+        SessionAction::List { username } => {
+            let sessions = match username {
+                Some(name) => sessions::of_account(records, context.account(&name).await?.id, None, MAX_LISTED, context.now).await?.seen,
+                None => sessions::list(records, MAX_LISTED, context.now).await?,
             };
-            let all = named(&desk, seen).await?;
-            desk.list("sessions", &all.iter().map(Named::line).collect::<Vec<_>>(), all.iter().map(Named::shown).collect())
+            context.list("sessions", &with_names(context, sessions).await?, SessionRow::line, SessionRow::to_json)
         }
-        Action::Show { id } => show(&desk, id).await,
-        Action::End(End { id, username }) => {
-            let over = match (id, username) {
-                (Some(id), _) => desk.administration().end_session(id).await?,
-                (None, Some(name)) => desk.administration().end_sessions_of(desk.account(&name).await?.id).await?,
-                (None, None) => return Err(Failure("name --id or --username".to_owned())),
+        SessionAction::Show { id } => show(context, id).await,
+        SessionAction::End(SessionSelector { id, username }) => {
+            let ended = match username {
+                Some(name) => administration.end_sessions_of(context.account(&name).await?.id).await?,
+                None => administration.end_session(id.unwrap_or_default()).await?,
             };
-            let text = format!("{} session(s) and {} grant(s) were ended", over.sessions.len(), over.families.len());
-            desk.answer(&text, &json!({ "sessions": over.sessions.len(), "grants": over.families.len() }))
+            let (sessions, grants) = (ended.sessions.len(), ended.families.len());
+            context.print_change(
+                &format!("{sessions} session(s) and {grants} grant(s) were ended"),
+                json!({ "sessions": sessions, "grants": grants }),
+            )
         }
     }
 }

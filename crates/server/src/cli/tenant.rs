@@ -1,55 +1,52 @@
-//! `peristyle tenant`
-
-use std::process::ExitCode;
+//! `peristyle tenant`: adds, lists, shows, changes and removes tenants.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::hub_records::summaries;
 use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::administration::describe_tenant;
-use crate::config::Config;
 
-use super::desk::Desk;
-use super::show::{MAX_NAMES, Table, merge, unknown};
-use super::{Administered, Failure, usage};
+use super::admin_context::{AdminContext, CodeOrId, require_change, select};
+use super::record_table::{MAX_NAMES, RecordTable};
+use super::{CommandError, usage};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Action {
-    /// Make a tenant
+pub(super) enum TenantAction {
+    /// Add a tenant
     #[command(after_help = "Example:\n  peristyle tenant add --code north --name 'The North'")]
     Add {
-        /// What people call it
+        /// Its display name
         #[arg(long)]
         name: String,
-        /// A readable name that is unique; the name when left out
+        /// A unique, readable code; the name by default
         #[arg(long)]
         code: Option<String>,
-        /// Its id, where its data has one already
+        /// Its id, if its data already has one
         #[arg(long, value_parser = usage::id)]
         id: Option<Uuid>,
     },
     /// List tenants
     #[command(after_help = "Example:\n  peristyle tenant list")]
     List,
-    /// Show one tenant and who belongs to it
+    /// Show one tenant and its accounts
     #[command(after_help = "Example:\n  peristyle tenant show --code north")]
-    Show(Chosen),
+    Show(CodeOrId),
     /// Change a tenant
     #[command(after_help = "Example:\n  peristyle tenant update --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11 --name 'The South'")]
     Update {
         /// Its id
         #[arg(long, value_parser = usage::id)]
         id: Uuid,
-        /// What people call it
+        /// Its display name
         #[arg(long)]
         name: Option<String>,
-        /// A readable name that is unique
+        /// A unique, readable code
         #[arg(long)]
         code: Option<String>,
     },
-    /// Remove a tenant from everybody who belongs to it
+    /// Remove a tenant from all its accounts
     #[command(after_help = "Example:\n  peristyle tenant remove --id 6f1c0f6e-5a0e-4e0c-9d53-1c2f0a7b9e11")]
     Remove {
         /// Its id
@@ -58,68 +55,31 @@ pub(super) enum Action {
     },
 }
 
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-pub(super) struct Chosen {
-    /// Its code
-    #[arg(long)]
-    code: Option<String>,
-    /// Its id
-    #[arg(long, value_parser = usage::id)]
-    id: Option<Uuid>,
-}
-
-pub(super) fn shown(tenant: &Tenant) -> Value {
-    let mut object = json!({ "id": tenant.id.to_string() });
-    merge(&mut object, Value::Object(describe_tenant(tenant)));
-    object
-}
-
-async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
-    let mut all = tenants::list(&desk.records).await?;
-    let place = match (&chosen.code, chosen.id) {
-        (Some(code), _) => all.iter().position(|tenant| tenant.code == *code),
-        (None, id) => all.iter().position(|tenant| Some(tenant.id) == id),
-    };
-    let Some(place) = place else {
-        let known: Vec<String> = all.into_iter().map(|tenant| tenant.code).collect();
-        return Err(match (chosen.code, chosen.id) {
-            (Some(code), _) => unknown(&format!("tenant {code:?}"), &code, &known, "tenant"),
-            (None, id) => unknown(&format!("tenant {}", id.unwrap_or_default()), "", &[], "tenant"),
-        });
-    };
-    let tenant = all.swap_remove(place);
-    let accounts = summaries::members(&desk.records, tenant.id, MAX_NAMES).await?;
-    let table = Table::default().row("id", tenant.id.to_string()).row("code", &tenant.code).row("name", &tenant.name).accounts(&accounts);
-    let mut object = shown(&tenant);
-    merge(&mut object, json!({ "accounts": accounts.names, "accountCount": accounts.all }));
-    desk.show(&table, &object)
-}
-
-pub(super) async fn run(config: &Config, arguments: Administered<Action>) -> Result<ExitCode, Failure> {
-    let desk = Desk::open(config, arguments.output()).await?;
-    let administration = desk.administration();
-    match arguments.action {
-        Action::Add { name, code, id } => {
+pub(super) async fn run(context: &AdminContext, action: TenantAction) -> Result<(), CommandError> {
+    let (records, administration) = (&context.records, context.administration());
+    match action {
+        TenantAction::Add { name, code, id } => {
             let tenant = administration.create_tenant(id, code.as_deref().unwrap_or(&name), &name).await?;
-            desk.answer(&format!("tenant {} was made: {}", tenant.code, tenant.id), &shown(&tenant))
+            context.print_change(&format!("tenant {} was added: {}", tenant.code, tenant.id), describe_tenant(&tenant))
         }
-        Action::List => {
-            let tenants = tenants::list(&desk.records).await?;
+        TenantAction::List => {
             let line = |tenant: &Tenant| format!("{}\t{}\t{}", tenant.id, tenant.code, tenant.name);
-            desk.list("tenants", &tenants.iter().map(line).collect::<Vec<_>>(), tenants.iter().map(shown).collect())
+            context.list("tenants", &tenants::list(records).await?, line, describe_tenant)
         }
-        Action::Show(chosen) => show(&desk, chosen).await,
-        Action::Update { id, name, code } => {
-            if name.is_none() && code.is_none() {
-                return Err(Failure("nothing to update: name --name or --code".to_owned()));
-            }
+        TenantAction::Show(CodeOrId { code, id }) => {
+            let tenant = select("tenant", tenants::list(records).await?, (code.as_deref(), id), |tenant| (&tenant.code, tenant.id))?;
+            let accounts = summaries::members(records, tenant.id, MAX_NAMES).await?;
+            let table = RecordTable::default().row("id", tenant.id).row("code", &tenant.code).row("name", &tenant.name).accounts(&accounts);
+            context.show(&table, describe_tenant(&tenant), json!({ "accounts": accounts.names, "accountCount": accounts.all }))
+        }
+        TenantAction::Update { id, name, code } => {
+            require_change(&(name.as_deref(), code.as_deref()), "--name, --code")?;
             let tenant = administration.update_tenant(id, code.as_deref(), name.as_deref()).await?;
-            desk.answer(&format!("tenant {} was updated", tenant.code), &shown(&tenant))
+            context.print_change(&format!("tenant {} was updated", tenant.code), describe_tenant(&tenant))
         }
-        Action::Remove { id } => {
+        TenantAction::Remove { id } => {
             administration.remove_tenant(id).await?;
-            desk.answer(&format!("tenant {id} was removed"), &json!({ "removed": id.to_string() }))
+            context.print_change(&format!("tenant {id} was removed"), json!({ "removed": id.to_string() }))
         }
     }
 }

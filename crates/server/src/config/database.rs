@@ -1,46 +1,27 @@
-//! How the database is used, from the environment.
+//! The settings of the database.
 
 use std::time::Duration;
 
-use store::{DatabaseSettings, Mapping, Prepare};
+use store::hub_records::{DatabaseSettings, Mapping, Prepare};
 
 use crate::budget::{BudgetSettings, Budgets};
 
-use super::{ConfigError, Variable};
+use super::{ConfigError, Environment};
 
-/// The variables that say how a database is used.
-pub(super) struct Read<'v> {
-    pub(super) pool: Variable<'v>,
-    pub(super) timeout: Variable<'v>,
-    pub(super) prepare: Variable<'v>,
-    pub(super) mmap: Variable<'v>,
-    pub(super) stream_timeout: Variable<'v>,
-    pub(super) max_cost: Variable<'v>,
-}
-
-impl Read<'_> {
-    pub(super) fn settings(&self, budget: &BudgetSettings) -> Result<DatabaseSettings, ConfigError> {
-        let (defaults, pool) = (DatabaseSettings::default(), self.pool.number(16, 1..=1000)?);
-        Ok(DatabaseSettings {
-            pool,
-            reserved: Budgets::reserved_connections(pool),
-            timeout: self.timeout.duration(Duration::from_secs(30))?,
-            prepare: match self.prepare.word("on", &["on", "off"])? {
-                "off" => Prepare::Off,
-                _ => Prepare::On,
-            },
-            mapping: match self.mmap.word("off", &["on", "off"])? {
-                "on" => Mapping::On,
-                _ => Mapping::Off,
-            },
-            stream_timeout: self.stream_timeout.duration(defaults.stream_timeout)?,
-            max_cost: match self.max_cost.value {
-                None => None,
-                Some(_) => Some(self.max_cost.number(0, 1..=1_000_000_000_000)? as f64),
-            },
-            memory: budget.bytes_per_statement(pool),
-            page_cache: defaults.page_cache.min(budget.memory / 8),
-            ..defaults
-        })
-    }
+pub(super) fn read(env: Environment<'_>, budget: &BudgetSettings) -> Result<DatabaseSettings, ConfigError> {
+    let setting = |name| env.setting(name);
+    let (defaults, pool) = (DatabaseSettings::default(), setting("DATABASE_POOL").number(16, 1..=1000)?);
+    let max_cost = setting("QUERY_MAX_COST").optional(|_| setting("QUERY_MAX_COST").number(0, 1..=1_000_000_000_000))?;
+    Ok(DatabaseSettings {
+        pool,
+        reserved: Budgets::reserved_connections(pool),
+        timeout: setting("DATABASE_TIMEOUT").duration(Duration::from_secs(30))?,
+        prepare: setting("DATABASE_PREPARE").choice(&[("on", Prepare::On), ("off", Prepare::Off)])?,
+        mapping: setting("DATABASE_MMAP").choice(&[("off", Mapping::Off), ("on", Mapping::On)])?,
+        stream_timeout: setting("STREAM_TIMEOUT").duration(defaults.stream_timeout)?,
+        max_cost: max_cost.map(|cost| cost as f64),
+        memory: budget.bytes_per_statement(pool),
+        page_cache: defaults.page_cache.min(budget.memory / 8),
+        ..defaults
+    })
 }

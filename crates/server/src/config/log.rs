@@ -1,10 +1,10 @@
-//! What is logged, and how.
+//! The settings of the log.
 
 use tracing_subscriber::filter::LevelFilter;
 
-use super::{ConfigError, wrong};
+use super::{ConfigError, invalid};
 
-/// How logs look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -14,11 +14,11 @@ pub enum LogFormat {
 }
 
 pub(super) fn log_filter(text: &str) -> Result<String, ConfigError> {
-    // A word by itself that is no level would be taken for the name of a part of the program, of which there is none: silence.
+    // A word that is no level would count as the name of a module, and silence everything else.
     let mut words = text.split(',').filter(|word| !word.is_empty() && !word.contains(['=', '[', '{', '}']));
     let levels = words.all(|word| word.parse::<LevelFilter>().is_ok());
     match tracing_subscriber::EnvFilter::try_new(text) {
         Ok(_) if levels => Ok(text.to_owned()),
-        _ => Err(wrong("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
+        _ => Err(invalid("LOG", text, "a level (off, error, warn, info, debug, trace) or a filter such as info,peristyle=debug")),
     }
 }

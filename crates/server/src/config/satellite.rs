@@ -1,4 +1,4 @@
-//! What a satellite needs to know of its hub, and of what it is there.
+//! The settings of a satellite: its hub, and its client at the hub.
 
 use std::fmt;
 
@@ -8,43 +8,39 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use zeroize::Zeroizing;
 
-use super::variable::repeatable;
-use super::{ConfigError, Variable, origin, wrong};
+use super::setting::without_credentials;
+use super::{ConfigError, Environment, Setting, invalid, origin};
 
 const CLIENT: &str = "the id of this satellite's client at the hub, such as shop";
-const REDIRECT: &str = "the address of the app's callback, such as https://shop.example.com/callback";
+const REDIRECT: &str = "the URL of the app's callback, such as https://shop.example.com/callback";
 const SECRET: &str = "the secret that `peristyle client add` printed";
 
-/// A satellite's place at its hub.
+/// The settings of a satellite.
 #[derive(Clone, Debug)]
 pub struct SatelliteSettings {
-    /// The hub's address as browsers know it: what its tokens name as their issuer.
+    /// The URL of the hub for browsers: the issuer of its tokens.
     pub hub_url: String,
-    /// Where this process reaches the hub.
+    /// The URL of the hub for this process.
     pub hub_internal_url: String,
-    /// Its id at the hub.
     pub client: ClientId,
-    /// Its secret at the hub.
     pub secret: ClientPassword,
-    /// The address of the app's callback.
+    /// The callback of the app.
     pub redirect: Redirect,
-    /// Further audiences whose tokens count here.
+    /// Other audiences whose tokens are accepted.
     pub audiences: Vec<String>,
-    /// Whether a login is finished only by the browser that began it.
     pub binding: Binding,
 }
 
-/// The client's secret. Its `Debug` tells nothing, and its memory is wiped.
+/// The client secret. `Debug` does not show it, and its memory is wiped.
 #[derive(Clone)]
 pub struct ClientPassword(Zeroizing<String>);
 
 impl ClientPassword {
-    /// This text.
     pub fn new(text: &str) -> Self {
         ClientPassword(Zeroizing::new(text.to_owned()))
     }
 
-    /// The text, to send to the hub and to nobody else.
+    /// The secret, to send to the hub alone.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -56,134 +52,100 @@ impl fmt::Debug for ClientPassword {
     }
 }
 
-/// Whether a login is finished only by the browser that began it.
+/// Whether only the browser that began a login can finish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// By a cookie.
     On,
-    /// Not at all, for apps that are not same-site with their satellite.
+    /// For apps that are not same-site with their satellite.
     Off,
 }
 
-/// The variables of a satellite.
-#[derive(Clone, Copy)]
-pub(super) struct Read<'v> {
-    pub(super) hub_url: Variable<'v>,
-    pub(super) hub_internal_url: Variable<'v>,
-    pub(super) client: Variable<'v>,
-    pub(super) secret: Variable<'v>,
-    pub(super) secret_file: Variable<'v>,
-    pub(super) redirect: Variable<'v>,
-    pub(super) audiences: Variable<'v>,
-    pub(super) binding: Variable<'v>,
-    pub(super) authorities: Variable<'v>,
+/// Reads the settings. The inner result is an error if a setting is missing, which matters only to a satellite. An invalid setting is an
+/// error of every process.
+pub(super) fn read(env: Environment<'_>) -> Result<Result<SatelliteSettings, ConfigError>, ConfigError> {
+    let (client, redirect, secret) =
+        (env.setting("OAUTH_CLIENT_ID"), env.setting("OAUTH_REDIRECT_URI"), env.setting("OAUTH_CLIENT_SECRET"));
+    let hub_url = env.setting("OAUTH_HUB_URL").optional(hub_url)?;
+    let hub_internal_url = env.setting("OAUTH_HUB_INTERNAL_URL").optional(|url| origin("OAUTH_HUB_INTERNAL_URL", url))?;
+    let client_id = client.optional(|text| ClientId::parse(text).map_err(|fault| refused(&client, &fault, CLIENT)))?;
+    let redirect_uri = redirect.optional(|text| Redirect::register(text).map_err(|fault| refused(&redirect, &fault, REDIRECT)))?;
+    let binding = env.setting("LOGIN_BINDING").choice(&[("on", Binding::On), ("off", Binding::Off)])?;
+    secret.optional(|text| one_line(secret.name, text))?;
+    let audiences: Vec<String> = env.setting("OAUTH_AUDIENCES").list().map(str::to_owned).collect();
+    if audiences.iter().any(String::is_empty) {
+        return Err(invalid("OAUTH_AUDIENCES", &audiences.join(","), "a comma list of client ids, none of them empty"));
+    }
+    let settings = || {
+        let hub_url = hub_url.ok_or_else(|| env.setting("OAUTH_HUB_URL").missing("the hub's origin, such as https://hub.example.com"))?;
+        let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
+        if hub_internal_url.starts_with("https://") {
+            check_authorities(&env.setting("SSL_CERT_FILE"))?;
+        }
+        Ok(SatelliteSettings {
+            hub_internal_url,
+            hub_url,
+            client: client_id.ok_or_else(|| client.missing(CLIENT))?,
+            redirect: redirect_uri.ok_or_else(|| redirect.missing(REDIRECT))?,
+            secret: read_secret(&secret, &env.setting("OAUTH_CLIENT_SECRET_FILE"))?,
+            audiences,
+            binding,
+        })
+    };
+    Ok(settings())
 }
 
-impl Read<'_> {
-    /// The settings, or what of them is missing, which only a satellite minds. What is malformed is a fault of every process.
-    pub(super) fn settings(&self) -> Result<Result<SatelliteSettings, ConfigError>, ConfigError> {
-        let hub_url = self.hub_url.value.map(|url| self.hub_url(url)).transpose()?;
-        let hub_internal_url = self.hub_internal_url.value.map(|url| origin(self.hub_internal_url.variable, url)).transpose()?;
-        let client = self.client.value.map(|text| ClientId::parse(text).map_err(|fault| refused(&self.client, &fault, CLIENT)));
-        let redirect = self.redirect.value.map(|text| Redirect::register(text).map_err(|fault| refused(&self.redirect, &fault, REDIRECT)));
-        let (client, redirect) = (client.transpose()?, redirect.transpose()?);
-        let binding = match self.binding.word("on", &["on", "off"])? {
-            "off" => Binding::Off,
-            _ => Binding::On,
-        };
-        if let Some(text) = self.secret.value {
-            one_line(self.secret.variable, bare(text))?;
-        }
-        let audiences: Vec<String> = self.audiences.list().map(str::to_owned).collect();
-        if audiences.iter().any(String::is_empty) {
-            let found = self.audiences.value.unwrap_or_default();
-            return Err(wrong(self.audiences.variable, found, "a comma list of ids of clients, none of them empty"));
-        }
-        let settings = || {
-            let hub_url = hub_url.ok_or_else(|| self.hub_url.missing("the hub's origin, such as https://hub.example.com"))?;
-            let hub_internal_url = hub_internal_url.unwrap_or_else(|| hub_url.clone());
-            if hub_internal_url.starts_with("https://") {
-                self.check_authorities()?;
-            }
-            Ok(SatelliteSettings {
-                hub_internal_url,
-                hub_url,
-                client: client.ok_or_else(|| self.client.missing(CLIENT))?,
-                redirect: redirect.ok_or_else(|| self.redirect.missing(REDIRECT))?,
-                secret: self.secret()?,
-                audiences,
-                binding,
-            })
-        };
-        Ok(settings())
+fn hub_url(text: &str) -> Result<String, ConfigError> {
+    let url = origin("OAUTH_HUB_URL", text)?;
+    // A redirect URI may be http only on this machine.
+    if url.starts_with("https://") || Redirect::register(&url).is_ok() {
+        return Ok(url);
     }
+    let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL if this process reaches the hub by http inside a closed network)";
+    Err(invalid("OAUTH_HUB_URL", &url, accepted))
+}
 
-    fn hub_url(&self, text: &str) -> Result<String, ConfigError> {
-        let url = origin(self.hub_url.variable, text)?;
-        if is_private(&url) {
-            return Ok(url);
+/// Checks that the file holds a usable certificate authority.
+fn check_authorities(file: &Setting<'_>) -> Result<(), ConfigError> {
+    let Some(path) = file.value else { return Ok(()) };
+    let error = |reason: &str| ConfigError {
+        variable: file.name,
+        problem: format!("the file {path:?} {reason}; accepted is a PEM file of certificate authorities"),
+    };
+    let text = std::fs::read(path).map_err(|cause| error(&format!("cannot be read: {cause}")))?;
+    // Other parts of the file are skipped, as they are when it is used.
+    let certificates = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
+    let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates);
+    if usable == 0 { Err(error("holds no certificate")) } else { Ok(()) }
+}
+
+/// The secret from its variable or its file. No message repeats it.
+fn read_secret(secret: &Setting<'_>, file: &Setting<'_>) -> Result<ClientPassword, ConfigError> {
+    let error = |variable, problem| ConfigError { variable, problem };
+    match (secret.value, file.value) {
+        (Some(_), Some(_)) => Err(error(secret.name, format!("is set together with {}; only one of them is accepted", file.name))),
+        (Some(text), None) => one_line(secret.name, text),
+        (None, Some(path)) => {
+            let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(|cause| {
+                error(file.name, format!("the file {path:?} cannot be read: {cause}; accepted is a file that holds {SECRET}"))
+            })?;
+            one_line(file.name, &text)
         }
-        let accepted = "an https origin; http is for hubs on this machine (set OAUTH_HUB_INTERNAL_URL where this process reaches the hub by http inside a closed network)";
-        Err(wrong(self.hub_url.variable, &url, accepted))
-    }
-
-    /// A file of authorities that was named holds one, if the hub is to be believed by it.
-    fn check_authorities(&self) -> Result<(), ConfigError> {
-        let Some(path) = self.authorities.value else { return Ok(()) };
-        let wrong = |reason: &str| ConfigError {
-            variable: self.authorities.variable,
-            problem: format!("the file {path:?} {reason}; accepted is a PEM file of certificate authorities"),
-        };
-        let text = std::fs::read(path).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
-        // What else stands in the file is passed over, as it is where it is used.
-        let certificates = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
-        let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates);
-        if usable == 0 { Err(wrong("holds no certificate")) } else { Ok(()) }
-    }
-
-    /// The secret itself or the file it stands in; neither is repeated in a message.
-    fn secret(&self) -> Result<ClientPassword, ConfigError> {
-        let text = match (self.secret.value, self.secret_file.value) {
-            (Some(_), Some(_)) => {
-                let problem = format!("is set beside {}; one of them is accepted", self.secret_file.variable);
-                return Err(ConfigError { variable: self.secret.variable, problem });
-            }
-            (Some(text), None) => Zeroizing::new(text.to_owned()),
-            (None, Some(path)) => std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| ConfigError {
-                variable: self.secret_file.variable,
-                problem: format!("the file {path:?} cannot be read: {error}; accepted is a file that holds {SECRET}"),
-            })?,
-            (None, None) => {
-                let problem = format!("is missing, and so is {}; accepted is {SECRET}", self.secret_file.variable);
-                return Err(ConfigError { variable: self.secret.variable, problem });
-            }
-        };
-        let text = bare(&text);
-        let variable = if self.secret.value.is_some() { self.secret.variable } else { self.secret_file.variable };
-        one_line(variable, text)?;
-        Ok(ClientPassword::new(text))
+        (None, None) => Err(error(secret.name, format!("is missing, and so is {}; accepted is {SECRET}", file.name))),
     }
 }
 
-/// Without a newline at its end.
-fn bare(text: &str) -> &str {
-    text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
-}
-
-fn one_line(variable: &'static str, secret: &str) -> Result<(), ConfigError> {
+/// A secret of one line; a final newline is dropped.
+fn one_line(name: &'static str, text: &str) -> Result<ClientPassword, ConfigError> {
+    let secret = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
     if secret.is_empty() || secret.chars().any(char::is_control) {
-        return Err(ConfigError { variable, problem: format!("found something empty or of several lines; accepted is {SECRET}") });
+        return Err(ConfigError { variable: name, problem: format!("the value is empty or has several lines; accepted is {SECRET}") });
     }
-    Ok(())
+    Ok(ClientPassword::new(secret))
 }
 
-/// A value that a rule of identity refuses: what it says, and what is accepted.
-fn refused(variable: &Variable<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {
-    let problem = format!("found {:?}: {fault}; accepted is {accepted}", repeatable(variable.value.unwrap_or_default()));
-    ConfigError { variable: variable.variable, problem }
-}
-
-/// Whether what goes to this address stays between us and it: encrypted, or on this machine.
-fn is_private(origin: &str) -> bool {
-    origin.starts_with("https://") || Redirect::register(origin).is_ok()
+/// The error for a value that a rule of identity refuses.
+fn refused(setting: &Setting<'_>, fault: &dyn fmt::Display, accepted: &str) -> ConfigError {
+    let problem = format!("found {:?}: {fault}; accepted is {accepted}", without_credentials(setting.value.unwrap_or_default()));
+    ConfigError { variable: setting.name, problem }
 }

@@ -1,8 +1,8 @@
-//! The example app of `examples/app`, compiled in and unpacked for the satellite to serve.
+//! The example app of `examples/app`: compiled into the binary, and written to a folder that the satellite serves.
 
 use std::path::Path;
 
-/// A file under its own name.
+/// A file and its name.
 macro_rules! file {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../../examples/app/", $name)))
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 19] = [
     file!("tokens.js"),
 ];
 
-/// Writes the files into a folder of their own.
+/// Writes the files into a new folder.
 pub(super) fn unpack(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir(folder)?;
     FILES.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text))

@@ -1,77 +1,65 @@
-//! The line that says how far the sample data is: redrawn on a terminal, said once anywhere else.
+//! The progress of the sample data: one line that is redrawn on a terminal, and printed once elsewhere.
 
 use std::io::{IsTerminal, Write, stderr};
 
-/// Where the line goes, and what it said last.
 #[derive(Debug)]
 pub(super) struct Progress {
-    place: Place,
-    shown: i64,
+    output: ProgressOutput,
+    /// The last printed percentage; -1 before the first.
+    percent: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ProgressOutput {
     Terminal,
     Plain,
-    #[cfg(test)]
-    Nowhere,
 }
 
-const WHAT: &str = "Making the sample data";
+const TITLE: &str = "Making the sample data";
 
 impl Progress {
-    /// On standard error, which nobody takes for the answer.
+    /// On standard error: standard output is for the result.
     pub(super) fn on_standard_error() -> Self {
-        Progress { place: if stderr().is_terminal() { Place::Terminal } else { Place::Plain }, shown: -1 }
+        Progress { output: if stderr().is_terminal() { ProgressOutput::Terminal } else { ProgressOutput::Plain }, percent: -1 }
     }
 
-    #[cfg(test)]
-    pub(super) fn silent() -> Self {
-        Progress { place: Place::Nowhere, shown: -1 }
-    }
-
-    /// So much of the whole is there.
-    pub(super) fn show(&mut self, done: i64, whole: i64, rows: u64) {
-        let percent = done * 100 / whole.max(1);
-        if percent == self.shown {
+    pub(super) fn show(&mut self, percent: i64, rows: u64) {
+        if percent == self.percent {
             return;
         }
-        if self.place == Place::Terminal {
-            write(&format!("\r{WHAT}: {percent:>3} %, {} rows", grouped(rows)));
-        } else if self.place == Place::Plain && self.shown < 0 {
-            write(&format!("{WHAT} …\n"));
+        if self.output == ProgressOutput::Terminal {
+            write(&format!("\r{TITLE}: {percent:>3} %, {} rows", with_commas(rows)));
+        } else if self.percent < 0 {
+            write(&format!("{TITLE} …\n"));
         }
-        self.shown = percent;
+        self.percent = percent;
     }
 
-    /// All of it is there.
-    pub(super) fn done(&self, rows: u64) {
-        match self.place {
-            Place::Terminal => write(&format!("\r\x1b[K{WHAT}: {} rows\n", grouped(rows))),
-            Place::Plain => write(&format!("{WHAT}: {} rows\n", grouped(rows))),
-            #[cfg(test)]
-            Place::Nowhere => {}
+    pub(super) fn finish(&self, rows: u64) {
+        match self.output {
+            ProgressOutput::Terminal => write(&format!("\r\x1b[K{TITLE}: {} rows\n", with_commas(rows))),
+            ProgressOutput::Plain => write(&format!("{TITLE}: {} rows\n", with_commas(rows))),
         }
     }
 }
 
 impl Drop for Progress {
-    /// Who stops half-way leaves a whole line behind.
+    /// Ends an unfinished line.
     fn drop(&mut self) {
-        if self.place == Place::Terminal && (0..100).contains(&self.shown) {
+        if self.output == ProgressOutput::Terminal && (0..100).contains(&self.percent) {
             write("\n");
         }
     }
 }
 
 fn write(text: &str) {
-    // Nobody may be reading; that is no reason to fail.
+    // Standard error may be closed, which is no reason to stop.
     let mut out = stderr();
     _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// `75,000`
-fn grouped(number: u64) -> String {
+fn with_commas(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -85,12 +73,12 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::with_commas;
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_are_separated_by_commas() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (75_123, "75,123"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
+            assert_eq!(with_commas(number), text);
         }
     }
 }

@@ -1,64 +1,62 @@
-//! The sample data of the satellite: a shop with customers, orders and products of three tenants, the same rows in every demo.
+//! The sample data of the satellite: customers, orders and products of three tenants. Every demo has the same rows.
 
-mod dice;
-mod words;
+mod pseudo_random;
+mod sample_values;
 
 use std::path::Path;
 
 use query::value::{date_text, timestamp_fixed_text};
-use store::{Cell, NewFile};
+use store::hub_records::{Cell, NewFile};
 
-use dice::Dice;
-use words::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
+use pseudo_random::PseudoRandom;
+use sample_values::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
 
-use super::progress::Progress;
-use super::{Cancelled, Stopped};
+use super::{Cancellation, PrepareError};
 
-/// What the satellite serves of it.
+/// The manifest of the satellite.
 pub(super) const MANIFEST: &str = include_str!("peristyle.toml");
 
 const CUSTOMERS: i64 = 6_000;
-/// 2022-01-01, as days since 1970: the first customer.
-const OPENING: i64 = 18_993;
-/// The days from there to the last order, at the end of 2025.
+/// The day of the first customer, 2022-01-01, in days since 1970.
+const FIRST_DAY: i64 = 18_993;
+/// The days until the last order, at the end of 2025.
 const DAYS: i64 = 1_460;
-const DAY: i64 = 86_400_000_000;
+const DAY_MICROSECONDS: i64 = 86_400_000_000;
 
-/// A tenant, as the hub has to know it too.
+/// A tenant, which the hub has to know too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tenant {
+pub(super) struct DemoTenant {
     pub(super) id: &'static str,
     pub(super) code: &'static str,
     pub(super) name: &'static str,
 }
 
 /// The tenants that rows belong to.
-pub(super) fn tenants() -> impl Iterator<Item = Tenant> {
-    REGIONS.iter().map(|Region { tenant, code, name, .. }| Tenant { id: tenant, code, name })
+pub(super) fn tenants() -> impl Iterator<Item = DemoTenant> {
+    REGIONS.iter().map(|Region { tenant, code, name, .. }| DemoTenant { id: tenant, code, name })
 }
 
-/// Makes the file.
-pub(super) fn make(path: &Path, cancelled: &Cancelled, progress: &mut Progress) -> Result<(), Stopped> {
-    let mut shop =
-        Shop { file: NewFile::create(path, include_str!("shop/tables.sql"))?, dice: Dice::new(4_000), rows: 0, orders: 0, lines: 0 };
-    shop.lists()?;
-    let products = shop.products()?;
+/// Creates the database file and returns the number of rows. `on_progress` gets the percentage and the rows so far.
+pub(super) fn create(path: &Path, cancellation: &Cancellation, mut on_progress: impl FnMut(i64, u64)) -> Result<u64, PrepareError> {
+    let file = NewFile::create(path, include_str!("shop/tables.sql"))?;
+    let mut shop = Shop { file, random: PseudoRandom::new(4_000), rows: 0, orders: 0, lines: 0 };
+    shop.insert_lists()?;
+    let products = shop.insert_products()?;
     for id in 1..=CUSTOMERS {
-        cancelled.check()?;
-        shop.customer(id, &products)?;
-        progress.show(id, CUSTOMERS, shop.rows);
+        cancellation.check()?;
+        shop.insert_customer(id, &products)?;
+        on_progress(id * 100 / CUSTOMERS, shop.rows);
     }
     shop.file.finish(include_str!("shop/indexes.sql"))?;
-    progress.done(shop.rows);
-    Ok(())
+    Ok(shop.rows)
 }
 
-/// What a product costs, in cents.
+/// Cents.
 type Price = i64;
 
 struct Shop {
     file: NewFile,
-    dice: Dice,
+    random: PseudoRandom,
     rows: u64,
     orders: i64,
     lines: i64,
@@ -71,7 +69,7 @@ impl Shop {
     }
 
     /// Tenants, countries and labels.
-    fn lists(&mut self) -> Result<(), store::Error> {
+    fn insert_lists(&mut self) -> Result<(), store::Error> {
         for region in &REGIONS {
             self.insert("INSERT INTO tenants VALUES (?, ?)", &[Cell::Text(region.tenant), Cell::Text(region.name)])?;
             for Country { code, name, .. } in region.countries {
@@ -84,17 +82,18 @@ impl Shop {
         Ok(())
     }
 
-    /// Every thing in every style; what each costs.
-    fn products(&mut self) -> Result<Vec<Price>, store::Error> {
+    /// Every product in every style; returns the prices.
+    fn insert_products(&mut self) -> Result<Vec<Price>, store::Error> {
         let mut prices = Vec::new();
-        for (category, things) in CATEGORIES {
-            for thing in things {
+        for (category, products) in CATEGORIES {
+            for product in products {
                 for style in STYLES {
-                    let price = self.dice.between(9, 420) * 100 - self.dice.below(2) * 5;
-                    let cost = price * self.dice.between(35, 70) / 100;
-                    let (name, price_text, cost_text) = (format!("{style} {thing}"), money(price), money(cost));
-                    let weight = if self.dice.percent(4) { None } else { Some(format!("{}.{}", self.dice.below(40), self.dice.below(10))) };
-                    let added = date(OPENING + self.dice.below(DAYS));
+                    let price = self.random.between(9, 420) * 100 - self.random.below(2) * 5;
+                    let cost = price * self.random.between(35, 70) / 100;
+                    let (name, price_text, cost_text) = (format!("{style} {product}"), money(price), money(cost));
+                    let weight =
+                        if self.random.percent(4) { None } else { Some(format!("{}.{}", self.random.below(40), self.random.below(10))) };
+                    let added = date(FIRST_DAY + self.random.below(DAYS));
                     prices.push(price);
                     let row = [
                         Cell::Number(prices.len() as i64),
@@ -102,7 +101,7 @@ impl Shop {
                         Cell::Text(category),
                         Cell::Text(&price_text),
                         Cell::Text(&cost_text),
-                        // The column is REAL and makes a number of it.
+                        // The column is REAL, so SQLite converts the string.
                         weight.as_deref().map_or(Cell::Null, Cell::Text),
                         Cell::Text(&added),
                     ];
@@ -114,59 +113,59 @@ impl Shop {
     }
 
     /// One customer with labels and orders.
-    fn customer(&mut self, id: i64, products: &[Price]) -> Result<(), store::Error> {
-        let region = &REGIONS[self.dice.weighted(&[("0", 42), ("1", 33), ("2", 25)]).parse().unwrap_or(0)];
-        let country = self.dice.pick(region.countries);
-        let (first, last) = (self.dice.pick(region.first_names), self.dice.pick(region.last_names));
-        let (name, email) = (format!("{first} {last}"), format!("{}.{}{id}@{}", plain(first), plain(last), self.dice.pick(&DOMAINS)));
-        let phone = format!("+{} {} {:07}", country.calling, self.dice.between(20, 99), self.dice.below(10_000_000));
-        let town = self.dice.pick(country.towns);
-        let key = format!("key_{:016x}", self.dice.below(i64::MAX));
-        let status = self.dice.weighted(&[("active", 70), ("lead", 18), ("gone", 12)]);
-        let (credit, since) = (money(self.dice.between(0, 40) * 25_000), self.dice.below(DAYS - 60));
-        let created = self.moment(since);
-        let gone = self.dice.percent(3).then(|| self.moment(DAYS - 1));
+    fn insert_customer(&mut self, id: i64, products: &[Price]) -> Result<(), store::Error> {
+        let region = &REGIONS[self.random.weighted(&[("0", 42), ("1", 33), ("2", 25)]).parse().unwrap_or(0)];
+        let country = self.random.pick(region.countries);
+        let (first, last) = (self.random.pick_word(region.first_names), self.random.pick_word(region.last_names));
+        let (name, email) = (format!("{first} {last}"), format!("{}.{}{id}@{}", ascii(first), ascii(last), self.random.pick(&DOMAINS)));
+        let phone = format!("+{} {} {:07}", country.calling, self.random.between(20, 99), self.random.below(10_000_000));
+        let town = self.random.pick(country.towns);
+        let key = format!("key_{:016x}", self.random.below(i64::MAX));
+        let status = self.random.weighted(&[("active", 70), ("lead", 18), ("gone", 12)]);
+        let (credit, since) = (money(self.random.between(0, 40) * 25_000), self.random.below(DAYS - 60));
+        let created = self.timestamp(since);
+        let deleted = self.random.percent(3).then(|| self.timestamp(DAYS - 1));
         let row = [
             Cell::Number(id),
             Cell::Text(region.tenant),
             Cell::Text(&name),
             Cell::Text(&email),
-            if self.dice.percent(8) { Cell::Null } else { Cell::Text(&phone) },
+            if self.random.percent(8) { Cell::Null } else { Cell::Text(&phone) },
             Cell::Text(&key),
             Cell::Text(status),
             Cell::Text(town),
             Cell::Text(country.code),
-            Cell::Number(self.dice.below(2)),
+            Cell::Number(self.random.below(2)),
             Cell::Text(&credit),
             Cell::Text(&created),
-            gone.as_deref().map_or(Cell::Null, Cell::Text),
+            deleted.as_deref().map_or(Cell::Null, Cell::Text),
         ];
         self.insert("INSERT INTO customers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &row)?;
         for label in 1..=LABELS.len() as i64 {
-            if self.dice.percent(12) {
+            if self.random.percent(12) {
                 self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[Cell::Number(id), Cell::Number(label)])?;
             }
         }
-        let orders = if status == "lead" { 0 } else { self.dice.between(1, 6) };
+        let orders = if status == "lead" { 0 } else { self.random.between(1, 6) };
         for _ in 0..orders {
-            let day = since + self.dice.below(DAYS - since);
-            self.order(id, day, products)?;
+            let day = since + self.random.below(DAYS - since);
+            self.insert_order(id, day, products)?;
         }
         Ok(())
     }
 
-    fn order(&mut self, customer: i64, day: i64, products: &[Price]) -> Result<(), store::Error> {
-        let lines: Vec<(i64, i64)> = (0..self.dice.between(1, 4))
-            .map(|_| (self.dice.below(products.len() as i64), if self.dice.percent(70) { 1 } else { self.dice.between(2, 4) }))
+    fn insert_order(&mut self, customer: i64, day: i64, products: &[Price]) -> Result<(), store::Error> {
+        let lines: Vec<(i64, i64)> = (0..self.random.between(1, 4))
+            .map(|_| (self.random.below(products.len() as i64), if self.random.percent(70) { 1 } else { self.random.between(2, 4) }))
             .collect();
         let price = |product: i64| products[product as usize];
         let total = money(lines.iter().map(|(product, quantity)| price(*product) * quantity).sum());
-        // What was ordered last is still on its way.
+        // The newest orders are still open.
         let settled = day < DAYS - 21;
         let status =
-            self.dice.weighted(if settled { &[("shipped", 92), ("returned", 8)] } else { &[("new", 40), ("paid", 40), ("shipped", 20)] });
-        let placed = self.moment(day);
-        let note = if self.dice.percent(10) { Cell::Text(self.dice.pick(&NOTES)) } else { Cell::Null };
+            self.random.weighted(if settled { &[("shipped", 92), ("returned", 8)] } else { &[("new", 40), ("paid", 40), ("shipped", 20)] });
+        let placed = self.timestamp(day);
+        let note = if self.random.percent(10) { Cell::Text(self.random.pick(&NOTES)) } else { Cell::Null };
         self.orders += 1;
         let order = Cell::Number(self.orders);
         let (month, placed) = (Cell::Text(&placed[.."2025-03".len()]), Cell::Text(&placed));
@@ -181,17 +180,17 @@ impl Shop {
         Ok(())
     }
 
-    /// Some time of a day in business hours, as SQLite keeps it.
-    fn moment(&mut self, day: i64) -> String {
-        let seconds = self.dice.between(7 * 3_600, 21 * 3_600);
-        timestamp_fixed_text((OPENING + day) * DAY + seconds * 1_000_000)
+    /// A time of a day in business hours, as SQLite stores it.
+    fn timestamp(&mut self, day: i64) -> String {
+        let seconds = self.random.between(7 * 3_600, 21 * 3_600);
+        timestamp_fixed_text((FIRST_DAY + day) * DAY_MICROSECONDS + seconds * 1_000_000).to_string()
     }
 }
 
 const DOMAINS: [&str; 4] = ["example.com", "example.net", "example.org", "mail.example"];
 
 fn date(day: i64) -> String {
-    date_text(day).unwrap_or_default()
+    date_text(day).map_or_else(String::new, |text| text.to_string())
 }
 
 /// Cents as a decimal.
@@ -199,8 +198,8 @@ fn money(cents: i64) -> String {
     format!("{}.{:02}", cents / 100, cents % 100)
 }
 
-/// A name as it stands in an address.
-fn plain(name: &str) -> String {
+/// A name without accents, for an email.
+fn ascii(name: &str) -> String {
     let letter = |letter: char| match letter {
         'á' | 'ä' | 'å' | 'Å' | 'Á' | 'ã' => 'a',
         'é' => 'e',
@@ -220,25 +219,25 @@ mod tests {
     use query::manifest::Manifest;
 
     #[test]
-    fn the_manifest_is_one() {
+    fn the_manifest_is_valid() {
         let manifest = Manifest::read(MANIFEST).unwrap_or_else(|error| panic!("{error}"));
         Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{error}"));
     }
 
     #[test]
-    fn every_file_holds_the_same_rows_and_work_that_is_not_wanted_any_more_ends() {
+    fn every_file_has_the_same_rows_and_a_cancelled_file_is_not_finished() {
         let folder = tempfile::tempdir().expect("a folder");
         let files: Vec<Vec<u8>> = ["a.db", "b.db"]
             .iter()
             .map(|name| {
                 let path = folder.path().join(name);
-                make(&path, &Cancelled::default(), &mut Progress::silent()).expect("a file");
+                create(&path, &Cancellation::default(), |_, _| ()).expect("a file");
                 std::fs::read(path).expect("a file")
             })
             .collect();
         assert!(files[0].len() > 1_000_000 && files[0] == files[1]);
-        let cancelled = Cancelled::default();
-        cancelled.now();
-        assert!(matches!(make(&folder.path().join("c.db"), &cancelled, &mut Progress::silent()), Err(Stopped::Asked)));
+        let cancellation = Cancellation::default();
+        cancellation.cancel();
+        assert!(matches!(create(&folder.path().join("c.db"), &cancellation, |_, _| ()), Err(PrepareError::Cancelled)));
     }
 }

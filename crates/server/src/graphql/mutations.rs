@@ -4,7 +4,7 @@ use query::json::Json;
 use store::Answer;
 
 use crate::error::{Problem, Refusal};
-use crate::operations::{Errand, Sent};
+use crate::operations::{OperationInput, OperationRequest};
 
 use super::answer::rows;
 use super::arguments::{argument, fitted_argument};
@@ -24,7 +24,7 @@ pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<
         .get(field.name.as_str())
         .ok_or(Problem::Internal("a field of the schema stands for no operation"))?;
     // Permission is decided before the arguments are looked at.
-    let errand = Errand::enter(context.service, context.caller, operation, context.address).await?;
+    let request = OperationRequest::authorize(context.service, context.caller, operation, context.address).await?;
     let id = match argument(field, "id", context.variables)? {
         None => String::new(),
         Some(Json::Text(text)) => text,
@@ -33,7 +33,7 @@ pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<
     };
     let input = fitted_argument(&context.service.graphql.schema, field, "input", context.variables)?;
     let input = input.unwrap_or(Json::Object(Vec::new()));
-    let answer = Box::pin(errand.run(Sent { id: &id, input, base: "/input" })).await?;
+    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
     let shape = Shape::of(context.document, root, context.variables);
     rows(Answer::Whole(answer.into()), &shape, Kind::Row, Question::Find, context.budget).await
 }

@@ -7,7 +7,7 @@ use query::json::build::texts;
 use query::object;
 
 use crate::operations::describe::offered;
-use crate::operations::{Operation, Target};
+use crate::operations::{Operation, OperationTarget};
 
 use super::parts::{ALWAYS, by_account, json, member, reference, success};
 use super::{SCHEMAS, problems};
@@ -16,7 +16,7 @@ use super::{SCHEMAS, problems};
 pub(super) fn paths(catalog: &Catalog, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let described = |operation: &'static Operation| {
         let id = claims.claim(&operation.name());
-        (operation.address(catalog), object! { "post" => describe(operation, id) })
+        (operation.path(catalog), object! { "post" => describe(operation, id) })
     };
     offered(catalog).map(described).collect()
 }
@@ -26,12 +26,12 @@ fn describe(operation: &Operation, id: String) -> Json {
     let mut entries = vec![
         member("operationId", Json::from(id)),
         member("tags", texts([context])),
-        member("summary", Json::from(operation.about)),
+        member("summary", Json::from(operation.summary)),
         member("description", Json::from(description(operation))),
         member("x-permission", texts([operation.permission])),
         member("security", by_account()),
     ];
-    if operation.target == Target::ById {
+    if operation.target == OperationTarget::RecordById {
         entries.push((
             "parameters".to_owned(),
             Json::Array(vec![object! {
@@ -47,11 +47,11 @@ fn describe(operation: &Operation, id: String) -> Json {
         entries.push(member("requestBody", object! { "required" => true, "content" => json(reference(&operation.input_name())) }));
     }
     let (status, mut statuses) = match operation.target {
-        Target::New => ("201", [&ALWAYS[..], &[401, 403, 409]].concat()),
-        Target::ById => ("200", [&ALWAYS[..], &[401, 403, 404, 409]].concat()),
+        OperationTarget::NewRecord => ("201", [&ALWAYS[..], &[401, 403, 409]].concat()),
+        OperationTarget::RecordById => ("200", [&ALWAYS[..], &[401, 403, 404, 409]].concat()),
     };
     statuses.sort_unstable();
-    let mut responses = vec![(status.to_owned(), success(operation.about, json(operation.answer_schema(SCHEMAS))))];
+    let mut responses = vec![(status.to_owned(), success(operation.summary, json(operation.answer_schema(SCHEMAS))))];
     responses.extend(problems::references(&statuses));
     entries.push(member("responses", Json::Object(responses)));
     Json::Object(entries)

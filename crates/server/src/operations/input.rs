@@ -1,47 +1,39 @@
-//! An input, read by the table: every fault of it is found, and what comes through fits its fields.
+//! Reads and checks the input of an operation by its table of fields. It reports all faults at once.
 
 use std::fmt;
 
 use query::json::Json;
-use query::messages::{did_you_mean, quoted_list};
 use query::pointer::Pointer;
-use serde_json::{Map, Value as JsonValue};
+use query::messages::{near, words};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::administration::check_meta;
 use crate::error::Problem;
 
-use super::fault::{Faults, InputCode, one};
-use super::{Field, Kind, Need, Operation, Text};
+use super::input_fault::{InputCode, InputFaults, one};
+use super::{FieldKind, InputField, Operation, StringFormat};
 
-/// The most entries of one list.
-const MOST_ENTRIES: usize = 1_000;
+/// The length of one list.
+pub(super) const MAX_ENTRIES: usize = 1_000;
 
-/// What was sent for an operation, each field as the table says. `Debug` tells the names alone: there are passwords among the values.
-pub(super) struct Input(Vec<(&'static str, Value)>);
+/// An input after its check: each value has the type of its field. `Debug` prints the names alone, because some values are passwords.
+pub(super) struct CheckedInput(Map<String, Value>);
 
-enum Value {
-    Text(String),
-    Texts(Vec<String>),
-    Flag(bool),
-    Number(i64),
-    Object(Map<String, JsonValue>),
-}
-
-impl fmt::Debug for Input {
+impl fmt::Debug for CheckedInput {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+        out.debug_list().entries(self.0.keys()).finish()
     }
 }
 
-impl Input {
-    /// Reads an object that stands at `base`.
-    pub(super) fn read(operation: &Operation, sent: Json, base: &str) -> Result<Self, Problem> {
-        let Json::Object(entries) = sent else {
-            return Err(one(InputCode::WrongType, base.to_owned(), format!("an object is expected; found {}", sent.noun())));
+impl CheckedInput {
+    /// Reads an object at the pointer `base`.
+    pub(super) fn read(operation: &Operation, input: Json, base: &str) -> Result<Self, Problem> {
+        let Json::Object(entries) = input else {
+            return Err(one(InputCode::WrongType, base.to_owned(), format!("an object is expected; found {}", input.noun())));
         };
-        let mut faults = Faults::default();
-        let mut read = Vec::new();
+        let mut faults = InputFaults::default();
+        let mut read = Map::new();
         for (name, value) in entries {
             if faults.is_full() {
                 break;
@@ -50,163 +42,130 @@ impl Input {
             path.key(&name);
             let path = path.finish();
             match operation.fields.iter().find(|field| field.name == name) {
-                None => faults.add(InputCode::UnknownKey, path, unknown(operation, &name)),
+                None => faults.add(InputCode::UnknownKey, path, unknown_key(operation, &name)),
                 Some(_) if value == Json::Null => {}
-                Some(field) => {
-                    let value = Reader { faults: &mut faults, path }.value(field.kind, value);
-                    read.extend(value.map(|value| (field.name, value)));
-                }
+                Some(field) => read.extend(check(field.kind, value, path, &mut faults).map(|value| (name, value))),
             }
         }
-        let missing = |field: &&Field| field.need == Need::Required && !read.iter().any(|(name, _)| *name == field.name);
+        let missing = |field: &&InputField| field.required && !read.contains_key(field.name);
         for field in operation.fields.iter().filter(missing) {
             let path = format!("{base}/{}", field.name);
-            // One that is there and wrong was told already.
-            if !faults.mention(&path) {
-                faults.add(InputCode::Missing, path, format!("`{}` is needed: {}", field.name, field.about));
+            // A field with an invalid value has a fault already.
+            if !faults.contains(&path) {
+                faults.add(InputCode::Missing, path, format!("`{}` is needed: {}", field.name, field.description));
             }
         }
-        faults.finish().map(|()| Input(read))
+        faults.finish().map(|()| CheckedInput(read))
     }
 
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    pub(super) fn str(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        if let Some(Value::Text(text)) = self.get(name) { Some(text) } else { None }
-    }
-
-    /// A text that the table requires.
+    /// A string that the table requires.
     pub(super) fn required(&self, name: &str) -> &str {
-        self.text(name).unwrap_or_default()
+        self.str(name).unwrap_or_default()
     }
 
-    pub(super) fn owned(&self, name: &str) -> Option<String> {
-        self.text(name).map(str::to_owned)
+    pub(super) fn string(&self, name: &str) -> Option<String> {
+        self.str(name).map(str::to_owned)
     }
 
-    pub(super) fn texts(&self, name: &str) -> Option<Vec<String>> {
-        if let Some(Value::Texts(texts)) = self.get(name) { Some(texts.clone()) } else { None }
+    pub(super) fn strings(&self, name: &str) -> Option<Vec<String>> {
+        Some(self.0.get(name)?.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     pub(super) fn id(&self, name: &str) -> Option<Uuid> {
-        self.text(name).and_then(|text| text.parse().ok())
+        self.str(name)?.parse().ok()
     }
 
     pub(super) fn ids(&self, name: &str) -> Option<Vec<Uuid>> {
-        self.texts(name).map(|texts| texts.iter().filter_map(|text| text.parse().ok()).collect())
+        Some(self.strings(name)?.iter().filter_map(|text| text.parse().ok()).collect())
     }
 
-    pub(super) fn flag(&self, name: &str) -> Option<bool> {
-        if let Some(Value::Flag(flag)) = self.get(name) { Some(*flag) } else { None }
+    pub(super) fn boolean(&self, name: &str) -> Option<bool> {
+        self.0.get(name)?.as_bool()
     }
 
     pub(super) fn number(&self, name: &str) -> Option<i64> {
-        if let Some(Value::Number(number)) = self.get(name) { Some(*number) } else { None }
+        self.0.get(name)?.as_i64()
     }
 
-    pub(super) fn object(&self, name: &str) -> Option<Map<String, JsonValue>> {
-        if let Some(Value::Object(object)) = self.get(name) { Some(object.clone()) } else { None }
+    pub(super) fn object(&self, name: &str) -> Option<Map<String, Value>> {
+        self.0.get(name)?.as_object().cloned()
     }
 }
 
-fn unknown(operation: &Operation, name: &str) -> String {
+fn unknown_key(operation: &Operation, name: &str) -> String {
     let known: Vec<&str> = operation.fields.iter().map(|field| field.name).collect();
     if known.is_empty() {
         return format!("`{}` takes no input", operation.name());
     }
-    format!("`{}` takes only the keys {}{}", operation.name(), quoted_list(&known), did_you_mean(name, &known))
+    format!("`{}` takes only the keys {}{}", operation.name(), words(&known), near(name, &known))
 }
 
-/// Reads one value at its place.
-struct Reader<'f> {
-    faults: &'f mut Faults,
-    path: String,
+/// Checks one value; nothing if it has faults.
+fn check(kind: FieldKind, value: Json, path: String, faults: &mut InputFaults) -> Option<Value> {
+    let checked = match (kind, value) {
+        (FieldKind::String(format), Json::Text(text)) => match format.check(&text) {
+            Ok(()) => Ok(Value::String(text)),
+            Err(message) => Err((InputCode::Value, message)),
+        },
+        (FieldKind::Strings(_), Json::Array(items)) if items.len() > MAX_ENTRIES => {
+            Err((InputCode::Limit, format!("the list has {} entries; at most {MAX_ENTRIES} are accepted", items.len())))
+        }
+        (FieldKind::Strings(format), Json::Array(items)) => return check_items(format, items, &path, faults),
+        (FieldKind::Boolean, Json::Bool(flag)) => Ok(Value::Bool(flag)),
+        (FieldKind::Seconds(max), Json::Number(digits)) => {
+            let number = digits.parse::<i64>().ok().filter(|number| (1..=max).contains(number)).map(Value::from);
+            let message = || format!("a whole number of seconds from 1 to {max} is expected; found {digits:.40}");
+            number.ok_or_else(|| (InputCode::Value, message()))
+        }
+        (FieldKind::Object, object @ Json::Object(_)) => check_object(object),
+        (kind, other) => Err((InputCode::WrongType, format!("{} is expected; found {}", noun(kind), other.noun()))),
+    };
+    checked.map_err(|(code, message)| faults.add(code, path, message)).ok()
 }
 
-impl Reader<'_> {
-    fn value(&mut self, kind: Kind, value: Json) -> Option<Value> {
-        match (kind, value) {
-            (Kind::Text(text), Json::Text(sent)) => self.text(text, sent).map(Value::Text),
-            (Kind::Texts(text), Json::Array(items)) => self.texts(text, items).map(Value::Texts),
-            (Kind::Flag, Json::Bool(flag)) => Some(Value::Flag(flag)),
-            (Kind::Seconds(most), Json::Number(digits)) => self.seconds(most, &digits).map(Value::Number),
-            (Kind::Object, sent @ Json::Object(_)) => self.object(sent).map(Value::Object),
-            (kind, other) => {
-                self.fault(InputCode::WrongType, format!("{} is expected; found {}", noun(kind), other.noun()));
-                None
-            }
+fn check_items(format: StringFormat, items: Vec<Json>, path: &str, faults: &mut InputFaults) -> Option<Value> {
+    let mut checked = Some(Vec::new());
+    for (index, item) in items.into_iter().enumerate() {
+        match (check(FieldKind::String(format), item, format!("{path}/{index}"), faults), &mut checked) {
+            (Some(item), Some(checked)) => checked.push(item),
+            _ => checked = None,
         }
     }
-
-    fn fault(&mut self, code: InputCode, message: impl Into<String>) {
-        self.faults.add(code, self.path.clone(), message);
-    }
-
-    fn text(&mut self, text: Text, sent: String) -> Option<String> {
-        match text.check(&sent) {
-            Ok(()) => Some(sent),
-            Err(message) => {
-                self.fault(InputCode::Value, message);
-                None
-            }
-        }
-    }
-
-    fn texts(&mut self, text: Text, items: Vec<Json>) -> Option<Vec<String>> {
-        if items.len() > MOST_ENTRIES {
-            self.fault(InputCode::Limit, format!("the list has {} entries; at most {MOST_ENTRIES} are taken", items.len()));
-            return None;
-        }
-        let count = items.len();
-        let mut read = Vec::with_capacity(count);
-        for (index, item) in items.into_iter().enumerate() {
-            let mut below = Reader { faults: &mut *self.faults, path: format!("{}/{index}", self.path) };
-            if let Some(Value::Text(text)) = below.value(Kind::Text(text), item) {
-                read.push(text);
-            }
-        }
-        (read.len() == count).then_some(read)
-    }
-
-    fn seconds(&mut self, most: i64, digits: &str) -> Option<i64> {
-        let number = digits.parse().ok().filter(|number| (1..=most).contains(number));
-        if number.is_none() {
-            self.fault(InputCode::Value, format!("a whole number of seconds from 1 to {most} is expected; found {digits:.40}"));
-        }
-        number
-    }
-
-    fn object(&mut self, sent: Json) -> Option<Map<String, JsonValue>> {
-        let checked = match plain(sent) {
-            Some(JsonValue::Object(object)) => check_meta(&object).map(|()| object).map_err(|message| (InputCode::Limit, message)),
-            _ => Err((InputCode::Value, "it holds a number that cannot be kept".to_owned())),
-        };
-        checked.map_err(|(code, message)| self.fault(code, message)).ok()
-    }
+    checked.map(Value::Array)
 }
 
-fn noun(kind: Kind) -> &'static str {
+fn check_object(object: Json) -> Result<Value, (InputCode, String)> {
+    let Some(Value::Object(object)) = to_value(object) else {
+        return Err((InputCode::Value, "a number is out of range".to_owned()));
+    };
+    check_meta(&object).map_err(|message| (InputCode::Limit, message))?;
+    Ok(Value::Object(object))
+}
+
+fn noun(kind: FieldKind) -> &'static str {
     match kind {
-        Kind::Text(_) => "a text",
-        Kind::Texts(_) => "a list of texts",
-        Kind::Flag => "true or false",
-        Kind::Seconds(_) => "a number of seconds",
-        Kind::Object => "an object",
+        FieldKind::String(_) => "a string",
+        FieldKind::Strings(_) => "a list of strings",
+        FieldKind::Boolean => "true or false",
+        FieldKind::Seconds(_) => "a number of seconds",
+        FieldKind::Object => "an object",
     }
 }
 
-/// JSON as accounts keep it; nothing where a number is beyond what they can hold.
-fn plain(json: Json) -> Option<JsonValue> {
+/// JSON as accounts store it; nothing if a number is out of range.
+fn to_value(json: Json) -> Option<Value> {
     Some(match json {
-        Json::Null => JsonValue::Null,
-        Json::Bool(flag) => JsonValue::Bool(flag),
-        Json::Number(digits) => JsonValue::Number(serde_json::from_str(&digits).ok()?),
-        Json::Text(text) => JsonValue::String(text),
-        Json::Array(items) => JsonValue::Array(items.into_iter().map(plain).collect::<Option<_>>()?),
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(flag),
+        Json::Number(digits) => Value::Number(serde_json::from_str(&digits).ok()?),
+        Json::Text(text) => Value::String(text),
+        Json::Array(items) => Value::Array(items.into_iter().map(to_value).collect::<Option<_>>()?),
         Json::Object(entries) => {
-            JsonValue::Object(entries.into_iter().map(|(name, value)| Some((name, plain(value)?))).collect::<Option<_>>()?)
+            Value::Object(entries.into_iter().map(|(name, value)| Some((name, to_value(value)?))).collect::<Option<_>>()?)
         }
     })
 }

@@ -1,13 +1,14 @@
-//! Every operation of administration, and what it takes.
+//! Every operation of administration, and its input.
 
 use identity::lifetime::MAX_REFRESH_SECONDS;
 use identity::lifetime::MAX_TOKEN_SECONDS;
 
-use super::{Answer, Field, Kind, Need, Operation, Target, Text};
+use super::FieldKind::{Boolean, Object, Seconds, String, Strings};
+use super::{FieldKind, InputField, Operation, OperationAnswer, OperationTarget, StringFormat};
 
-/// What is done.
+/// The operations by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum AdminAction {
     CreateAccount,
     UpdateAccount,
     DeleteAccount,
@@ -33,65 +34,80 @@ pub(crate) enum Action {
     DeleteAppAccount,
 }
 
-const fn required(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field { name, kind, need: Need::Required, about }
+const fn field(name: &'static str, kind: FieldKind, description: &'static str) -> InputField {
+    InputField { name, kind, required: false, description }
 }
 
-const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Field {
-    Field { name, kind, need: Need::Optional, about }
+impl InputField {
+    const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
 }
 
-const PASSWORD: Field = optional("password", Kind::Text(Text::Password), "The password: 8 characters at least, 1024 bytes at most");
-const PASSWORD_HASH: Field = optional(
+const NAME: InputField = field("name", String(StringFormat::Name), "The display name");
+const CODE: InputField = field("code", String(StringFormat::Name), "A unique, readable code");
+
+const PASSWORD: InputField = field("password", String(StringFormat::Password), "The password: at least 8 characters, at most 1024 bytes");
+const PASSWORD_HASH: InputField = field(
     "passwordHash",
-    Kind::Text(Text::PasswordHash),
-    "In place of a password, a hash from elsewhere: Argon2, bcrypt, scrypt or PBKDF2",
+    String(StringFormat::PasswordHash),
+    "Instead of a password, a hash of another system: Argon2, bcrypt, scrypt or PBKDF2",
 );
-const USERNAME: Field = optional("username", Kind::Text(Text::Username), "A name to sign in with");
-const EMAIL: Field = optional("email", Kind::Text(Text::Email), "An email to sign in with");
-const ACCOUNT_CODE: Field = optional("code", Kind::Text(Text::Name), "A readable name for lists, unique; the username when left out");
-const TAGS: Field = optional("tags", Kind::Texts(Text::Name), "Labels, in place of those it has");
-const SCOPES: Field = optional("scopes", Kind::Texts(Text::Name), "Scopes that are shown and grant nothing, in place of those it has");
-const ROLES: Field = optional("roles", Kind::Texts(Text::Role), "Names or ids of roles, in place of those it has");
-const TENANTS: Field = optional("tenants", Kind::Texts(Text::Uuid), "Ids of tenants, in place of those it has; a new one is made");
-const META: Field = optional("meta", Kind::Object, "What constraints and apps read, in place of what it has: at most 16 KiB and 8 levels");
-const IS_ACTIVE: Field = optional("isActive", Kind::Flag, "Whether it can be used; false ends what it was granted");
+const USERNAME: InputField = field("username", String(StringFormat::Username), "A name to sign in with");
+const EMAIL: InputField = field("email", String(StringFormat::Email), "An email to sign in with");
+const ACCOUNT_CODE: InputField = field("code", String(StringFormat::Name), "A unique, readable code for lists; by default the username");
+const TAGS: InputField = field("tags", Strings(StringFormat::Name), "Labels; they replace those it has");
+const SCOPES: InputField = field("scopes", Strings(StringFormat::Name), "Scopes, which grant nothing; they replace those it has");
+const ROLES: InputField = field("roles", Strings(StringFormat::Role), "Names or ids of roles; they replace those it has");
+const TENANTS: InputField =
+    field("tenants", Strings(StringFormat::Uuid), "Ids of tenants; they replace those it has, and a missing tenant is created");
+const META: InputField =
+    field("meta", Object, "An object that constraints and apps read; it replaces the one it has. At most 16 KiB and 8 levels");
+const IS_ACTIVE: InputField = field("isActive", Boolean, "Whether it is active; false ends its sessions and grants");
 
-const ACCESS_SECONDS: Field =
-    optional("accessTokenSeconds", Kind::Seconds(MAX_TOKEN_SECONDS), "How long access tokens live; 3600 when left out");
-const REFRESH_SECONDS: Field =
-    optional("refreshTokenSeconds", Kind::Seconds(MAX_REFRESH_SECONDS), "How long refresh tokens live; 2592000 when left out");
-const GRANTS: Field = optional("grants", Kind::Texts(Text::Grant), "What it may do; the first two when it is made without");
-const ADMINISTERS: Field =
-    optional("administers", Kind::Flag, "Whether its tokens may change the hub's records; no when it is made without");
-const CLIENT_APP: Field = optional("appId", Kind::Text(Text::Uuid), "The app it belongs to");
+const ACCESS_SECONDS: InputField =
+    field("accessTokenSeconds", Seconds(LONGEST_LIFE_SECONDS), "How many seconds access tokens are valid; by default 3600");
+const REFRESH_SECONDS: InputField =
+    field("refreshTokenSeconds", Seconds(LONGEST_REFRESH_SECONDS), "How many seconds refresh tokens are valid; by default 2592000");
+const REDIRECT: InputField = field("redirect", String(StringFormat::Redirect), "The redirect URI, where authorization codes are sent");
+const GRANTS: InputField =
+    field("grants", Strings(StringFormat::Grant), "Its grant types; by default authorization_code and refresh_token");
+const ADMINISTERS: InputField = field("administers", Boolean, "Whether its access tokens can change the hub's records; by default false");
+const CLIENT_APP: InputField = field("appId", String(StringFormat::Uuid), "The app it belongs to");
 
-const DESCRIPTION: Field = optional("description", Kind::Text(Text::Name), "What it is for");
-const PERMISSIONS: Field =
-    optional("permissions", Kind::Texts(Text::Permission), "What it holds, in place of what it held: context.resource.action");
-const URL: Field = optional("url", Kind::Text(Text::Address), "Where it is");
-const IS_CLOSED: Field = optional("isClosed", Kind::Flag, "Whether only listed accounts can sign in to it");
+const ROLE_NAME: InputField = field("name", String(StringFormat::Name), "A unique name");
+const DESCRIPTION: InputField = field("description", String(StringFormat::Name), "The purpose of the role");
+const PERMISSIONS: InputField =
+    field("permissions", Strings(StringFormat::Permission), "Permissions, each context.resource.action; they replace those it has");
+const URL: InputField = field("url", String(StringFormat::Url), "The URL of the app");
+const IS_CLOSED: InputField = field("isClosed", Boolean, "Whether only listed accounts can sign in to it");
 
-const fn operation(action: Action, (resource, verb): (&'static str, &'static str), permission: &'static str) -> Operation {
-    let (part, target, fields, answer, about) = ("", Target::ById, [].as_slice(), Answer::Deleted, "");
-    Operation { action, resource, verb, part, permission, target, fields, answer, about }
+const fn operation(
+    action: AdminAction,
+    resource: &'static str,
+    verb: &'static str,
+    permission: &'static str,
+    summary: &'static str,
+) -> Operation {
+    let (part, target, fields, answer) = ("", OperationTarget::RecordById, [].as_slice(), OperationAnswer::Deleted);
+    Operation { action, resource, verb, part, permission, target, fields, answer, summary }
 }
 
 impl Operation {
-    const fn makes(mut self, fields: &'static [Field], answer: Answer) -> Self {
-        self.target = Target::New;
-        self.fields = fields;
-        self.answer = answer;
-        self
+    /// Creates a record from these fields.
+    const fn creates(mut self, fields: &'static [InputField]) -> Self {
+        self.target = OperationTarget::NewRecord;
+        self.takes(fields)
     }
 
-    const fn takes(mut self, fields: &'static [Field]) -> Self {
+    /// Changes a record by these fields.
+    const fn takes(mut self, fields: &'static [InputField]) -> Self {
         self.fields = fields;
-        self.answer = Answer::Record;
-        self
+        self.answers(OperationAnswer::Record)
     }
 
-    const fn answers(mut self, answer: Answer) -> Self {
+    const fn answers(mut self, answer: OperationAnswer) -> Self {
         self.answer = answer;
         self
     }
@@ -100,138 +116,118 @@ impl Operation {
         self.part = part;
         self
     }
-
-    const fn about(mut self, about: &'static str) -> Self {
-        self.about = about;
-        self
-    }
 }
 
-/// Every operation there is.
+/// Every operation.
 pub(crate) static OPERATIONS: &[Operation] = &[
-    operation(Action::CreateAccount, ("iam.account", "create"), "iam.account.create")
-        .makes(
-            &[
-                optional("type", Kind::Text(Text::AccountType), "A person or a program; a person when left out"),
-                USERNAME,
-                EMAIL,
-                ACCOUNT_CODE,
-                TAGS,
-                SCOPES,
-                ROLES,
-                TENANTS,
-                META,
-                PASSWORD,
-                PASSWORD_HASH,
-            ],
-            Answer::Record,
-        )
-        .about("Makes an account, which has a username, an email or both"),
-    operation(Action::UpdateAccount, ("iam.account", "update"), "iam.account.update")
-        .takes(&[USERNAME, EMAIL, ACCOUNT_CODE, IS_ACTIVE, TAGS, SCOPES, ROLES, TENANTS, META])
-        .about("Changes an account; what is left out stays"),
-    operation(Action::DeleteAccount, ("iam.account", "delete"), "iam.account.delete").about("Removes an account, its sessions and grants"),
-    operation(Action::InviteAccount, ("iam.account", "invite"), "iam.account.update")
-        .answers(Answer::Link)
-        .about("Makes a one-time link that sets a first password, for seven days; an earlier link ends"),
-    operation(Action::ResetAccount, ("iam.account", "reset"), "iam.account.update")
-        .answers(Answer::Link)
-        .about("Makes a one-time link that sets a new password, for an hour; an earlier link ends"),
-    operation(Action::SetAccountPassword, ("iam.account", "set"), "iam.account.update")
+    operation(
+        AdminAction::CreateAccount,
+        "iam.account",
+        "create",
+        "iam.account.create",
+        "Creates an account with a username, an email or both",
+    )
+    .creates(&[
+        field("type", String(StringFormat::AccountType), "A person or a program; by default a person"),
+        USERNAME,
+        EMAIL,
+        ACCOUNT_CODE,
+        TAGS,
+        SCOPES,
+        ROLES,
+        TENANTS,
+        META,
+        PASSWORD,
+        PASSWORD_HASH,
+    ]),
+    operation(AdminAction::UpdateAccount, "iam.account", "update", "iam.account.update", "Changes an account; omitted fields stay")
+        .takes(&[USERNAME, EMAIL, ACCOUNT_CODE, IS_ACTIVE, TAGS, SCOPES, ROLES, TENANTS, META]),
+    operation(AdminAction::DeleteAccount, "iam.account", "delete", "iam.account.delete", "Removes an account, its sessions and grants"),
+    operation(
+        AdminAction::InviteAccount,
+        "iam.account",
+        "invite",
+        "iam.account.update",
+        "Creates a one-time link that sets a first password, valid for seven days; earlier links end",
+    )
+    .answers(OperationAnswer::Link),
+    operation(
+        AdminAction::ResetAccount,
+        "iam.account",
+        "reset",
+        "iam.account.update",
+        "Creates a one-time link that sets a new password, valid for an hour; earlier links end",
+    )
+    .answers(OperationAnswer::Link),
+    operation(AdminAction::SetAccountPassword, "iam.account", "set", "iam.account.update", "Sets a password; sessions and grants end")
         .part("Password")
-        .takes(&[PASSWORD, PASSWORD_HASH])
-        .about("Sets a password; sessions and grants end"),
-    operation(Action::EndAccountSessions, ("iam.account", "end"), "iam.session.delete")
+        .takes(&[PASSWORD, PASSWORD_HASH]),
+    operation(AdminAction::EndAccountSessions, "iam.account", "end", "iam.session.delete", "Ends all sessions and grants of an account")
         .part("Sessions")
-        .answers(Answer::Ended)
-        .about("Ends every session and every grant of an account"),
-    operation(Action::EndSession, ("iam.session", "end"), "iam.session.delete")
-        .answers(Answer::Ended)
-        .about("Ends one session and what came out of it"),
-    operation(Action::CreateRole, ("iam.role", "create"), "iam.role.create")
-        .makes(&[required("name", Kind::Text(Text::Name), "What people call it; unique"), DESCRIPTION, PERMISSIONS], Answer::Record)
-        .about("Makes a role of permissions that the caller holds"),
-    operation(Action::UpdateRole, ("iam.role", "update"), "iam.role.update")
-        .takes(&[optional("name", Kind::Text(Text::Name), "What people call it; unique"), DESCRIPTION, PERMISSIONS])
-        .about("Changes a role, and with it the rights of everybody who holds it"),
-    operation(Action::DeleteRole, ("iam.role", "delete"), "iam.role.delete").about("Removes a role from everybody who holds it"),
-    operation(Action::CreateTenant, ("iam.tenant", "create"), "iam.tenant.create")
-        .makes(
-            &[
-                required("name", Kind::Text(Text::Name), "What people call it"),
-                optional("code", Kind::Text(Text::Name), "A readable name that is unique; the name when left out"),
-                optional("id", Kind::Text(Text::Uuid), "Its id, where its data has one already"),
-            ],
-            Answer::Record,
-        )
-        .about("Makes a tenant"),
-    operation(Action::UpdateTenant, ("iam.tenant", "update"), "iam.tenant.update")
-        .takes(&[
-            optional("name", Kind::Text(Text::Name), "What people call it"),
-            optional("code", Kind::Text(Text::Name), "A readable name that is unique"),
-        ])
-        .about("Changes a tenant"),
-    operation(Action::DeleteTenant, ("iam.tenant", "delete"), "iam.tenant.delete")
-        .about("Removes a tenant from everybody who belongs to it"),
-    operation(Action::CreateClient, ("oAuth.client", "create"), "oAuth.client.create")
-        .makes(
-            &[
-                required("id", Kind::Text(Text::ClientId), "Its client_id: a readable code, and no uuid"),
-                required("name", Kind::Text(Text::Name), "What people call it"),
-                required("redirect", Kind::Text(Text::Redirect), "The one address that codes go to"),
-                GRANTS,
-                ACCESS_SECONDS,
-                REFRESH_SECONDS,
-                ADMINISTERS,
-                CLIENT_APP,
-            ],
-            Answer::Secret,
-        )
-        .about("Makes a client; its secret is shown in this answer and never again"),
-    operation(Action::UpdateClient, ("oAuth.client", "update"), "oAuth.client.update")
-        .takes(&[
-            optional("name", Kind::Text(Text::Name), "What people call it"),
-            optional("redirect", Kind::Text(Text::Redirect), "The one address that codes go to"),
-            GRANTS,
-            ACCESS_SECONDS,
-            REFRESH_SECONDS,
-            IS_ACTIVE,
-            ADMINISTERS,
-            CLIENT_APP,
-        ])
-        .about("Changes a client; what is left out stays"),
-    operation(Action::RotateClientSecret, ("oAuth.client", "rotate"), "oAuth.client.update")
-        .part("Secret")
-        .answers(Answer::Secret)
-        .about("Gives a client a new secret, shown in this answer and never again; the old one counts for a day more"),
-    operation(Action::DeleteClient, ("oAuth.client", "delete"), "oAuth.client.delete").about("Removes a client and all it was granted"),
-    operation(Action::CreateApp, ("hub.app", "create"), "hub.app.create")
-        .makes(
-            &[
-                required("code", Kind::Text(Text::Name), "A readable name that is unique"),
-                optional("name", Kind::Text(Text::Name), "What people call it; the code when left out"),
-                URL,
-                IS_CLOSED,
-            ],
-            Answer::Record,
-        )
-        .about("Makes an app"),
-    operation(Action::UpdateApp, ("hub.app", "update"), "hub.app.update")
-        .takes(&[
-            optional("code", Kind::Text(Text::Name), "A readable name that is unique"),
-            optional("name", Kind::Text(Text::Name), "What people call it"),
-            URL,
-            IS_CLOSED,
-        ])
-        .about("Changes an app; what is left out stays"),
-    operation(Action::DeleteApp, ("hub.app", "delete"), "hub.app.delete")
-        .about("Removes an app; its clients get apps of their own, closed if it was"),
-    operation(Action::CreateAppAccount, ("hub.appAccount", "create"), "hub.appAccount.create")
-        .makes(
-            &[required("appId", Kind::Text(Text::Uuid), "The app"), required("accountId", Kind::Text(Text::Uuid), "The account")],
-            Answer::Record,
-        )
-        .about("Lists an account for an app"),
-    operation(Action::DeleteAppAccount, ("hub.appAccount", "delete"), "hub.appAccount.delete")
-        .about("Takes an account off the list of an app, by the id of its row"),
+        .answers(OperationAnswer::Ended),
+    operation(AdminAction::EndSession, "iam.session", "end", "iam.session.delete", "Ends one session and its grants")
+        .answers(OperationAnswer::Ended),
+    operation(AdminAction::CreateRole, "iam.role", "create", "iam.role.create", "Creates a role of permissions that the caller holds")
+        .creates(&[ROLE_NAME.required(), DESCRIPTION, PERMISSIONS]),
+    operation(AdminAction::UpdateRole, "iam.role", "update", "iam.role.update", "Changes a role, and the rights of all its accounts")
+        .takes(&[ROLE_NAME, DESCRIPTION, PERMISSIONS]),
+    operation(AdminAction::DeleteRole, "iam.role", "delete", "iam.role.delete", "Removes a role from all its accounts"),
+    operation(AdminAction::CreateTenant, "iam.tenant", "create", "iam.tenant.create", "Creates a tenant").creates(&[
+        NAME.required(),
+        field("code", String(StringFormat::Name), "A unique, readable code; by default the name"),
+        field("id", String(StringFormat::Uuid), "Its id, if its data already has one"),
+    ]),
+    operation(AdminAction::UpdateTenant, "iam.tenant", "update", "iam.tenant.update", "Changes a tenant").takes(&[NAME, CODE]),
+    operation(AdminAction::DeleteTenant, "iam.tenant", "delete", "iam.tenant.delete", "Removes a tenant from all its accounts"),
+    operation(
+        AdminAction::CreateClient,
+        "oAuth.client",
+        "create",
+        "oAuth.client.create",
+        "Creates a client; only this answer shows its secret",
+    )
+    .creates(&[
+        field("id", String(StringFormat::ClientId), "Its client_id: a readable code that is not a UUID").required(),
+        NAME.required(),
+        REDIRECT.required(),
+        GRANTS,
+        ACCESS_SECONDS,
+        REFRESH_SECONDS,
+        ADMINISTERS,
+        CLIENT_APP,
+    ])
+    .answers(OperationAnswer::ClientSecret),
+    operation(AdminAction::UpdateClient, "oAuth.client", "update", "oAuth.client.update", "Changes a client; omitted fields stay")
+        .takes(&[NAME, REDIRECT, GRANTS, ACCESS_SECONDS, REFRESH_SECONDS, IS_ACTIVE, ADMINISTERS, CLIENT_APP]),
+    operation(
+        AdminAction::RotateClientSecret,
+        "oAuth.client",
+        "rotate",
+        "oAuth.client.update",
+        "Renews the secret of a client; only this answer shows it. The old secret stays valid for one more day",
+    )
+    .part("Secret")
+    .answers(OperationAnswer::ClientSecret),
+    operation(AdminAction::DeleteClient, "oAuth.client", "delete", "oAuth.client.delete", "Removes a client and its grants"),
+    operation(AdminAction::CreateApp, "hub.app", "create", "hub.app.create", "Creates an app").creates(&[
+        CODE.required(),
+        field("name", String(StringFormat::Name), "The display name; by default the code"),
+        URL,
+        IS_CLOSED,
+    ]),
+    operation(AdminAction::UpdateApp, "hub.app", "update", "hub.app.update", "Changes an app; omitted fields stay")
+        .takes(&[CODE, NAME, URL, IS_CLOSED]),
+    operation(AdminAction::DeleteApp, "hub.app", "delete", "hub.app.delete", "Removes an app; each of its clients gets an app of its own"),
+    operation(AdminAction::CreateAppAccount, "hub.appAccount", "create", "hub.appAccount.create", "Adds an account to the list of an app")
+        .creates(&[
+            field("appId", String(StringFormat::Uuid), "The app").required(),
+            field("accountId", String(StringFormat::Uuid), "The account").required(),
+        ]),
+    operation(
+        AdminAction::DeleteAppAccount,
+        "hub.appAccount",
+        "delete",
+        "hub.appAccount.delete",
+        "Removes an account from the list of an app, by the id of the list row",
+    ),
 ];

@@ -1,32 +1,32 @@
-//! What the audit log tells of changes and of refused ones.
+//! The audit events of changes and of refused changes.
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, text};
+use crate::admin_hub::{AdminHub, text};
 use crate::support::{PLACES, Place, post};
 
 /// The data of the newest event, which must be this one.
-async fn newest(desk: &Desk, name: &str) -> Value {
-    let event = desk.events().await.pop().expect("an event");
+async fn newest(hub: &AdminHub, name: &str) -> Value {
+    let event = hub.events().await.pop().expect("an event");
     assert_eq!(event["event"], name, "{event}");
     event["data"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_names_the_fields_that_changed_and_tells_harmless_values_alone() {
+async fn an_update_names_the_changed_fields_and_shows_no_private_values() {
     // contract I27.20
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        desk.made("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
-        let tenant = desk.made("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
+        let hub = AdminHub::start(place).await;
+        hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
+        let tenant = hub.create("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
         let new = json!({"username": "bo", "email": "bo@example.com", "meta": {"pin": "marker-1"}});
-        let id = text(&desk.made("iam/accounts/create", new).await["id"]).to_owned();
+        let id = text(&hub.create("iam/accounts/create", new).await["id"]).to_owned();
         let change = json!({
             "email": "bob@example.com", "isActive": false, "roles": ["clerk"], "tenants": [tenant], "tags": ["marker-2"],
             "meta": {"pin": "marker-3"}, "username": "bo",
         });
-        desk.rest(&format!("iam/accounts/update/{id}"), change.clone()).await.good();
-        let data = newest(&desk, "account.updated").await;
+        hub.rest(&format!("iam/accounts/update/{id}"), change.clone()).await.good();
+        let data = newest(&hub, "account.updated").await;
         assert_eq!(data["changed"], json!(["email", "isActive", "meta", "roles", "tags", "tenants"]), "{data}");
         let values = json!({
             "isActive": {"from": true, "to": false},
@@ -35,17 +35,17 @@ async fn an_update_names_the_fields_that_changed_and_tells_harmless_values_alone
         });
         assert_eq!(data["values"], values, "{data}");
         assert!(!data.to_string().contains("marker") && !data.to_string().contains("example.com"), "{data}");
-        // The same again changes nothing, and says so.
-        desk.rest(&format!("iam/accounts/update/{id}"), change).await.good();
-        let data = newest(&desk, "account.updated").await;
+        // The same update again changes nothing.
+        hub.rest(&format!("iam/accounts/update/{id}"), change).await.good();
+        let data = newest(&hub, "account.updated").await;
         assert_eq!((&data["changed"], data.get("values")), (&json!([]), None), "{data}");
         // A new code follows the username.
-        desk.rest(&format!("iam/accounts/update/{id}"), json!({"username": "robert"})).await.good();
-        let data = newest(&desk, "account.updated").await;
+        hub.rest(&format!("iam/accounts/update/{id}"), json!({"username": "robert"})).await.good();
+        let data = newest(&hub, "account.updated").await;
         assert_eq!((&data["changed"], data.get("values")), (&json!(["code", "username"]), None), "{data}");
-        desk.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "marker-password"})).await.good();
-        let data = newest(&desk, "account.password-changed").await;
-        assert_eq!(data.as_object().map(serde_json::Map::len), Some(2), "who and by whom: {data}");
+        hub.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "marker-password"})).await.good();
+        let data = newest(&hub, "account.password-changed").await;
+        assert_eq!(data.as_object().map(serde_json::Map::len), Some(2), "account and actor: {data}");
     }
 }
 
@@ -53,99 +53,99 @@ async fn an_update_names_the_fields_that_changed_and_tells_harmless_values_alone
 async fn updates_of_roles_clients_tenants_and_apps_name_their_fields_too() {
     // contract I27.20
     for place in PLACES {
-        let desk = Desk::start(place).await;
+        let hub = AdminHub::start(place).await;
         let id = |made: &Value| text(&made["id"]).to_owned();
-        let role = id(&desk.made("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get", "shop.a.get"]})).await);
+        let role = id(&hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get", "shop.a.get"]})).await);
         let change = json!({"name": "seller", "permissions": ["shop.note.get", "shop.b.get"]});
-        desk.rest(&format!("iam/roles/update/{role}"), change).await.good();
-        let data = newest(&desk, "role.updated").await;
+        hub.rest(&format!("iam/roles/update/{role}"), change).await.good();
+        let data = newest(&hub, "role.updated").await;
         assert_eq!(data["changed"], json!(["name", "permissions"]));
         let permissions = json!({"added": ["shop.b.get"], "removed": ["shop.a.get"]});
         assert_eq!(data["values"], json!({"name": {"from": "clerk", "to": "seller"}, "permissions": permissions}));
 
-        let tenant = id(&desk.made("iam/tenants/create", json!({"name": "North"})).await);
-        desk.rest(&format!("iam/tenants/update/{tenant}"), json!({"name": "South"})).await.good();
-        let data = newest(&desk, "tenant.updated").await;
+        let tenant = id(&hub.create("iam/tenants/create", json!({"name": "North"})).await);
+        hub.rest(&format!("iam/tenants/update/{tenant}"), json!({"name": "South"})).await.good();
+        let data = newest(&hub, "tenant.updated").await;
         assert_eq!((&data["changed"], &data["values"]["name"]), (&json!(["name"]), &json!({"from": "North", "to": "South"})));
 
-        let app = id(&desk.made("hub/apps/create", json!({"code": "till"})).await);
-        desk.rest(&format!("hub/apps/update/{app}"), json!({"isClosed": true, "url": "https://till.example/"})).await.good();
-        let data = newest(&desk, "app.updated").await;
+        let app = id(&hub.create("hub/apps/create", json!({"code": "till"})).await);
+        hub.rest(&format!("hub/apps/update/{app}"), json!({"isClosed": true, "url": "https://till.example/"})).await.good();
+        let data = newest(&hub, "app.updated").await;
         assert_eq!(data["changed"], json!(["isClosed", "url"]));
         assert_eq!(data["values"]["isClosed"], json!({"from": false, "to": true}));
         assert_eq!(data["values"]["url"], json!({"from": null, "to": "https://till.example/"}));
 
         let client = json!({"id": "till", "name": "Till", "redirect": "https://till.example/callback"});
-        let secret = text(&desk.made("o-auth/clients/create", client).await["secret"]).to_owned();
+        let secret = text(&hub.create("o-auth/clients/create", client).await["secret"]).to_owned();
         let change = json!({
             "redirect": "https://till.example/back", "grants": ["authorization_code"], "accessTokenSeconds": 600, "isActive": false,
         });
-        desk.rest("o-auth/clients/update/till", change).await.good();
-        let data = newest(&desk, "client.updated").await;
+        hub.rest("o-auth/clients/update/till", change).await.good();
+        let data = newest(&hub, "client.updated").await;
         assert_eq!(data["changed"], json!(["accessTokenSeconds", "grants", "isActive", "redirect"]), "{data}");
         assert_eq!(data["values"]["grants"], json!({"added": [], "removed": ["refresh_token"]}));
         let redirect = json!({"from": "https://till.example/callback", "to": "https://till.example/back"});
         assert_eq!(data["values"]["redirect"], redirect);
-        let renewed = desk.rest("o-auth/clients/rotate-secret/till", json!({})).await.good();
-        let data = newest(&desk, "client.secret-changed").await;
+        let renewed = hub.rest("o-auth/clients/rotate-secret/till", json!({})).await.good();
+        let data = newest(&hub, "client.secret-changed").await;
         assert!(!data.to_string().contains(&secret) && !data.to_string().contains(text(&renewed["secret"])), "{data}");
         assert_eq!(data.get("changed"), None);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_change_is_an_event_that_says_who_what_and_why() {
+async fn a_refused_change_is_an_event_with_actor_operation_and_reason() {
     // contract I27.21, attack 82
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let (keeper, token) = desk.somebody("keeper", &["iam.account.get", "iam.account.update", "iam.account.create"]).await;
+        let hub = AdminHub::start(place).await;
+        let (keeper, token) = hub.account("keeper", &["iam.account.get", "iam.account.update", "iam.account.create"]).await;
         let refused = async |operation: &str, reason: &str| {
-            let event = desk.events().await.pop().expect("an event");
+            let event = hub.events().await.pop().expect("an event");
             assert_eq!(event["event"], "administration.refused", "{event}");
             assert_eq!((&event["data"]["operation"], &event["data"]["reason"]), (&json!(operation), &json!(reason)), "{event}");
             assert_eq!(event["address"], "127.0.0.1", "{event}");
             event
         };
-        // More than they hold.
-        desk.by(&token, &format!("iam/accounts/reset/{}", desk.root), &json!({})).await.problem(403);
+        // A permission that the actor does not hold.
+        hub.by(&token, &format!("iam/accounts/reset/{}", hub.root), &json!({})).await.problem(403);
         let event = refused("iamResetAccount", "not-held").await;
         assert_eq!(event["actorId"], json!(keeper.to_string()), "{event}");
-        // An operation that they lack the permission for, decided before what was sent is looked at.
-        desk.by(&token, &format!("iam/accounts/delete/{}", desk.root), &json!("marker")).await.problem(403);
+        // An operation without its permission, refused before the input is read.
+        hub.by(&token, &format!("iam/accounts/delete/{}", hub.root), &json!("marker")).await.problem(403);
         let event = refused("iamDeleteAccount", "permission").await;
         assert_eq!((&event["data"]["permission"], &event["actorId"]), (&json!("iam.account.delete"), &json!(keeper.to_string())));
-        // A permission for a part of it.
+        // A missing permission for a part of the change.
         let made = json!({"username": "x", "tenants": ["11111111-1111-4111-8111-111111111111"]});
-        desk.by(&token, "iam/accounts/create", &made).await.problem(403);
+        hub.by(&token, "iam/accounts/create", &made).await.problem(403);
         refused("iamCreateAccount", "not-held").await;
         // By GraphQL.
-        let mutation = format!("mutation {{ iamDeleteAccount(id: \"{}\") {{ id }} }}", desk.root);
-        desk.graphql(Some(&token), &mutation, json!({})).await;
+        let mutation = format!("mutation {{ iamDeleteAccount(id: \"{}\") {{ id }} }}", hub.root);
+        hub.graphql(Some(&token), &mutation, json!({})).await;
         refused("iamDeleteAccount", "permission").await;
-        // What nobody may.
-        desk.rest(&format!("iam/accounts/delete/{}", desk.root), json!({})).await.problem(403);
+        // A change that nobody may make.
+        hub.rest(&format!("iam/accounts/delete/{}", hub.root), json!({})).await.problem(403);
         let event = refused("iamDeleteAccount", "last-administrator").await;
-        assert_eq!(event["actorId"], json!(desk.root.to_string()));
-        desk.rest("iam/roles/delete/00000000-0000-4000-8000-000000000001", json!({})).await.problem(403);
+        assert_eq!(event["actorId"], json!(hub.root.to_string()));
+        hub.rest("iam/roles/delete/00000000-0000-4000-8000-000000000001", json!({})).await.problem(403);
         refused("iamDeleteRole", "built-in-role").await;
-        // A fault of the input, an unknown record and whoever shows no token are none.
-        let before = desk.events().await.len();
-        desk.rest("iam/accounts/create", json!({"username": ""})).await.problem(400);
-        desk.rest("iam/accounts/delete/11111111-1111-4111-8111-111111111111", json!({})).await.problem(404);
-        desk.stage.send(&post(&format!("/api/iam/accounts/delete/{}", desk.root), "{}")).await.problem(401);
-        assert_eq!(desk.events().await.len(), before);
-        assert!(!json!(desk.events().await).to_string().contains("marker"));
+        // A fault of the input, an unknown record and a missing token are no events.
+        let before = hub.events().await.len();
+        hub.rest("iam/accounts/create", json!({"username": ""})).await.problem(400);
+        hub.rest("iam/accounts/delete/11111111-1111-4111-8111-111111111111", json!({})).await.problem(404);
+        hub.stage.send(&post(&format!("/api/iam/accounts/delete/{}", hub.root), "{}")).await.problem(401);
+        assert_eq!(hub.events().await.len(), before);
+        assert!(!json!(hub.events().await).to_string().contains("marker"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_changes_cannot_flood_the_audit_log() {
     // contract I27.21, attack 82
-    let desk = Desk::start(Place::Sqlite).await;
-    let (_, token) = desk.somebody("keeper", &["iam.account.get"]).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let (_, token) = hub.account("keeper", &["iam.account.get"]).await;
     for _ in 0..40 {
-        desk.by(&token, &format!("iam/accounts/delete/{}", desk.root), &json!({})).await.problem(403);
+        hub.by(&token, &format!("iam/accounts/delete/{}", hub.root), &json!({})).await.problem(403);
     }
-    let rows = desk.events().await.iter().filter(|event| event["event"] == "administration.refused").count();
-    assert_eq!(rows, 10, "those beyond are counted, and told as one");
+    let rows = hub.events().await.iter().filter(|event| event["event"] == "administration.refused").count();
+    assert_eq!(rows, 10, "the others are counted in one event");
 }

@@ -1,15 +1,15 @@
-//! The hub in the descriptions it serves.
+//! The descriptions that a hub serves.
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, text};
+use crate::admin_hub::{AdminHub, text};
 use crate::support::{Place, get};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
+async fn openapi_describes_the_operations_and_the_oauth_endpoints_of_a_hub() {
     // contract I29.1
-    let desk = Desk::start(Place::Sqlite).await;
-    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     for path in [
         "/api/iam/accounts/paginate",
         "/api/iam/events/list",
@@ -43,7 +43,7 @@ async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
     assert_eq!((&input["required"], &input["additionalProperties"]), (&json!(["id", "name", "redirect"]), &json!(false)));
     assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
     assert_eq!(document["components"]["securitySchemes"]["client"]["scheme"], "basic");
-    // A resource of the user's is behind the same token.
+    // A resource of the manifest needs the same token.
     let notes = &document["paths"]["/api/shop/notes/list"]["post"];
     assert_eq!((&notes["security"], notes["responses"]["401"].is_object()), (&json!([{"bearer": []}]), true));
     assert_eq!(document["paths"]["/api/shop/opens/list"]["post"]["security"], json!([{"bearer": []}, {}]));
@@ -54,14 +54,14 @@ async fn openapi_tells_the_hub_its_operations_and_its_oauth_endpoints() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_not_good_is_described_wherever_it_is_refused() {
+async fn the_refusal_of_an_invalid_token_is_described_everywhere() {
     // contract E6.6, I29.1
-    let desk = Desk::start(Place::Sqlite).await;
-    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     let mut refused = 0;
     for (path, item) in document["paths"].as_object().expect("paths") {
         let Some(operation) = item.get("get") else { continue };
-        let answer = desk.stage.send(&get(path).header("authorization", "Bearer x")).await;
+        let answer = hub.stage.send(&get(path).header("authorization", "Bearer x")).await;
         let responses = &operation["responses"];
         assert!(responses[answer.status().to_string()].is_object(), "{path} answers {}", answer.status());
         if answer.header("content-type") == Some("application/problem+json") {
@@ -77,36 +77,36 @@ async fn a_token_that_is_not_good_is_described_wherever_it_is_refused() {
     }
 }
 
-/// Asks an operation, and holds its answer to what the document says of it.
-async fn fitting(desk: &Desk, document: &Value, (token, path, id): (&str, &str, &str), body: Value) -> Value {
-    let answer = desk.by(token, &path.replace("{id}", id), &body).await;
+/// Executes an operation and checks its answer against the document.
+async fn checked_answer(hub: &AdminHub, document: &Value, (token, path, id): (&str, &str, &str), body: Value) -> Value {
+    let answer = hub.by(token, &path.replace("{id}", id), &body).await;
     let status = answer.status().to_string();
     let schema = &document["paths"][format!("/api/{path}")]["post"]["responses"][&status]["content"]["application/json"]["schema"];
-    let told = answer.json();
-    assert!(schema.is_object() && told.get("code").is_none_or(|_| status.starts_with('2')), "{path}: {told}");
+    let body = answer.json();
+    assert!(schema.is_object() && body.get("code").is_none_or(|_| status.starts_with('2')), "{path}: {body}");
     let whole = json!({"allOf": [schema], "components": document["components"]});
     let validator = jsonschema::draft202012::new(&whole).expect("a schema");
-    let faults: Vec<String> = validator.iter_errors(&told).map(|fault| fault.to_string()).collect();
-    assert!(faults.is_empty(), "{path}: {told}: {faults:?}");
+    let faults: Vec<String> = validator.iter_errors(&body).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{path}: {body}: {faults:?}");
     for extra in [json!({"another": 1}), json!({"id": 1})] {
-        let mut wrong = told.clone();
+        let mut wrong = body.clone();
         wrong.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         assert!(!validator.is_valid(&wrong), "{path}: {wrong}");
     }
-    told
+    body
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_of_operations_fit_their_schemas_whether_or_not_the_record_may_be_read() {
+async fn answers_match_their_schemas_with_and_without_permission_to_read() {
     // contract I29.1, I25.3
-    let desk = Desk::start(Place::Sqlite).await;
-    let document = desk.stage.send(&get("/api/openapi.json")).await.good();
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let document = hub.stage.send(&get("/api/openapi.json")).await.good();
     let needed = ["oAuth.client.create", "oAuth.client.update", "iam.role.create", "iam.role.update", "iam.account.create"];
     let more = ["iam.account.update", "iam.tenant.create", "hub.app.create", "hub.appAccount.create", "iam.session.delete"];
-    let (_, blind) = desk.somebody("blind", &[needed, more].concat()).await;
-    for (name, token, sees) in [("seen", &desk.token, true), ("unseen", &blind, false)] {
+    let (_, blind) = hub.account("blind", &[needed, more].concat()).await;
+    for (name, token, sees) in [("seen", &hub.token, true), ("unseen", &blind, false)] {
         let client = json!({"id": name, "name": "A", "redirect": "https://a.example/callback"});
-        let ask = async |path: &str, id: &str, body: Value| fitting(&desk, &document, (token, path, id), body).await;
+        let ask = async |path: &str, id: &str, body: Value| checked_answer(&hub, &document, (token, path, id), body).await;
         let made = ask("o-auth/clients/create", "", client).await;
         assert_eq!((made.get("redirect").is_some(), made["secret"].is_string()), (sees, true), "{made}");
         let rotated = ask("o-auth/clients/rotate-secret/{id}", name, json!({})).await;
@@ -127,9 +127,9 @@ async fn answers_of_operations_fit_their_schemas_whether_or_not_the_record_may_b
 #[tokio::test(flavor = "multi_thread")]
 async fn introspection_shows_the_mutations_of_a_hub() {
     // contract I29.1
-    let desk = Desk::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
     let document = "{ __schema { mutationType { fields { name args { name type { kind ofType { name } } } type { name } } } } }";
-    let answer = desk.graphql(None, document, json!({})).await;
+    let answer = hub.graphql(None, document, json!({})).await;
     let fields = answer["data"]["__schema"]["mutationType"]["fields"].as_array().expect("fields").clone();
     let names: Vec<&str> = fields.iter().map(|field| text(&field["name"])).collect();
     for name in
@@ -145,32 +145,32 @@ async fn introspection_shows_the_mutations_of_a_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_shows_the_hub_s_resources_to_who_may_read_them() {
+async fn the_docs_page_shows_the_hub_s_resources_to_accounts_that_may_read_them() {
     // contract I29.1, E8.2
-    let desk = Desk::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
     let names = async |token: Option<&str>| {
         let request = get("/docs/resources.json");
         let request = token.map_or(request.clone(), |token| request.header("authorization", token));
-        let seen = desk.stage.send(&request).await.good();
+        let seen = hub.stage.send(&request).await.good();
         seen["resources"].as_array().unwrap().iter().map(|resource| text(&resource["name"]).to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(names(None).await, ["shop.open"]);
-    let (_, reader) = desk.somebody("reader", &["iam.event.get"]).await;
+    let (_, reader) = hub.account("reader", &["iam.event.get"]).await;
     let seen = names(Some(&reader)).await;
     assert!(seen.contains(&"iam.event".to_owned()) && !seen.contains(&"iam.account".to_owned()), "{seen:?}");
-    assert!(names(Some(&desk.token)).await.len() >= 10);
+    assert!(names(Some(&hub.token)).await.len() >= 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn introspect_knows_every_type_that_no_table_may_take_the_name_of() {
+async fn introspect_avoids_every_type_name_of_a_hub() {
     // contract G1.8
-    let desk = Desk::start(Place::Sqlite).await;
-    let schema = desk.data("{ __schema { types { name } } }", Value::Null).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let schema = hub.data("{ __schema { types { name } } }", Value::Null).await;
     let names: Vec<&str> = schema["__schema"]["types"].as_array().expect("types").iter().map(|kind| text(&kind["name"])).collect();
     let of_the_hub = names.iter().filter(|name| !name.starts_with("__") && !name.starts_with("Shop"));
     let unknown: Vec<&&str> = of_the_hub.filter(|name| !store::introspect::OWN_TYPES.contains(*name)).collect();
     assert_eq!(unknown, [] as [&&str; 0]);
-    // No record of a hub has one, which every schema knows all the same.
+    // No record of a hub has this type, but every schema declares it.
     let gone: Vec<&&str> = store::introspect::OWN_TYPES.iter().filter(|name| !names.contains(name) && **name != "Float").collect();
     assert_eq!(gone, [] as [&&str; 0]);
 }

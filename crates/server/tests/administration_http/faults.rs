@@ -1,21 +1,21 @@
-//! Inputs that are refused: every fault in one answer, with its code, its place and what would have been accepted.
+//! Invalid inputs: one answer reports every fault with its code, its pointer and what is accepted.
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, text};
+use crate::admin_hub::{AdminHub, text};
 use crate::support::{PLACES, Place, Response, post};
 
 fn faults(answer: &Response) -> Vec<(String, String)> {
     let problem = answer.problem(400);
     assert_eq!(problem["code"], "INVALID_INPUT", "{problem}");
-    let told = |fault: &Value| {
+    let code_and_path = |fault: &Value| {
         assert!(text(&fault["message"]).len() > 10, "{fault}");
         (text(&fault["code"]).to_owned(), text(&fault["path"]).to_owned())
     };
-    problem["errors"].as_array().expect("faults").iter().map(told).collect()
+    problem["errors"].as_array().expect("faults").iter().map(code_and_path).collect()
 }
 
-/// An address, an input, and the faults it has.
+/// A path, an input, and its faults.
 type Case = (&'static str, Value, &'static [(&'static str, &'static str)]);
 
 fn cases() -> Vec<Case> {
@@ -110,26 +110,26 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_of_an_input_stands_in_one_answer() {
+async fn one_answer_has_every_fault_of_an_input() {
     // contract I26.1, I26.2, I26.3
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let before = desk.events().await.len();
+        let hub = AdminHub::start(place).await;
+        let before = hub.events().await.len();
         for (path, input, expected) in cases() {
-            let found = faults(&desk.rest(path, input.clone()).await);
+            let found = faults(&hub.rest(path, input.clone()).await);
             let found: Vec<(&str, &str)> = found.iter().map(|(code, path)| (code.as_str(), path.as_str())).collect();
             assert_eq!(found, expected, "{path} {input}");
         }
-        assert_eq!(desk.events().await.len(), before, "nothing was changed");
+        assert_eq!(hub.events().await.len(), before, "nothing was changed");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_say_what_is_accepted_and_what_is_near() {
+async fn messages_name_what_is_accepted_and_similar_names() {
     // contract I26.1
-    let desk = Desk::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
     let message = async |path: &str, input: Value| {
-        let problem = desk.rest(path, input).await.problem(400);
+        let problem = hub.rest(path, input).await.problem(400);
         text(&problem["errors"][0]["message"]).to_owned()
     };
     assert!(message("iam/accounts/create", json!({"usrname": "bo"})).await.contains("did you mean `username`?"));
@@ -142,10 +142,10 @@ async fn messages_say_what_is_accepted_and_what_is_near() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_are_no_input_are_refused() {
+async fn bodies_that_are_not_json_objects_are_refused() {
     // contract I26.3
-    let desk = Desk::start(Place::Sqlite).await;
-    let send = async |request: crate::support::Request| desk.stage.send(&request.header("authorization", &desk.token)).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let send = async |request: crate::support::Request| hub.stage.send(&request.header("authorization", &hub.token)).await;
     let create = |body: &str| post("/api/iam/roles/create", body);
     assert_eq!(faults(&send(create("{")).await), [("IN100".to_owned(), String::new())]);
     assert_eq!(faults(&send(create("{\"name\": \"a\", \"name\": \"b\"}")).await), [("IN101".to_owned(), "/name".to_owned())]);
@@ -164,15 +164,15 @@ async fn bodies_that_are_no_input_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_exists_is_409_and_what_does_not_is_404() {
+async fn an_existing_record_is_409_and_a_missing_one_404() {
     // contract I26.2, I12.6
     for place in PLACES {
-        let desk = Desk::start(place).await;
+        let hub = AdminHub::start(place).await;
         let id = "11111111-1111-4111-8111-111111111111";
-        let bo = desk.made("iam/accounts/create", json!({"username": "bo", "email": "bo@example.com"})).await;
-        desk.made("iam/roles/create", json!({"name": "clerk"})).await;
-        desk.made("hub/apps/create", json!({"code": "web"})).await;
-        let other = desk.made("hub/apps/create", json!({"code": "other"})).await;
+        let bo = hub.create("iam/accounts/create", json!({"username": "bo", "email": "bo@example.com"})).await;
+        hub.create("iam/roles/create", json!({"name": "clerk"})).await;
+        hub.create("hub/apps/create", json!({"code": "web"})).await;
+        let other = hub.create("hub/apps/create", json!({"code": "other"})).await;
         for (path, input) in [
             ("iam/accounts/create".to_owned(), json!({"username": "BO"})),
             ("iam/accounts/create".to_owned(), json!({"username": "x", "email": "Bo@Example.com"})),
@@ -187,7 +187,7 @@ async fn what_exists_is_409_and_what_does_not_is_404() {
             ("hub/apps/create".to_owned(), json!({"code": "web"})),
             (format!("hub/apps/update/{}", text(&other["id"])), json!({"code": "web"})),
         ] {
-            let answer = desk.rest(&path, input.clone()).await;
+            let answer = hub.rest(&path, input.clone()).await;
             assert!(text(&answer.problem(409)["detail"]).contains("exists already"), "{path} {input}");
         }
         for path in [
@@ -205,21 +205,21 @@ async fn what_exists_is_409_and_what_does_not_is_404() {
             "hub/apps/delete",
             "hub/apps-accounts/delete",
         ] {
-            assert_eq!(desk.rest(&format!("{path}/{id}"), json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+            assert_eq!(hub.rest(&format!("{path}/{id}"), json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
         }
         for path in ["o-auth/clients/update/none", "o-auth/clients/rotate-secret/a%2Fb", "o-auth/clients/delete/%00"] {
-            assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+            assert_eq!(hub.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn graphql_tells_the_same_problem() {
+async fn graphql_reports_the_same_problem() {
     // contract I26.1, I25.4
-    let desk = Desk::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
     let document = "mutation ($input: OAuthCreateClientInput!) { oAuthCreateClient(input: $input) { id } }";
     let input = json!({"id": "a b", "name": "x", "redirect": "nowhere", "grants": ["implicit"]});
-    let answer = desk.graphql(Some(&desk.token), document, json!({"input": input})).await;
+    let answer = hub.graphql(Some(&hub.token), document, json!({"input": input})).await;
     let problem = &answer["errors"][0]["extensions"];
     assert_eq!(
         (&problem["code"], &problem["status"], &problem["type"]),
@@ -229,16 +229,16 @@ async fn graphql_tells_the_same_problem() {
     assert_eq!(paths, ["/input/grants/0", "/input/id", "/input/redirect"]);
     let document =
         "mutation { iamCreateAccount(input: {username: \"bo\", roles: [\"nobody\"]}) { id } iamDeleteAccount(id: \"x\") { id } }";
-    let answer = desk.graphql(Some(&desk.token), document, json!({})).await;
+    let answer = hub.graphql(Some(&hub.token), document, json!({})).await;
     assert_eq!(answer["errors"][0]["extensions"]["errors"][0]["path"], "/input/roles/0", "{answer}");
     assert_eq!(answer["errors"][1]["extensions"]["errors"][0]["code"], "IN108", "{answer}");
-    // What does not fit the types of the schema is GraphQL's own to refuse.
+    // GraphQL itself refuses values of the wrong type.
     for document in [
         "mutation { iamCreateRole(input: {nam: \"a\"}) { id } }",
         "mutation { iamCreateRole(input: {}) { id } }",
         "mutation { iamCreateRole { id } }",
     ] {
-        let answer = desk.graphql(Some(&desk.token), document, json!({})).await;
+        let answer = hub.graphql(Some(&hub.token), document, json!({})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "GRAPHQL_VALIDATION_FAILED", "{answer}");
     }
 }

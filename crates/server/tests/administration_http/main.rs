@@ -1,10 +1,9 @@
-//! The administration of a hub over REST and GraphQL, on both databases: what each operation does, what it refuses, and what nobody can
-//! make it do.
+//! The administration of a hub over REST and GraphQL, on both databases: operations, refusals and attacks.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod admin_hub;
 mod audit;
 mod descriptions;
-mod desk;
 mod escalation;
 mod faults;
 mod operations;

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, signed_in, text};
+use crate::admin_hub::{AdminHub, signed_in, text};
 use crate::stage::{CLIENT, PASSWORD, basic, cookie, error, posted};
 use crate::support::{PLACES, Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_lives_from_its_making_to_its_end_over_rest() {
+async fn an_account_is_created_changed_and_deleted_over_rest() {
     // contract I25.1, I25.3
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let role = desk.made("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
+        let hub = AdminHub::start(place).await;
+        let role = hub.create("iam/roles/create", json!({"name": "clerk", "permissions": ["shop.note.get"]})).await;
         let tenant = "11111111-1111-4111-8111-111111111111";
-        let account = desk
-            .made(
+        let account = hub
+            .create(
                 "iam/accounts/create",
                 json!({
                     "username": "bo", "email": "bo@example.com", "roles": ["clerk"], "tenants": [tenant], "meta": {"region": "north"},
@@ -26,39 +26,38 @@ async fn an_account_lives_from_its_making_to_its_end_over_rest() {
         assert_eq!((&account["username"], &account["type"], &account["code"]), (&json!("bo"), &json!("USER"), &json!("bo")));
         assert_eq!(account["dPermissions"]["all"], json!(["shop.note.get"]));
         assert_eq!((&account["dTenants"], &account["meta"]), (&json!([tenant]), &json!({"region": "north"})));
-        // The answer is what the read side shows.
+        // The answer equals what a read answers.
         let find = format!("iam/accounts/find/{id}");
-        assert_eq!(account, desk.row(&find, json!({"roles": true, "tenants": true})).await);
-        let tokens = signed_in(&desk.stage, "bo", "battery staple").await.good();
+        assert_eq!(account, hub.row(&find, json!({"roles": true, "tenants": true})).await);
+        let tokens = signed_in(&hub.stage, "bo", "battery staple").await.good();
         let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
-        assert_eq!(desk.stage.send(&me).await.good()["id"], json!(id));
+        assert_eq!(hub.stage.send(&me).await.good()["id"], json!(id));
 
         let update = format!("iam/accounts/update/{id}");
-        let changed =
-            desk.rest(&update, json!({"username": "bob", "roles": [role["id"], "clerk"], "tags": [], "email": null})).await.good();
+        let changed = hub.rest(&update, json!({"username": "bob", "roles": [role["id"], "clerk"], "tags": [], "email": null})).await.good();
         assert_eq!((&changed["username"], &changed["code"], &changed["tags"]), (&json!("bob"), &json!("bob"), &json!([])));
         assert_eq!((&changed["email"], changed["roles"].as_array().map(Vec::len)), (&json!("bo@example.com"), Some(1)));
         assert_eq!(changed["meta"], json!({"region": "north"}), "what is left out stays");
-        assert_eq!(desk.rest(&update, json!({"roles": [], "tenants": [], "code": "b"})).await.good()["dPermissions"], json!({"all": []}));
+        assert_eq!(hub.rest(&update, json!({"roles": [], "tenants": [], "code": "b"})).await.good()["dPermissions"], json!({"all": []}));
 
         let hash = "$2b$04$abcdefghijklmnopqrstuuWEkHPgfOFuQwUQZ4fKtEkTt4dTgKYxG";
         for input in [json!({"password": "another password"}), json!({"passwordHash": hash})] {
-            let set = desk.rest(&format!("iam/accounts/set-password/{id}"), input).await;
+            let set = hub.rest(&format!("iam/accounts/set-password/{id}"), input).await;
             assert_eq!(set.good()["id"], json!(id));
         }
         // contract I27.3
-        assert_eq!(desk.stage.send(&me).await.status(), 401, "what was granted before is over");
-        desk.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "another password"})).await.good();
-        let tokens = signed_in(&desk.stage, "bob", "another password").await.good();
+        assert_eq!(hub.stage.send(&me).await.status(), 401, "what was granted before is over");
+        hub.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "another password"})).await.good();
+        let tokens = signed_in(&hub.stage, "bob", "another password").await.good();
         let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
-        assert_eq!(desk.rest(&update, json!({"isActive": false})).await.good()["isActive"], json!(false));
-        assert_eq!(desk.stage.send(&me).await.status(), 401, "closed at once");
-        assert_eq!(error(&signed_in(&desk.stage, "bob", "another password").await, 400), "invalid_grant");
+        assert_eq!(hub.rest(&update, json!({"isActive": false})).await.good()["isActive"], json!(false));
+        assert_eq!(hub.stage.send(&me).await.status(), 401, "closed at once");
+        assert_eq!(error(&signed_in(&hub.stage, "bob", "another password").await, 400), "invalid_grant");
 
-        assert_eq!(desk.rest(&format!("iam/accounts/delete/{id}"), json!({})).await.good(), json!({"id": id}));
-        assert_eq!(desk.rest(&find, json!({})).await.status(), 404);
-        assert_eq!(desk.rest(&update, json!({"tags": []})).await.problem(404)["code"], "NOT_FOUND");
-        desk.made("iam/accounts/create", json!({"email": "bo@example.com", "type": "SERVICE"})).await;
+        assert_eq!(hub.rest(&format!("iam/accounts/delete/{id}"), json!({})).await.good(), json!({"id": id}));
+        assert_eq!(hub.rest(&find, json!({})).await.status(), 404);
+        assert_eq!(hub.rest(&update, json!({"tags": []})).await.problem(404)["code"], "NOT_FOUND");
+        hub.create("iam/accounts/create", json!({"email": "bo@example.com", "type": "SERVICE"})).await;
     }
 }
 
@@ -66,22 +65,22 @@ async fn an_account_lives_from_its_making_to_its_end_over_rest() {
 async fn a_link_is_shown_once_and_sets_a_password_once() {
     // contract I27.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let account = desk.made("iam/accounts/create", json!({"username": "bo"})).await;
+        let hub = AdminHub::start(place).await;
+        let account = hub.create("iam/accounts/create", json!({"username": "bo"})).await;
         let id = text(&account["id"]);
-        let first = desk.rest(&format!("iam/accounts/invite/{id}"), json!({})).await.good();
+        let first = hub.rest(&format!("iam/accounts/invite/{id}"), json!({})).await.good();
         assert_eq!(first["expiresIn"], 604_800);
-        let second = desk.stage.send(&post(&format!("/api/iam/accounts/reset/{id}"), "").header("authorization", &desk.token)).await.good();
+        let second = hub.stage.send(&post(&format!("/api/iam/accounts/reset/{id}"), "").header("authorization", &hub.token)).await.good();
         assert_eq!((&second["expiresIn"], &second["id"]), (&json!(3_600), &json!(id)));
         let token = |answer: &Value| text(&answer["link"]).strip_prefix("http://hub.test/password?link=").expect("an address").to_owned();
         let set = async |token: &str, password: &str| {
-            desk.stage.send(&posted("/password", &[("link", token), ("password", password)])).await.status()
+            hub.stage.send(&posted("/password", &[("link", token), ("password", password)])).await.status()
         };
         assert_eq!(set(&token(&first), "battery staple").await, 400, "an earlier link ends");
         assert_eq!(set(&token(&second), "battery staple").await, 303);
         assert_eq!(set(&token(&second), "stolen password").await, 400, "it works once");
-        signed_in(&desk.stage, "bo", "battery staple").await.good();
-        let events = json!(desk.events().await).to_string();
+        signed_in(&hub.stage, "bo", "battery staple").await.good();
+        let events = json!(hub.events().await).to_string();
         for secret in [token(&first), token(&second), "battery staple".to_owned()] {
             assert!(!events.contains(&secret), "{secret}");
         }
@@ -89,35 +88,35 @@ async fn a_link_is_shown_once_and_sets_a_password_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn roles_tenants_apps_and_lists_are_made_changed_and_removed() {
+async fn roles_tenants_apps_and_lists_are_created_changed_and_removed() {
     // contract I25.1, I25.3
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let role = desk.made("iam/roles/create", json!({"name": "clerk", "description": "Sells", "permissions": ["shop.note.get"]})).await;
+        let hub = AdminHub::start(place).await;
+        let role = hub.create("iam/roles/create", json!({"name": "clerk", "description": "Sells", "permissions": ["shop.note.get"]})).await;
         assert_eq!((&role["description"], &role["permissions"][0]["name"]), (&json!("Sells"), &json!("shop.note.get")));
         let path = |what: &str, row: &Value| format!("{what}/{}", text(&row["id"]));
         let changed =
-            desk.rest(&path("iam/roles/update", &role), json!({"permissions": ["shop.note.get", "shop.note.update"]})).await.good();
+            hub.rest(&path("iam/roles/update", &role), json!({"permissions": ["shop.note.get", "shop.note.update"]})).await.good();
         assert_eq!((&changed["name"], changed["permissions"].as_array().map(Vec::len)), (&json!("clerk"), Some(2)));
-        assert_eq!(desk.rest(&path("iam/roles/delete", &role), json!({})).await.good(), json!({"id": role["id"]}));
+        assert_eq!(hub.rest(&path("iam/roles/delete", &role), json!({})).await.good(), json!({"id": role["id"]}));
 
         let own = "22222222-2222-4222-8222-222222222222";
-        let tenant = desk.made("iam/tenants/create", json!({"name": "North", "id": own})).await;
+        let tenant = hub.create("iam/tenants/create", json!({"name": "North", "id": own})).await;
         assert_eq!((&tenant["id"], &tenant["code"]), (&json!(own), &json!("North")));
-        assert_eq!(desk.rest(&path("iam/tenants/update", &tenant), json!({"code": "n"})).await.good()["code"], "n");
-        desk.rest(&path("iam/tenants/delete", &tenant), json!({})).await.good();
+        assert_eq!(hub.rest(&path("iam/tenants/update", &tenant), json!({"code": "n"})).await.good()["code"], "n");
+        hub.rest(&path("iam/tenants/delete", &tenant), json!({})).await.good();
 
-        let app = desk.made("hub/apps/create", json!({"code": "shop", "url": "https://shop.test/", "isClosed": true})).await;
+        let app = hub.create("hub/apps/create", json!({"code": "shop", "url": "https://shop.test/", "isClosed": true})).await;
         assert_eq!((&app["name"], &app["isClosed"]), (&json!("shop"), &json!(true)));
-        let listed = desk.made("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": desk.stage.account.to_string()})).await;
-        assert_eq!((&listed["appId"], &listed["accountId"]), (&app["id"], &json!(desk.stage.account.to_string())));
-        let again = desk.rest("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": desk.stage.account.to_string()})).await;
+        let listed = hub.create("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": hub.stage.account.to_string()})).await;
+        assert_eq!((&listed["appId"], &listed["accountId"]), (&app["id"], &json!(hub.stage.account.to_string())));
+        let again = hub.rest("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": hub.stage.account.to_string()})).await;
         assert_eq!(again.problem(409)["code"], "EXISTS");
-        desk.rest(&path("hub/apps-accounts/delete", &listed), json!({})).await.good();
-        assert_eq!(desk.rest(&path("hub/apps-accounts/delete", &listed), json!({})).await.status(), 404);
-        let opened = desk.rest(&path("hub/apps/update", &app), json!({"isClosed": false, "name": "The shop", "code": "s"})).await.good();
+        hub.rest(&path("hub/apps-accounts/delete", &listed), json!({})).await.good();
+        assert_eq!(hub.rest(&path("hub/apps-accounts/delete", &listed), json!({})).await.status(), 404);
+        let opened = hub.rest(&path("hub/apps/update", &app), json!({"isClosed": false, "name": "The shop", "code": "s"})).await.good();
         assert_eq!((&opened["isClosed"], &opened["name"], &opened["code"]), (&json!(false), &json!("The shop"), &json!("s")));
-        desk.rest(&path("hub/apps/delete", &app), json!({})).await.good();
+        hub.rest(&path("hub/apps/delete", &app), json!({})).await.good();
     }
 }
 
@@ -125,10 +124,10 @@ async fn roles_tenants_apps_and_lists_are_made_changed_and_removed() {
 async fn a_client_s_secret_is_shown_once_and_renewed_with_an_overlap() {
     // contract I25.3, I27.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let app = desk.made("hub/apps/create", json!({"code": "web"})).await;
+        let hub = AdminHub::start(place).await;
+        let app = hub.create("hub/apps/create", json!({"code": "web"})).await;
         let input = json!({"id": "web:1%", "name": "Web", "redirect": "https://web.test/back", "grants": ["password", "refresh_token"], "accessTokenSeconds": 60, "appId": app["id"]});
-        let client = desk.made("o-auth/clients/create", input).await;
+        let client = hub.create("o-auth/clients/create", input).await;
         let secret = text(&client["secret"]).to_owned();
         assert_eq!(
             (&client["id"], &client["accessTokenSeconds"], &client["refreshTokenSeconds"]),
@@ -138,65 +137,65 @@ async fn a_client_s_secret_is_shown_once_and_renewed_with_an_overlap() {
             let pairs = [("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)];
             posted("/token", &pairs).header("authorization", &basic("web:1%", secret))
         };
-        assert_eq!(desk.stage.send(&ask(&secret)).await.good()["expires_in"], 60);
-        let renewed = desk.rest("o-auth/clients/rotate-secret/web%3A1%25", json!({})).await.good();
+        assert_eq!(hub.stage.send(&ask(&secret)).await.good()["expires_in"], 60);
+        let renewed = hub.rest("o-auth/clients/rotate-secret/web%3A1%25", json!({})).await.good();
         assert_eq!((&renewed["id"], &renewed["previousCountsFor"]), (&json!("web:1%"), &json!(86_400)));
         for secret in [&secret, text(&renewed["secret"])] {
-            desk.stage.send(&ask(secret)).await.good();
+            hub.stage.send(&ask(secret)).await.good();
         }
-        let changed = desk.rest("o-auth/clients/update/web%3A1%25", json!({"name": "The web", "isActive": false})).await.good();
+        let changed = hub.rest("o-auth/clients/update/web%3A1%25", json!({"name": "The web", "isActive": false})).await.good();
         assert_eq!((&changed["name"], &changed["isActive"], changed.get("secret")), (&json!("The web"), &json!(false), None));
-        assert_eq!(error(&desk.stage.send(&ask(text(&renewed["secret"]))).await, 401), "invalid_client");
-        let seen = json!([desk.events().await, desk.rest("o-auth/clients/list", json!({})).await.good()]).to_string();
+        assert_eq!(error(&hub.stage.send(&ask(text(&renewed["secret"]))).await, 401), "invalid_client");
+        let seen = json!([hub.events().await, hub.rest("o-auth/clients/list", json!({})).await.good()]).to_string();
         assert!(!seen.contains(&secret) && !seen.contains(text(&renewed["secret"])), "{seen}");
-        assert_eq!(desk.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.good(), json!({"id": "web:1%"}));
-        assert_eq!(desk.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.status(), 404);
+        assert_eq!(hub.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.good(), json!({"id": "web:1%"}));
+        assert_eq!(hub.rest("o-auth/clients/delete/web%3A1%25", json!({})).await.status(), 404);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_has_the_usual_grants_unless_they_are_named() {
+async fn a_client_has_the_default_grants_unless_others_are_sent() {
     // contract I25.3
-    let desk = Desk::start(Place::Sqlite).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
     for (id, grants, had) in [
         ("unsaid", json!(null), json!(["authorization_code", "refresh_token"])),
         ("none", json!([]), json!([])),
         ("one", json!(["password"]), json!(["password"])),
     ] {
         let input = json!({"id": id, "name": "Web", "redirect": "https://web.test/back", "grants": grants});
-        assert_eq!(desk.made("o-auth/clients/create", input).await["grants"], had, "{id}");
+        assert_eq!(hub.create("o-auth/clients/create", input).await["grants"], had, "{id}");
     }
-    assert_eq!(desk.rest("o-auth/clients/update/one", json!({"grants": []})).await.good()["grants"], json!([]));
+    assert_eq!(hub.rest("o-auth/clients/update/one", json!({"grants": []})).await.good()["grants"], json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_listed_and_ended() {
     // contract I28.1, I27.3
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let ada = desk.stage.account.to_string();
-        let (one, two) = (desk.stage.sign_in().await, desk.stage.sign_in().await);
+        let hub = AdminHub::start(place).await;
+        let ada = hub.stage.account.to_string();
+        let (one, two) = (hub.stage.sign_in().await, hub.stage.sign_in().await);
         let ask = json!({"query": {"where": {"accountId": {"eq": ada}}, "relations": {"account": true}}});
-        let sessions = desk.rest("iam/sessions/list", ask.clone()).await.good();
+        let sessions = hub.rest("iam/sessions/list", ask.clone()).await.good();
         assert_eq!((sessions.as_array().map(Vec::len), &sessions[0]["account"]["username"]), (Some(2), &json!("ada")), "{sessions}");
         let page = |cookie: &str| get("/").header("cookie", cookie);
         let first = text(&sessions[0]["id"]).to_owned();
-        let ended = desk.rest(&format!("iam/sessions/end/{first}"), json!({})).await.good();
+        let ended = hub.rest(&format!("iam/sessions/end/{first}"), json!({})).await.good();
         assert_eq!((&ended["sessions"], &ended["grants"]), (&json!(1), &json!(0)));
         let open = [&one, &two];
         let mut left = 0;
         for cookie in open {
-            left += usize::from(desk.stage.send(&page(cookie)).await.status() == 200);
+            left += usize::from(hub.stage.send(&page(cookie)).await.status() == 200);
         }
         assert_eq!(left, 1, "the other session lives on");
-        assert_eq!(desk.rest(&format!("iam/sessions/end/{first}"), json!({})).await.problem(404)["code"], "NOT_FOUND");
-        let tokens = desk.stage.tokens().await;
-        let all = desk.rest(&format!("iam/accounts/end-sessions/{ada}"), json!({})).await.good();
+        assert_eq!(hub.rest(&format!("iam/sessions/end/{first}"), json!({})).await.problem(404)["code"], "NOT_FOUND");
+        let tokens = hub.stage.tokens().await;
+        let all = hub.rest(&format!("iam/accounts/end-sessions/{ada}"), json!({})).await.good();
         assert_eq!((&all["id"], &all["sessions"], &all["grants"]), (&json!(ada), &json!(1), &json!(1)));
-        assert_eq!(desk.rest("iam/sessions/list", ask).await.good(), json!([]));
+        assert_eq!(hub.rest("iam/sessions/list", ask).await.good(), json!([]));
         let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
-        assert_eq!(desk.stage.send(&me).await.status(), 401);
-        assert!(!cookie(&desk.stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await).is_empty());
+        assert_eq!(hub.stage.send(&me).await.status(), 401);
+        assert!(!cookie(&hub.stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await).is_empty());
     }
 }
 
@@ -204,12 +203,12 @@ async fn sessions_are_listed_and_ended() {
 async fn every_change_is_an_event_with_its_actor() {
     // contract I27.4, I28.1
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let before = desk.events().await.len();
-        let account = desk.made("iam/accounts/create", json!({"username": "bo"})).await;
+        let hub = AdminHub::start(place).await;
+        let before = hub.events().await.len();
+        let account = hub.create("iam/accounts/create", json!({"username": "bo"})).await;
         let id = text(&account["id"]).to_owned();
-        let app = desk.made("hub/apps/create", json!({"code": "a"})).await;
-        let listed = desk.made("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": id})).await;
+        let app = hub.create("hub/apps/create", json!({"code": "a"})).await;
+        let listed = hub.create("hub/apps-accounts/create", json!({"appId": app["id"], "accountId": id})).await;
         let steps = [
             format!("hub/apps-accounts/delete/{}", text(&listed["id"])),
             format!("iam/accounts/invite/{id}"),
@@ -217,11 +216,11 @@ async fn every_change_is_an_event_with_its_actor() {
             format!("iam/accounts/delete/{id}"),
         ];
         for path in &steps {
-            desk.rest(path, json!({})).await.good();
+            hub.rest(path, json!({})).await.good();
         }
-        // What was refused leaves no trace.
-        desk.rest("hub/apps/create", json!({"code": "a"})).await.problem(409);
-        let events = desk.events().await.split_off(before);
+        // A refused change leaves no event.
+        hub.rest("hub/apps/create", json!({"code": "a"})).await.problem(409);
+        let events = hub.events().await.split_off(before);
         let names: Vec<&str> = events.iter().map(|event| text(&event["event"])).collect();
         let expected = [
             "account.created",
@@ -234,10 +233,10 @@ async fn every_change_is_an_event_with_its_actor() {
         ];
         assert_eq!(names, expected);
         for event in &events {
-            assert_eq!((&event["actorId"], &event["address"]), (&json!(desk.root.to_string()), &json!("127.0.0.1")), "{event}");
+            assert_eq!((&event["actorId"], &event["address"]), (&json!(hub.root.to_string()), &json!("127.0.0.1")), "{event}");
         }
         assert_eq!((&events[2]["data"]["app"], &events[2]["accountId"]), (&app["id"], &json!(id)));
-        let page = desk
+        let page = hub
             .rest(
                 "iam/events/paginate",
                 json!({"query": {"limit": 1, "order": [{"field": "sequence", "dir": "desc"}], "relations": {"actor": true}}}),
@@ -249,10 +248,10 @@ async fn every_change_is_an_event_with_its_actor() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_operations_are_mutations() {
+async fn every_operation_is_a_graphql_mutation() {
     // contract I25.1, I25.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
+        let hub = AdminHub::start(place).await;
         let document = "mutation ($account: IamCreateAccountInput!, $client: OAuthCreateClientInput!) {
             role: iamCreateRole(input: {name: \"clerk\", permissions: [\"shop.note.get\"]}) { id name permissions { name } }
             account: iamCreateAccount(input: $account) { id username isActive roles { name } tenants { id } meta dPermissions __typename }
@@ -265,8 +264,8 @@ async fn the_same_operations_are_mutations() {
             "account": {"username": "bo", "roles": ["clerk"], "meta": {"deep": [1, {"a": null}]}, "email": null},
             "client": {"id": "web", "name": "Web", "redirect": "https://web.test/"},
         });
-        let data = desk.data(document, variables).await;
-        // The role was there before the account that has it.
+        let data = hub.data(document, variables).await;
+        // The mutations run in order: the role exists before its account.
         assert_eq!((&data["account"]["roles"], &data["__typename"]), (&json!([{"name": "clerk"}]), &json!("Mutation")));
         assert_eq!((&data["account"]["meta"], &data["account"]["__typename"]), (&json!({"deep": [1, {"a": null}]}), &json!("IamAccount")));
         assert_eq!(
@@ -289,7 +288,7 @@ async fn the_same_operations_are_mutations() {
         }";
         let (id, role, tenant, app) = (&data["account"]["id"], &data["role"]["id"], &data["tenant"]["id"], &data["app"]["id"]);
         let ids = json!({"id": id, "role": role, "tenant": tenant, "app": app, "appId": app, "accountId": id});
-        let changed = desk.data(document, ids.clone()).await;
+        let changed = hub.data(document, ids.clone()).await;
         assert_eq!(changed["iamUpdateAccount"], json!({"email": "bo@example.com", "username": "bo"}));
         assert!(text(&changed["iamInviteAccount"]["link"]).starts_with("http://hub.test/password?link="));
         assert_eq!((&changed["iamInviteAccount"]["expiresIn"], &changed["iamResetAccount"]["expiresIn"]), (&json!(604_800), &json!(3_600)));
@@ -298,12 +297,12 @@ async fn the_same_operations_are_mutations() {
         assert_eq!(changed["oAuthUpdateClient"], json!({"name": "The web", "refreshTokenSeconds": 60}));
         assert_eq!(changed["oAuthRotateClientSecret"]["previousCountsFor"], 86_400);
         assert_eq!(changed["hubCreateAppAccount"]["accountId"], *id);
-        signed_in(&desk.stage, "bo", "battery staple").await.good();
+        signed_in(&hub.stage, "bo", "battery staple").await.good();
         assert_eq!(CLIENT, "shop");
         let listed = changed["hubCreateAppAccount"]["id"].clone();
         let sessions = {
-            desk.stage.sign_in().await;
-            desk.data("{ iamGetSessions { id } }", json!({})).await
+            hub.stage.sign_in().await;
+            hub.data("{ iamGetSessions { id } }", json!({})).await
         };
         let document = "mutation ($id: ID!, $role: ID!, $tenant: ID!, $app: ID!, $listed: ID!, $session: ID!) {
             iamEndSession(id: $session) { sessions }
@@ -312,122 +311,122 @@ async fn the_same_operations_are_mutations() {
         }";
         let ids =
             json!({"id": id, "role": role, "tenant": tenant, "app": app, "listed": listed, "session": sessions["iamGetSessions"][0]["id"]});
-        let gone = desk.data(document, ids).await;
+        let gone = hub.data(document, ids).await;
         assert_eq!((&gone["iamDeleteAccount"]["id"], &gone["oAuthDeleteClient"]["id"]), (id, &json!("web")));
         assert_eq!((&gone["iamEndSession"]["sessions"], &gone["hubDeleteAppAccount"]["id"]), (&json!(1), &listed));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mutations_are_made_in_order_each_by_itself() {
+async fn mutations_run_in_order_each_in_its_own_transaction() {
     // contract I25.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
+        let hub = AdminHub::start(place).await;
         let document = "mutation {
             a: iamCreateTenant(input: {name: \"North\"}) { code }
             b: iamCreateTenant(input: {name: \"North\"}) { code }
             c: iamCreateTenant(input: {name: \"South\"}) { code }
         }";
-        let answer = desk.graphql(Some(&desk.token), document, json!({})).await;
+        let answer = hub.graphql(Some(&hub.token), document, json!({})).await;
         assert_eq!(answer["data"], json!({"a": {"code": "North"}, "b": null, "c": {"code": "South"}}));
         assert_eq!((&answer["errors"][0]["path"], answer["errors"].as_array().map(Vec::len)), (&json!(["b"]), Some(1)));
         let problem = &answer["errors"][0]["extensions"];
         assert_eq!((&problem["code"], &problem["status"]), (&json!("EXISTS"), &json!(409)));
-        let tenants = desk.rest("iam/tenants/list", json!({})).await.good();
+        let tenants = hub.rest("iam/tenants/list", json!({})).await.good();
         assert_eq!(tenants.as_array().map(Vec::len), Some(2));
-        // A GET changes nothing, whatever it asks.
+        // A GET request changes nothing.
         let query = "mutation%20%7B%20iamCreateTenant(input%3A%7Bname%3A%22West%22%7D)%20%7B%20id%20%7D%20%7D";
-        let answer = desk.stage.send(&get(&format!("/graphql?query={query}")).header("authorization", &desk.token)).await;
+        let answer = hub.stage.send(&get(&format!("/graphql?query={query}")).header("authorization", &hub.token)).await;
         assert_eq!((answer.status(), answer.header("allow")), (405, Some("POST")));
         let many: Vec<String> = (0..21).map(|index| format!("t{index}: iamDeleteTenant(id: \"x\") {{ id }}")).collect();
-        let answer = desk.graphql(Some(&desk.token), &format!("mutation {{ {} }}", many.join(" ")), json!({})).await;
+        let answer = hub.graphql(Some(&hub.token), &format!("mutation {{ {} }}", many.join(" ")), json!({})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "GRAPHQL_LIMIT_EXCEEDED", "{answer}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_names_no_app_has_one_of_its_own() {
+async fn a_client_without_an_app_gets_one_of_its_own() {
     // contract I24.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
+        let hub = AdminHub::start(place).await;
         let new = json!({"id": "web", "name": "Web", "redirect": "https://web.test/callback", "grants": ["password", "refresh_token"]});
-        let client = desk.made("o-auth/clients/create", new).await;
-        let (account, _) = desk.somebody("bo", &[]).await;
-        let listed = async || desk.rest("hub/apps-accounts/list", json!({"query": {"relations": {"app": true}}})).await.good();
+        let client = hub.create("o-auth/clients/create", new).await;
+        let (account, _) = hub.account("bo", &[]).await;
+        let listed = async || hub.rest("hub/apps-accounts/list", json!({"query": {"relations": {"app": true}}})).await.good();
         assert_eq!(listed().await, json!([]));
         let pairs = [("grant_type", "password"), ("username", "bo"), ("password", PASSWORD)];
         for _ in 0..2 {
-            desk.stage.send(&posted("/token", &pairs).header("authorization", &basic("web", text(&client["secret"])))).await.good();
+            hub.stage.send(&posted("/token", &pairs).header("authorization", &basic("web", text(&client["secret"])))).await.good();
         }
         let rows = listed().await;
         assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
         assert_eq!((&rows[0]["accountId"], &rows[0]["app"]["name"]), (&json!(account.to_string()), &json!("Web")));
-        // Whoever names an app is not in its way, and it goes with its client.
-        desk.made("hub/apps/create", json!({"code": "web"})).await;
-        desk.rest("hub/apps/create", json!({"code": "client:other"})).await.problem(400);
+        // A client with an app gets no own app, and an own app is removed with its client.
+        hub.create("hub/apps/create", json!({"code": "web"})).await;
+        hub.rest("hub/apps/create", json!({"code": "client:other"})).await.problem(400);
         let again = json!({"id": "web", "name": "Web", "redirect": "https://web.test/callback"});
-        assert_eq!(desk.rest("o-auth/clients/create", again).await.problem(409)["detail"], "a client with this id exists already");
-        desk.rest("o-auth/clients/delete/web", json!({})).await.good();
+        assert_eq!(hub.rest("o-auth/clients/create", again).await.problem(409)["detail"], "a client with this id exists already");
+        hub.rest("o-auth/clients/delete/web", json!({})).await.good();
         assert_eq!(listed().await, json!([]));
-        let apps = desk.rest("hub/apps/list", json!({})).await.good();
+        let apps = hub.rest("hub/apps/list", json!({})).await.good();
         assert_eq!(apps.as_array().map(Vec::len), Some(1), "{apps}");
-        // One that another client belongs to by now stays, and stays closed.
-        let client = desk.made("o-auth/clients/create", json!({"id": "a", "name": "A", "redirect": "https://a.test/callback"})).await;
+        // An own app that another client belongs to stays, and stays closed.
+        let client = hub.create("o-auth/clients/create", json!({"id": "a", "name": "A", "redirect": "https://a.test/callback"})).await;
         let shared = json!({"id": "b", "name": "B", "redirect": "https://b.test/callback", "appId": client["appId"]});
-        desk.made("o-auth/clients/create", shared).await;
-        desk.rest("o-auth/clients/delete/a", json!({})).await.good();
-        let other = desk.rest("o-auth/clients/find/b", json!({})).await.good();
+        hub.create("o-auth/clients/create", shared).await;
+        hub.rest("o-auth/clients/delete/a", json!({})).await.good();
+        let other = hub.rest("o-auth/clients/find/b", json!({})).await.good();
         assert_eq!((&other["appId"], other["appId"].is_string()), (&client["appId"], true), "{other}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_that_is_removed_opens_nothing() {
+async fn the_removal_of_a_closed_app_opens_nothing() {
     // contract I24.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let closed = desk.made("hub/apps/create", json!({"code": "shop", "isClosed": true})).await;
+        let hub = AdminHub::start(place).await;
+        let closed = hub.create("hub/apps/create", json!({"code": "shop", "isClosed": true})).await;
         let redirect = "https://web.test/callback";
-        let own = desk.made("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": redirect})).await;
-        desk.rest("o-auth/clients/update/web", json!({"appId": closed["id"]})).await.good();
-        desk.made("o-auth/clients/create", json!({"id": "desk", "name": "Desk", "redirect": redirect, "appId": closed["id"]})).await;
+        let own = hub.create("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": redirect})).await;
+        hub.rest("o-auth/clients/update/web", json!({"appId": closed["id"]})).await.good();
+        hub.create("o-auth/clients/create", json!({"id": "hub", "name": "AdminHub", "redirect": redirect, "appId": closed["id"]})).await;
         let app = async |client: &str| {
             let query = json!({"query": {"where": {"id": {"eq": client}}, "relations": {"app": true}}});
-            desk.rest("o-auth/clients/list", query).await.good()[0]["app"].clone()
+            hub.rest("o-auth/clients/list", query).await.good()[0]["app"].clone()
         };
-        let delete = async |id: &Value| desk.rest(&format!("hub/apps/delete/{}", text(id)), json!({})).await.good();
+        let delete = async |id: &Value| hub.rest(&format!("hub/apps/delete/{}", text(id)), json!({})).await.good();
         delete(&closed["id"]).await;
-        for client in ["web", "desk"] {
+        for client in ["web", "hub"] {
             assert_eq!((&app(client).await["code"], &app(client).await["isClosed"]), (&json!(format!("client:{client}")), &json!(true)));
         }
         assert_eq!(app("web").await["id"], own["appId"], "the one that it had before");
-        // Its own app comes back, with nobody on its list, and as closed as it was.
+        // Its own app is created again, closed and with an empty list.
         delete(&own["appId"]).await;
         assert_eq!((app("web").await["id"] == own["appId"], &app("web").await["isClosed"]), (false, &json!(true)));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_value_is_a_list_of_one_and_null_is_no_condition() {
+async fn graphql_coerces_one_value_to_a_list_and_refuses_a_null_condition() {
     // contract G2.5
-    let desk = Desk::start(Place::Sqlite).await;
-    let made = desk.data(r#"mutation { iamCreateRole(input: {name: "one", permissions: "iam.role.get"}) { id name } }"#, Value::Null).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let made = hub.data(r#"mutation { iamCreateRole(input: {name: "one", permissions: "iam.role.get"}) { id name } }"#, Value::Null).await;
     assert_eq!(made["iamCreateRole"]["name"], "one");
     let role =
-        desk.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "one"}}, "relations": {"permissions": true}}})).await.good();
+        hub.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "one"}}, "relations": {"permissions": true}}})).await.good();
     assert_eq!(role[0]["permissions"][0]["name"], "iam.role.get", "{role}");
-    // A variable that has a default may still be sent as null: whether the field is wanted is not known then, and nothing is done.
+    // A variable with a default can still be null: the directive then has no condition, and nothing is executed.
     for directive in ["@skip(if: $no)", "@include(if: $no)"] {
         let document = format!(
             r#"mutation ($no: Boolean = true) {{ a: iamCreateRole(input: {{name: "two", permissions: []}}) {{ ...F }} }} fragment F on IamRole {{ id {directive} }}"#
         );
-        let answer = desk.graphql(Some(&desk.token), &document, json!({"no": null})).await;
+        let answer = hub.graphql(Some(&hub.token), &document, json!({"no": null})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "BAD_USER_INPUT", "{answer}");
         assert!(
             answer["data"].is_null() && answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("found null")),
             "{answer}"
         );
     }
-    let roles = desk.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "two"}}}})).await.good();
+    let roles = hub.rest("iam/roles/list", json!({"query": {"where": {"name": {"eq": "two"}}}})).await.good();
     assert_eq!(roles, json!([]));
 }

@@ -1,12 +1,12 @@
-//! Who may: decided before anything that was sent is looked at.
+//! Permissions are checked before the input is read.
 
 use peristyle::chance;
 use serde_json::json;
 
-use crate::desk::{Desk, administers, text};
+use crate::admin_hub::{AdminHub, administers, text};
 use crate::support::{Database, PLACES, Place, Request, Setup, get, post};
 
-/// Every operation: its address, its mutation, its permission.
+/// Every operation: its path, its mutation, its permission.
 const OPERATIONS: [(&str, &str, &str); 23] = [
     ("iam/accounts/create", "iamCreateAccount(input: {}) { id }", "iam.account.create"),
     ("iam/accounts/update/x", "iamUpdateAccount(id: \"x\", input: {}) { id }", "iam.account.update"),
@@ -34,30 +34,30 @@ const OPERATIONS: [(&str, &str, &str); 23] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
+async fn without_the_permission_the_input_is_not_read() {
     // contract I25.2
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let cookie = desk.stage.sign_in().await;
+        let hub = AdminHub::start(place).await;
+        let cookie = hub.stage.sign_in().await;
         let all: Vec<&str> = OPERATIONS.iter().map(|(_, _, permission)| *permission).collect();
         let mut holders = std::collections::HashMap::new();
         for permission in &all {
             if !holders.contains_key(permission) {
                 let others: Vec<&str> = all.iter().filter(|other| *other != permission).copied().collect();
                 let name = permission.replace('.', "-");
-                holders.insert(*permission, desk.somebody(&name, &others).await.1);
+                holders.insert(*permission, hub.account(&name, &others).await.1);
             }
         }
         for (path, mutation, permission) in OPERATIONS {
             let address = format!("/api/{path}");
             for body in ["", "{", "{\"nonsense\": 1}"] {
-                let nobody = desk.stage.send(&post(&address, body)).await;
+                let nobody = hub.stage.send(&post(&address, body)).await;
                 assert_eq!(nobody.header("www-authenticate"), Some("Bearer"), "{path}");
                 assert_eq!(nobody.problem(401)["code"], "UNAUTHENTICATED", "{path}");
-                // A browser's session is no token: what a page can make a browser send changes nothing.
-                let riding = desk.stage.send(&post(&address, body).header("cookie", &cookie)).await;
+                // A session cookie is no token: a web page cannot make a browser change anything.
+                let riding = hub.stage.send(&post(&address, body).header("cookie", &cookie)).await;
                 assert_eq!(riding.problem(401)["code"], "UNAUTHENTICATED", "{path}");
-                let lacking = desk.stage.send(&post(&address, body).header("authorization", &holders[permission])).await;
+                let lacking = hub.stage.send(&post(&address, body).header("authorization", &holders[permission])).await;
                 assert_eq!(lacking.problem(403)["code"], "FORBIDDEN", "{path}");
             }
             let document = format!("mutation {{ {mutation} }}");
@@ -67,79 +67,79 @@ async fn without_the_permission_nothing_that_was_sent_is_looked_at() {
                 (request.clone().header("cookie", &cookie), "UNAUTHENTICATED"),
                 (request.clone().header("authorization", &holders[permission]), "FORBIDDEN"),
             ] {
-                let answer = desk.stage.send(&request).await.good();
+                let answer = hub.stage.send(&request).await.good();
                 assert_eq!(answer["errors"][0]["extensions"]["code"], code, "{mutation}: {answer}");
             }
-            // With the permission it is the input that is refused.
-            let allowed = desk.rest(path, json!({"nonsense": 1})).await;
+            // With the permission, the input is refused.
+            let allowed = hub.rest(path, json!({"nonsense": 1})).await;
             assert!([400, 404].contains(&allowed.status()), "{path}: {}", allowed.text());
-            let wrong = desk.stage.send(&get(&address).header("authorization", &desk.token)).await;
+            let wrong = hub.stage.send(&get(&address).header("authorization", &hub.token)).await;
             assert_eq!((wrong.status(), wrong.header("allow")), (405, Some("POST")), "{path}");
         }
         for path in
             ["iam/accounts/destroy/x", "iam/accounts/create/x", "iam/accounts/update", "iam/permissions/create", "shop/notes/create"]
         {
-            assert_eq!(desk.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
+            assert_eq!(hub.rest(path, json!({})).await.problem(404)["code"], "NOT_FOUND", "{path}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_a_client_that_is_not_marked_changes_nothing() {
+async fn a_token_of_an_unmarked_client_changes_nothing() {
     // contract I25.5, attack 64
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        administers(&desk.stage, false).await;
-        let (_, lacking) = desk.somebody("lacking", &["iam.account.get"]).await;
+        let hub = AdminHub::start(place).await;
+        administers(&hub.stage, false).await;
+        let (_, lacking) = hub.account("lacking", &["iam.account.get"]).await;
         for (path, mutation, _) in OPERATIONS {
             for body in ["", "{", "{\"nonsense\": 1}"] {
-                let answer = desk.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &desk.token)).await;
+                let answer = hub.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &hub.token)).await;
                 let problem = answer.problem(403);
                 assert_eq!(problem["code"], "CLIENT_MAY_NOT_ADMINISTER", "{path}");
                 assert!(text(&problem["detail"]).contains("client update --id shop --administers true"), "{problem}");
-                let both = desk.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &lacking)).await;
+                let both = hub.stage.send(&post(&format!("/api/{path}"), body).header("authorization", &lacking)).await;
                 assert_eq!(both.problem(403)["code"], "FORBIDDEN", "who may not at all hears nothing of clients");
             }
-            let answer = desk.graphql(Some(&desk.token), &format!("mutation {{ {mutation} }}"), json!({})).await;
+            let answer = hub.graphql(Some(&hub.token), &format!("mutation {{ {mutation} }}"), json!({})).await;
             assert_eq!(answer["errors"][0]["extensions"]["code"], "CLIENT_MAY_NOT_ADMINISTER", "{mutation}: {answer}");
         }
-        // What reads is as it was.
-        desk.rest("iam/accounts/list", json!({})).await.good();
-        let clients = desk.rest("o-auth/clients/list", json!({})).await.good();
+        // Reads are not affected.
+        hub.rest("iam/accounts/list", json!({})).await.good();
+        let clients = hub.rest("o-auth/clients/list", json!({})).await.good();
         assert_eq!(clients[0]["administers"], false, "{clients}");
-        assert_eq!(desk.data("{ iamMeAccount { username } }", json!({})).await["iamMeAccount"]["username"], "root");
-        // The same token counts as soon as its client is marked, and no longer than that.
-        administers(&desk.stage, true).await;
-        let made = desk.made("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": "https://web.test/back"})).await;
+        assert_eq!(hub.data("{ iamMeAccount { username } }", json!({})).await["iamMeAccount"]["username"], "root");
+        // The same token counts exactly while its client is marked.
+        administers(&hub.stage, true).await;
+        let made = hub.create("o-auth/clients/create", json!({"id": "web", "name": "Web", "redirect": "https://web.test/back"})).await;
         assert_eq!(made["administers"], false, "{made}");
-        let marked = desk.rest("o-auth/clients/update/web", json!({"administers": true})).await.good();
+        let marked = hub.rest("o-auth/clients/update/web", json!({"administers": true})).await.good();
         assert_eq!(marked["administers"], true);
         assert_eq!(
-            desk.rest("o-auth/clients/update/web", json!({"name": "Web 2"})).await.good()["administers"],
+            hub.rest("o-auth/clients/update/web", json!({"name": "Web 2"})).await.good()["administers"],
             true,
             "what is left out stays"
         );
-        let own = desk.rest("o-auth/clients/update/shop", json!({"administers": false})).await;
+        let own = hub.rest("o-auth/clients/update/shop", json!({"administers": false})).await;
         assert_eq!(own.good()["administers"], false);
         assert_eq!(
-            desk.rest("o-auth/clients/update/shop", json!({"administers": true})).await.problem(403)["code"],
+            hub.rest("o-auth/clients/update/shop", json!({"administers": true})).await.problem(403)["code"],
             "CLIENT_MAY_NOT_ADMINISTER"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_permission_that_an_operation_names_is_all_that_its_change_asks_for() {
+async fn an_operation_needs_only_the_permission_that_it_names() {
     // contract I25.2
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let app = text(&desk.made("hub/apps/create", json!({"code": "till"})).await["id"]).to_owned();
+        let hub = AdminHub::start(place).await;
+        let app = text(&hub.create("hub/apps/create", json!({"code": "till"})).await["id"]).to_owned();
         let mut holders = std::collections::HashMap::new();
         for (path, _, permission) in OPERATIONS {
             if !holders.contains_key(permission) {
-                holders.insert(permission, desk.somebody(&permission.replace('.', "-"), &[permission]).await.1);
+                holders.insert(permission, hub.account(&permission.replace('.', "-"), &[permission]).await.1);
             }
-            // Whatever it takes, about a record that is not there or one that can be made.
+            // A valid input, for a missing record or a new one.
             let body = match path {
                 "iam/accounts/create" => json!({"username": "bo"}),
                 "iam/accounts/set-password/x" => json!({"password": "long enough"}),
@@ -147,33 +147,33 @@ async fn the_permission_that_an_operation_names_is_all_that_its_change_asks_for(
                 "iam/tenants/create" => json!({"name": "North"}),
                 "o-auth/clients/create" => json!({"id": "till", "name": "Till", "redirect": "https://till.test/back"}),
                 "hub/apps/create" => json!({"code": "shelf"}),
-                "hub/apps-accounts/create" => json!({"appId": app, "accountId": desk.root.to_string()}),
+                "hub/apps-accounts/create" => json!({"appId": app, "accountId": hub.root.to_string()}),
                 _ => json!({}),
             };
             let (address, status) = match path.strip_suffix("/x") {
                 Some(address) => (format!("{address}/{}", chance::id()), 404),
                 None => (path.to_owned(), 201),
             };
-            let answer = desk.by(&holders[permission], &address, &body).await;
+            let answer = hub.by(&holders[permission], &address, &body).await;
             assert_eq!(answer.status(), status, "{path}: {}", answer.text());
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_change_and_not_read_is_told_the_key_alone() {
+async fn a_caller_that_may_change_but_not_read_gets_only_the_key() {
     // contract I25.3
-    let desk = Desk::start(Place::Sqlite).await;
-    let (_, blind) = desk.somebody("blind", &["iam.tenant.create", "iam.account.create"]).await;
-    let tenant = desk.by(&blind, "iam/tenants/create", &json!({"name": "North"})).await;
+    let hub = AdminHub::start(Place::Sqlite).await;
+    let (_, blind) = hub.account("blind", &["iam.tenant.create", "iam.account.create"]).await;
+    let tenant = hub.by(&blind, "iam/tenants/create", &json!({"name": "North"})).await;
     assert_eq!((tenant.status(), tenant.json().as_object().map(serde_json::Map::len)), (201, Some(1)), "{}", tenant.text());
     assert_eq!(text(&tenant.json()["id"]).len(), 36);
     let document = "mutation { iamCreateTenant(input: {name: \"South\"}) { id name } }";
-    let answer = desk.graphql(Some(&blind), document, json!({})).await;
+    let answer = hub.graphql(Some(&blind), document, json!({})).await;
     assert_eq!((answer.get("errors"), &answer["data"]["iamCreateTenant"]["name"]), (None, &json!(null)), "{answer}");
-    // Relations follow their own permissions.
-    let (_, half) = desk.somebody("half", &["iam.account.create", "iam.account.get", "iam.tenant.get"]).await;
-    let account = desk.by(&half, "iam/accounts/create", &json!({"username": "bo"})).await.json();
+    // Relations need their own permissions.
+    let (_, half) = hub.account("half", &["iam.account.create", "iam.account.get", "iam.tenant.get"]).await;
+    let account = hub.by(&half, "iam/accounts/create", &json!({"username": "bo"})).await.json();
     assert_eq!((account.get("roles"), &account["tenants"]), (None, &json!([])), "{account}");
 }
 
@@ -197,16 +197,16 @@ async fn there_is_no_administration_without_a_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_permission_to_see_sql_can_be_given() {
+async fn the_permission_to_see_sql_can_be_granted() {
     // contract E5.4
     for place in PLACES {
-        let desk = Desk::start(place).await;
-        let role = desk.rest("iam/roles/create", json!({"name": "tuner", "permissions": ["peristyle.explain", "iam.account.get"]})).await;
+        let hub = AdminHub::start(place).await;
+        let role = hub.rest("iam/roles/create", json!({"name": "tuner", "permissions": ["peristyle.explain", "iam.account.get"]})).await;
         assert_eq!(role.status(), 201, "{}", role.text());
-        let (_, reader) = desk.somebody("reader", &["iam.account.get"]).await;
-        let (_, tuner) = desk.somebody("tuner", &["iam.account.get", "peristyle.explain"]).await;
-        assert_eq!(desk.by(&reader, "iam/accounts/explain", &json!({})).await.problem(403)["code"], "FORBIDDEN");
-        assert_eq!(desk.by(&tuner, "iam/accounts/explain", &json!({})).await.status(), 200);
-        assert_eq!(desk.rest("iam/roles/create", json!({"name": "odd", "permissions": ["peristyle.other"]})).await.status(), 400);
+        let (_, reader) = hub.account("reader", &["iam.account.get"]).await;
+        let (_, tuner) = hub.account("tuner", &["iam.account.get", "peristyle.explain"]).await;
+        assert_eq!(hub.by(&reader, "iam/accounts/explain", &json!({})).await.problem(403)["code"], "FORBIDDEN");
+        assert_eq!(hub.by(&tuner, "iam/accounts/explain", &json!({})).await.status(), 200);
+        assert_eq!(hub.rest("iam/roles/create", json!({"name": "odd", "permissions": ["peristyle.other"]})).await.status(), 400);
     }
 }

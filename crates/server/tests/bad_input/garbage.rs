@@ -1,4 +1,4 @@
-//! Random garbage: valid bodies, bent out of shape. Nothing makes the server fail, and both databases say the same.
+//! Random mutations of valid bodies: the server never fails, and both databases answer the same.
 
 use oracle::Random;
 
@@ -52,7 +52,7 @@ const PIECES: [&str; 34] = [
     " ",
 ];
 
-fn bent(random: &mut Random, body: &str) -> Vec<u8> {
+fn mutated(random: &mut Random, body: &str) -> Vec<u8> {
     let mut bytes = body.as_bytes().to_vec();
     for _ in 0..=random.below(2) {
         let place = random.below(bytes.len().max(1));
@@ -73,7 +73,7 @@ fn bent(random: &mut Random, body: &str) -> Vec<u8> {
     bytes
 }
 
-/// Replaces one whole token, so that the result is often JSON still.
+/// Replaces one whole token, so that the result is often still JSON.
 fn swap_token(random: &mut Random, bytes: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let starts: Vec<usize> = text.match_indices(['"', '[', '{']).map(|(place, _)| place).collect();
@@ -89,13 +89,13 @@ fn swap_token(random: &mut Random, bytes: &mut Vec<u8>) {
 
 // contract E2.1, contract Q14.3
 #[tokio::test]
-async fn bent_bodies_never_make_the_server_fail() {
+async fn mutated_bodies_never_make_the_server_fail() {
     let both = Both::open().await;
     let mut random = Random::new(20_261_115);
     let (mut good, mut refused) = (0, 0);
     for _ in 0..600 {
         let seed: &str = random.pick::<&str>(&SEEDS);
-        let body = bent(&mut random, seed);
+        let body = mutated(&mut random, seed);
         let operation = *random.pick(&["list", "paginate", "find", "find/1"]);
         let answer = both.post(&format!("/api/shop/customers/{operation}"), &body).await;
         match answer.status() {
@@ -113,7 +113,7 @@ async fn bent_bodies_never_make_the_server_fail() {
 
 // contract E2.1
 #[tokio::test]
-async fn the_seeds_themselves_are_good() {
+async fn the_seeds_are_valid() {
     let both = Both::open().await;
     for seed in SEEDS {
         both.post("/api/shop/customers/list", seed).await.good();

@@ -1,4 +1,4 @@
-//! The budgets: what is just inside them passes, one more is refused.
+//! The limits of a statement: the maximum is accepted, one more is refused.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn a_where_may_be_ten_deep_and_not_eleven() {
         }
     }
     both.refused(&json!({ "where": nested(11, forms[0]) }).to_string(), "QS201", &format!("/query/where{}", "/not".repeat(11))).await;
-    // The where of a relation node starts its own count, and a constraint costs none.
+    // The where of a relation node has its own count, and a constraint counts for nothing.
     both.good(&json!({"relations": {"orders": {"where": nested(10, forms[0])}}}).to_string()).await;
     both.post(LIST, json!({"query": {"where": nested(10, forms[1])}, "constraint": {"where": nested(10, forms[0])}}).to_string())
         .await
@@ -63,11 +63,11 @@ async fn a_where_has_at_most_a_thousand_nodes() {
         let answer = both.post(LIST, json!({"query": {"where": {"or": leaves(count)}}}).to_string()).await;
         assert_eq!(answer.fault().0, "QS204", "{count}");
     }
-    // A hundred thousand leaves fit the body only in a form that is wrong in each of them.
+    // A hundred thousand leaves fit into a body only if each of them is invalid.
     let many = format!(r#"{{"query":{{"where":{{"or":[{}]}}}}}}"#, vec![r#"{"id":1}"#; 100_000].join(","));
     let answer = both.post(LIST, many).await;
     assert_eq!(answer.faults().len(), 100);
-    // Two large connectors side by side are not worth more than the sum of them, to a database's planner neither.
+    // Two large connectors count as their sum, also for the database's planner.
     let halves = json!({"query": {"where": {"or": leaves(600)}}, "constraint": {"where": {"or": leaves(600)}}});
     let started = Instant::now();
     let answer = both.post(LIST, halves.to_string()).await;
@@ -91,7 +91,7 @@ async fn a_list_has_at_most_ten_thousand_values() {
     assert_eq!(answer.fault(), ("QS206".to_owned(), "/query/where/tags/overlap".to_owned()));
 }
 
-/// The relations of a customer, an order or a line, as many as the budget allows, level by level.
+/// A tree of relations with this many nodes, level by level.
 fn tree(count: usize) -> Value {
     let below = |resource: &str| -> &[(&str, &str)] {
         match resource {
@@ -144,7 +144,7 @@ async fn order_group_by_and_fields_have_at_most_a_hundred_entries() {
 
 // contract E2.2, trap 19
 #[tokio::test]
-async fn what_a_body_gets_wrong_many_times_over_is_told_briefly() {
+async fn repeated_faults_are_reported_up_to_a_maximum() {
     let both = Both::open().await;
     let long = "k".repeat(400_000);
     let twice = vec![r#""a":1"#; 50_000].join(",");

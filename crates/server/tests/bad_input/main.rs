@@ -1,4 +1,4 @@
-//! Bad input: always a 4xx that says what and where, never a 500, never a database's own words.
+//! Invalid requests: always a 4xx that says what is wrong and where, never a 500, never a message of the database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod garbage;
@@ -10,7 +10,7 @@ mod values;
 
 use support::{Database, PLACES, Response, Server, shop};
 
-/// The shop on both databases, asked at once.
+/// The shop on both databases.
 struct Both {
     servers: [Server; 2],
     _databases: [Database; 2],
@@ -22,7 +22,7 @@ impl Both {
         Both { servers: [postgres.0, sqlite.0], _databases: [postgres.1, sqlite.1] }
     }
 
-    /// The answer of both, which is one; whatever it is, it is no fault of the server's.
+    /// The answer, which is the same on both databases and never a 5xx.
     async fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Response {
         let body = body.as_ref();
         let shown = String::from_utf8_lossy(&body[..body.len().min(400)]).into_owned();
@@ -41,13 +41,13 @@ impl Both {
         answer
     }
 
-    /// Refused with exactly this fault.
+    /// Checks that a query is refused with exactly this fault.
     async fn refused(&self, query: &str, code: &str, path: &str) {
         let answer = self.post("/api/shop/customers/list", format!("{{\"query\":{query}}}")).await;
         assert_eq!(answer.fault(), (code.to_owned(), path.to_owned()), "{query:.300}");
     }
 
-    /// Accepted.
+    /// Checks that a query is accepted.
     async fn good(&self, query: &str) -> usize {
         let answer = self.post("/api/shop/customers/list", format!("{{\"query\":{query}}}")).await;
         answer.good().as_array().expect("rows").len()

@@ -1,4 +1,4 @@
-//! Bodies that are no JSON, or JSON of the wrong shape.
+//! Bodies that are not JSON, or JSON of the wrong shape.
 
 use crate::Both;
 
@@ -6,7 +6,7 @@ const LIST: &str = "/api/shop/customers/list";
 
 // contract E2.4
 #[tokio::test]
-async fn a_body_that_is_no_json_is_refused() {
+async fn a_body_that_is_not_json_is_refused() {
     let both = Both::open().await;
     let bodies: [&[u8]; 27] = [
         b"{",
@@ -45,7 +45,7 @@ async fn a_body_that_is_no_json_is_refused() {
 
 // contract E2.4
 #[tokio::test]
-async fn a_lone_surrogate_and_bytes_that_are_no_utf8_are_refused() {
+async fn lone_surrogates_and_invalid_utf8_are_refused() {
     let both = Both::open().await;
     for escape in [r"\ud800", r"\udc00", r"\ud800\ud800", r"\udc00\ud800", r"\ud83dx", r"\uD83D\u0041"] {
         for body in [
@@ -63,13 +63,13 @@ async fn a_lone_surrogate_and_bytes_that_are_no_utf8_are_refused() {
         let body = [b"{\"query\":{\"where\":{\"na", bytes, b"me\":{\"eq\":\"x\"}}}}"].concat();
         assert_eq!(both.post(LIST, &body).await.fault().0, "QS100", "{bytes:x?}");
     }
-    // A pair of surrogates is one character, and a good one.
+    // A pair of surrogates is one valid character.
     assert_eq!(both.good(r#"{"where":{"name":{"ne":"\ud83d\ude00"}}}"#).await, 3);
 }
 
 // contract Q1.4
 #[tokio::test]
-async fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
+async fn a_duplicate_key_is_refused_everywhere() {
     let both = Both::open().await;
     for (body, path) in [
         (r#"{"query":{},"query":{}}"#, "/query"),

@@ -1,4 +1,4 @@
-//! Values that do not fit, and names that want to be more than names.
+//! Invalid values, and names that try to inject SQL.
 
 use serde_json::json;
 
@@ -118,7 +118,7 @@ async fn limit_and_offset_are_whole_numbers_from_zero() {
                 continue;
             }
             let (code, path) = both.post(LIST, format!(r#"{{"query":{{"{key}":{value}}}}}"#)).await.fault();
-            // A limit that is whole but huge is above the cap, whichever way it is written.
+            // A huge whole number is above the maximum, in every notation.
             assert!(code == "QS203" || (code == "QS202" && key == "limit"), "{key} {value}: {code}");
             assert_eq!(path, format!("/query/{key}"));
             let nested = both.post(LIST, format!(r#"{{"query":{{"relations":{{"orders":{{"{key}":{value}}}}}}}}}"#)).await.fault();
@@ -135,7 +135,7 @@ async fn limit_and_offset_are_whole_numbers_from_zero() {
     .await;
     assert_eq!(both.good(r#"{"limit":10000,"relations":{"orders":{"limit":10000}}}"#).await, 3);
     assert_eq!(both.good(r#"{"limit":0}"#).await, 0);
-    // An offset of any size is past the end, not a fault.
+    // An offset past the end is no fault.
     for offset in ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9007199254740993", "1000000", "1e400", &huge] {
         assert_eq!(both.good(&format!(r#"{{"offset":{offset}}}"#)).await, 0);
         both.good(&format!(r#"{{"relations":{{"orders":{{"offset":{offset},"limit":10000}}}}}}"#)).await;
@@ -144,7 +144,7 @@ async fn limit_and_offset_are_whole_numbers_from_zero() {
 
 // contract Q3.6, trap 3
 #[tokio::test]
-async fn a_pattern_that_ends_in_a_lone_backslash_is_refused_whatever_the_data() {
+async fn a_pattern_with_a_final_lone_backslash_is_refused_for_any_data() {
     let both = Both::open().await;
     for pattern in ["\\", "a\\", "%\\", "\\\\\\", "Ana\\", "zzz\\"] {
         let query = json!({"where": {"name": {"iLike": pattern}}}).to_string();
@@ -157,7 +157,7 @@ async fn a_pattern_that_ends_in_a_lone_backslash_is_refused_whatever_the_data() 
 
 // contract Q14.1, contract Q2.1, contract Q1.5
 #[tokio::test]
-async fn names_that_want_to_be_sql_are_unknown_names() {
+async fn names_that_contain_sql_are_unknown_names() {
     let both = Both::open().await;
     let names = [
         "id; DROP TABLE customers",
@@ -201,7 +201,7 @@ async fn names_that_want_to_be_sql_are_unknown_names() {
             json!({"where": {"name": {name: "x"}}}),
             json!({name: 1}),
         ] {
-            // `ID` and the like are fine aliases.
+            // `ID` and the like are valid aliases.
             if query["aggregation"]["fields"][0]["as"] == name
                 && ["ID", "__proto__", "constructor", "api_key", "apiKey", "ctid", "rowid"].contains(&name)
             {
@@ -228,13 +228,13 @@ async fn names_that_want_to_be_sql_are_unknown_names() {
         )
         .await;
     }
-    // The tables stand.
+    // The tables still exist.
     assert_eq!(both.good("{}").await, 3);
 }
 
 // contract Q14.1
 #[tokio::test]
-async fn a_value_is_a_value_whatever_it_says() {
+async fn a_value_that_contains_sql_is_only_a_value() {
     let both = Both::open().await;
     for value in ["'; DROP TABLE customers; --", "$account.id", "$1", "\\", "%", "Bo; DROP TABLE customers", "\u{202e}", "\u{1F600}"] {
         let rows = both.good(&json!({"where": {"name": {"eq": value}}}).to_string()).await;

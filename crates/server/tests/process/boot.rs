@@ -1,11 +1,11 @@
-//! What stops a process from starting: one message, nothing on standard output, a non-zero code.
+//! Errors at boot: one message, nothing on standard output, a non-zero exit code.
 
 use crate::program::{Folder, MANIFEST};
 use crate::support::get;
 
 // contract B1.1
 #[test]
-fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
+fn an_invalid_setting_is_named_with_what_was_found_and_what_is_accepted() {
     let folder = Folder::shop();
     for (variable, value, accepted) in [
         ("OAUTH_STRATEGY", "hub", "none, local-provider, platform-hub"),
@@ -23,7 +23,7 @@ fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
         ("DATABASE_TIMEOUT", "soon", "30s"),
         ("DATABASE_TIMEOUT", "-1", "30s"),
         ("DATABASE_PREPARE", "maybe", "on or off"),
-        ("DATABASE_MMAP", "maybe", "on or off"),
+        ("DATABASE_MMAP", "maybe", "off or on"),
         ("APP_URL", "https://a.example/path", "without a path"),
         ("APP_CORS_ORIGIN", "*", "origin"),
         ("APP_CORS_ORIGIN", "https://a.example,,https://b.example", "origin"),
@@ -53,7 +53,7 @@ fn a_malformed_variable_is_named_with_what_was_found_and_what_is_accepted() {
 
 // contract B1.1, contract B1.2
 #[test]
-fn sqlite_without_a_path_is_malformed() {
+fn a_sqlite_dsn_needs_a_path() {
     let folder = Folder::shop();
     for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
         let message = folder.run(command, &[("DATABASE_URL", "sqlite://")]).refused();
@@ -63,7 +63,7 @@ fn sqlite_without_a_path_is_malformed() {
 
 // contract B1.1
 #[test]
-fn a_file_that_is_no_database_is_refused_by_name() {
+fn a_file_that_is_no_database_is_named() {
     let folder = Folder::shop();
     folder.write("notes.db", "these are notes, and long enough to have a header of their own in a file");
     for command in [&["serve"][..], &["check"], &["introspect", "--out", "-"]] {
@@ -74,7 +74,7 @@ fn a_file_that_is_no_database_is_refused_by_name() {
 
 // contract B1.1
 #[test]
-fn a_variable_that_is_no_utf8_is_named() {
+fn a_setting_that_is_not_utf8_is_named() {
     use std::os::unix::ffi::OsStrExt;
     let folder = Folder::shop();
     let output = folder.command(&["serve"]).env("LOG", std::ffi::OsStr::from_bytes(b"\xff")).output().expect("the program runs");
@@ -97,7 +97,7 @@ fn an_unknown_strategy_fails_at_boot_and_lists_the_options() {
 
 // contract B2.1, contract B2.2
 #[tokio::test]
-async fn a_missing_or_empty_strategy_means_none_with_a_prominent_warning() {
+async fn without_a_strategy_the_server_starts_with_none_and_a_warning() {
     let folder = Folder::shop();
     for variables in [&[][..], &[("OAUTH_STRATEGY", "")], &[("OAUTH_STRATEGY", "none")]] {
         let mut serving = folder.serve(variables);
@@ -110,7 +110,7 @@ async fn a_missing_or_empty_strategy_means_none_with_a_prominent_warning() {
 
 // contract B1.3
 #[tokio::test]
-async fn without_a_manifest_at_the_default_place_the_server_starts_with_a_warning() {
+async fn without_a_manifest_at_the_default_path_the_server_starts_with_a_warning() {
     let folder = Folder::new();
     let mut serving = folder.serve(&[("DATABASE_URL", "")]);
     let warning = serving.line(|line| line.contains("peristyle.toml"));
@@ -123,7 +123,7 @@ async fn without_a_manifest_at_the_default_place_the_server_starts_with_a_warnin
 
 // contract B1.3
 #[test]
-fn a_named_manifest_that_is_missing_fails_at_boot() {
+fn a_configured_manifest_that_is_missing_fails_at_boot() {
     let folder = Folder::shop();
     let message = folder.run(&["serve"], &[("PERISTYLE_MANIFEST", "elsewhere.toml")]).refused();
     assert!(message.starts_with("PERISTYLE_MANIFEST: elsewhere.toml "), "{message}");
@@ -133,7 +133,7 @@ fn a_named_manifest_that_is_missing_fails_at_boot() {
 
 // contract P1.6, contract P1.3, contract P1.5
 #[test]
-fn a_fault_of_the_manifest_names_file_line_and_what_is_accepted() {
+fn a_fault_of_the_manifest_names_the_file_the_line_and_what_is_accepted() {
     let folder = Folder::shop();
     for (text, line, words) in [
         ("[resource.shop.customer.fields]\nid = \"integer\"\n", 2, &["bool", "bigint", "timestamp"][..]),
@@ -175,7 +175,7 @@ fn a_manifest_that_does_not_fit_the_database_fails_at_boot() {
 
 // contract B1.2
 #[test]
-fn a_database_that_is_not_there_fails_at_boot() {
+fn a_missing_database_fails_at_boot() {
     let folder = Folder::shop();
     let message = folder.run(&["serve"], &[("DATABASE_URL", "sqlite://missing.db")]).refused();
     assert!(message.starts_with("DATABASE_URL: ") && message.contains("missing.db"), "{message}");
@@ -192,7 +192,7 @@ fn a_database_that_is_not_there_fails_at_boot() {
 
 // contract B1.4
 #[test]
-fn an_address_in_use_is_one_clear_message() {
+fn a_listen_address_in_use_is_one_clear_message() {
     let folder = Folder::shop();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -204,7 +204,7 @@ fn an_address_in_use_is_one_clear_message() {
 
 // contract B1.4
 #[test]
-fn a_port_that_was_left_open_is_logged_as_it_was_bound() {
+fn port_0_is_logged_as_the_port_that_was_bound() {
     let folder = Folder::shop();
     let mut serving = folder.serve(&[("METRICS_LISTEN", "127.0.0.1:0")]);
     let line = serving.line(|line| line.contains("serving metrics"));

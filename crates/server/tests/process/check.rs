@@ -40,7 +40,7 @@ fn check_accepts_a_manifest_that_fits() {
 
 // contract P4.1, contract P4.2
 #[test]
-fn check_says_what_to_fix_and_exits_non_zero() {
+fn check_reports_what_to_fix_and_fails() {
     let folder = Folder::shop();
     let manifest = MANIFEST
         .replace("total = \"decimal\"", "total = \"decimal\"\ntaxes = \"decimal\"")
@@ -58,14 +58,14 @@ fn check_says_what_to_fix_and_exits_non_zero() {
     let errors = object["findings"].as_array().expect("findings");
     let error = errors.iter().find(|finding| finding["severity"] == "error").expect("an error");
     assert_eq!((&error["file"], &error["line"]), (&"peristyle.toml".into(), &line.into()));
-    // So is what is wrong with the manifest itself.
+    // A fault of the manifest itself is reported the same way.
     folder.write("peristyle.toml", &MANIFEST.replace("total = \"decimal\"", "total = \"decimla\""));
     let output = folder.command(&["check", "--json"]).output().expect("the program runs");
     assert_eq!(output.status.code(), Some(1));
     let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     assert_eq!((&object["errors"], &object["findings"][0]["line"]), (&1.into(), &(line - 1).into()), "{object}");
     assert!(object["findings"][0]["message"].as_str().is_some_and(|message| message.contains("decimal")), "{object}");
-    // An index that is missing under a relation slows it, and does not stop it.
+    // A missing index slows a relation down; it is a warning.
     folder.write("peristyle.toml", MANIFEST);
     rusqlite::Connection::open(folder.path("shop.db"))
         .and_then(|file| file.execute_batch("DROP INDEX orders_of_customer"))
@@ -96,27 +96,27 @@ fn check_needs_a_manifest() {
 
 // contract P4.1
 #[test]
-fn values_that_read_as_null_are_told() {
+fn check_reports_values_that_read_as_null() {
     let folder = Folder::shop();
     let script = "CREATE TABLE notes (id INTEGER PRIMARY KEY, made TEXT, words TEXT, size INTEGER);
         INSERT INTO notes (made, words, size) VALUES ('2024-01-01 10:00:00', '[1]', 7), ('2024-01-01T10:00:00.000000Z', 'no list', 'large')";
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("a table");
     let fields = "id = { type = \"int\", key = true }\nmade = \"timestamp\"\nwords = \"int[]\"\nsize = \"int\"\n";
     folder.write("peristyle.toml", &format!("[resource.shop.note.fields]\n{fields}"));
-    let told = folder.run(&["check"], &[]).good();
+    let printed = folder.run(&["check"], &[]).good();
     for part in [
         "peristyle.toml:3: `shop.note.made`: of the first 2 row(s), 1 hold what is no timestamp",
         "peristyle.toml:4: `shop.note.words`: of the first 2 row(s), 1 hold what is no int[]",
         "peristyle.toml:5: `shop.note.size`: of the first 2 row(s), 1 hold what is no int",
         "0 error(s), 3 warning(s)",
     ] {
-        assert!(told.contains(part), "{part:?} in {told}");
+        assert!(printed.contains(part), "{part:?} in {printed}");
     }
 }
 
 // contract P4.1
 #[test]
-fn check_warns_of_permissions_that_nobody_can_be_given() {
+fn check_warns_of_permissions_that_no_role_can_hold() {
     let folder = Folder::shop();
     folder.write("peristyle.toml", "[resource.shop.customer]\npermission = \"customers.read\"\n[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = { type = \"text\", null = false, mask = \"redact\", unmask = \"plain\" }\n");
     let text = folder.run(&["check"], &[]).good();
@@ -140,12 +140,12 @@ fn what_only_the_maker_of_a_sqlite_file_can_read_is_told() {
     let words = "[resource.a.word]\ntable = \"words\"\nfields.word = \"text\"\n";
     let failing = "[resource.a.failing]\ntable = \"failing\"\nfields.o = \"bigint\"\n";
     folder.write("peristyle.toml", &format!("{words}{failing}"));
-    let told = folder.run(&["check"], &[]).good();
+    let printed = folder.run(&["check"], &[]).good();
     for line in [
         "peristyle.toml:1: `a.word`: SQLite cannot read it in every way, and statements that need to will fail: no such collation sequence: LOCALIZED",
         "peristyle.toml:3: the file keeps texts as UTF-16le, by whose bytes they sort and compare, not by code point",
         "peristyle.toml:4: `a.failing`: SQLite cannot read it in every way, and statements that need to will fail: integer overflow",
     ] {
-        assert!(told.contains(line), "no line {line:?} in\n{told}");
+        assert!(printed.contains(line), "no line {line:?} in\n{printed}");
     }
 }

@@ -1,17 +1,17 @@
-//! A PostgreSQL of one test's own, which it may kill.
+//! A private PostgreSQL cluster that one test can kill.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A cluster that commits what it says it has. Dropped, it is stopped and removed.
+/// A cluster with durable commits. Dropping it stops and removes it.
 pub(crate) struct Cluster {
     folder: tempfile::TempDir,
     binaries: PathBuf,
     port: u16,
 }
 
-/// A command as the user that PostgreSQL wants to run as.
+/// A command that runs as the user postgres.
 fn as_postgres(program: PathBuf) -> Command {
     let user = Command::new("id").arg("-u").output().expect("id runs");
     let mut command = if user.stdout == b"0\n" {
@@ -40,7 +40,7 @@ impl Cluster {
             .args(["-A", "trust", "-U", "postgres", "--locale=C.UTF-8", "-E", "UTF8", "--no-sync"])
             .status();
         assert!(made.expect("initdb runs").success());
-        cluster.revive();
+        cluster.restart();
         cluster
     }
 
@@ -52,8 +52,8 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    /// Starts it, after a crash too.
-    pub(crate) fn revive(&self) {
+    /// Starts it, also after a crash.
+    pub(crate) fn restart(&self) {
         let options = format!(
             "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c fsync=off",
             self.port,
@@ -65,7 +65,7 @@ impl Cluster {
         assert!(started.expect("pg_ctl runs").success(), "{}", std::fs::read_to_string(&log).unwrap_or_default());
     }
 
-    /// Ends it as a crash would: it has to recover when it starts again.
+    /// Kills it: it has to recover when it starts again.
     pub(crate) fn kill(&self) {
         let mut command = as_postgres(self.binaries.join("pg_ctl"));
         let stopped = command.arg("-D").arg(self.data()).args(["-m", "immediate", "stop"]).status();

@@ -1,4 +1,4 @@
-//! The demo as somebody runs it: two servers, people who see different rows, and nothing left afterwards.
+//! The demo: two servers, accounts that see different rows, and nothing left afterwards.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use crate::program::Folder;
 use crate::support::{DEADLINE, Request, get, post, until};
 
-/// A demo whose scratch folder is made in a folder of the test. Dropped, it is killed, and its children end by themselves.
+/// A demo with its temporary folder inside a folder of the test. Dropping it kills it; its children then end.
 struct Demo {
     folder: Folder,
     child: Child,
     out: BufReader<std::process::ChildStdout>,
-    told: Value,
+    ready: Value,
 }
 
-/// Configuration that would stop any server of ours, or send it elsewhere.
+/// Settings that would stop a server, or point it to another database.
 const FOREIGN: [(&str, &str); 4] =
     [("OAUTH_STRATEGY", "nonsense"), ("DATABASE_URL", "mysql://elsewhere"), ("LISTEN", "nowhere"), ("APP_FILES", "/nowhere")];
 
@@ -28,24 +28,24 @@ impl Demo {
         let mut command = folder.command(&[&["demo"], arguments].concat());
         let mut child = command.envs(FOREIGN).env("TMPDIR", folder.path("")).spawn().expect("the program starts");
         let out = BufReader::new(child.stdout.take().expect("standard output"));
-        Demo { folder, child, out, told: Value::Null }
+        Demo { folder, child, out, ready: Value::Null }
     }
 
-    /// One on free ports, waited for.
+    /// A demo on free ports that is ready.
     fn start() -> Self {
         let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0", "--json"]);
         let mut line = String::new();
         demo.out.read_line(&mut line).expect("UTF-8");
-        demo.told = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}{}", demo.errors()));
+        demo.ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}{}", demo.errors()));
         demo
     }
 
     fn address(&self, which: &str) -> SocketAddr {
-        self.told[which].as_str().and_then(|origin| origin.strip_prefix("http://")?.parse().ok()).expect("an origin")
+        self.ready[which].as_str().and_then(|origin| origin.strip_prefix("http://")?.parse().ok()).expect("an origin")
     }
 
     fn password(&self, username: &str) -> &str {
-        let people = self.told["people"].as_array().expect("people");
+        let people = self.ready["people"].as_array().expect("people");
         people.iter().find(|person| person["username"] == username).and_then(|person| person["password"].as_str()).expect("a password")
     }
 
@@ -81,7 +81,7 @@ impl Demo {
         text
     }
 
-    /// What is left in the folder of its scratch folder.
+    /// The names of what is left in the folder of the test.
     fn left(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path("")).expect("a folder");
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
@@ -103,7 +103,7 @@ impl Demo {
         let cookie = signed.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned();
         let granted = get(&path_of(signed.header("location").expect("an address"))).header("cookie", &cookie).send(hub).await;
         let back = granted.header("location").expect("an address");
-        assert!(back.starts_with(&format!("{}/callback?", self.told["app"].as_str().expect("an origin"))), "{back}");
+        assert!(back.starts_with(&format!("{}/callback?", self.ready["app"].as_str().expect("an origin"))), "{back}");
         let value = |name: &str| {
             let rest = back.split_once(&format!("{name}=")).expect("a parameter").1;
             rest.split('&').next().expect("a value").replace("%3A", ":").replace("%2F", "/")
@@ -112,7 +112,7 @@ impl Demo {
         post("/auth/callback", body.to_string()).send(app).await.good()
     }
 
-    /// What an account sees of the customers.
+    /// The customers that an account sees.
     async fn customers(&self, username: &str) -> Value {
         let tokens = self.sign_in(username).await;
         assert_eq!(tokens["return_to"], "/orders");
@@ -139,7 +139,7 @@ fn parent_of(process: u32) -> Option<u32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Path and query of an address, on whatever host.
+/// The path and query of a URL.
 fn path_of(address: &str) -> String {
     let path = address.split_once("://").and_then(|(_, rest)| rest.find('/').map(|start| &rest[start..]));
     path.unwrap_or(address).to_owned()
@@ -151,31 +151,31 @@ fn answers(address: SocketAddr) -> bool {
 
 // contract B4.1, B4.2, B4.4
 #[tokio::test]
-async fn two_servers_run_and_two_people_see_different_rows() {
+async fn two_servers_run_and_two_accounts_see_different_rows() {
     let mut demo = Demo::start();
     for which in ["hub", "app"] {
         assert_eq!(get("/ready").send(demo.address(which)).await.status(), 200, "{which}");
     }
     assert_eq!(demo.servers().len(), 2);
     let (ana, ben) = (demo.customers("ana").await, demo.customers("ben").await);
-    let told = |page: &Value, field: fn(&Value) -> &Value| {
+    let values = |page: &Value, field: fn(&Value) -> &Value| {
         let mut seen: Vec<String> =
-            page["rows"].as_array().expect("rows").iter().map(|row| field(row).as_str().expect("a text").to_owned()).collect();
+            page["rows"].as_array().expect("rows").iter().map(|row| field(row).as_str().expect("a string").to_owned()).collect();
         seen.sort_unstable();
         seen.dedup();
         seen
     };
-    assert_eq!(told(&ana, |row| &row["tenant"]["name"]), ["Alpenkontor", "Nordic Homes"]);
-    assert_eq!(told(&ben, |row| &row["tenant"]["name"]), ["Casa Iberia"]);
-    assert!(told(&ana, |row| &row["email"]).iter().all(|email| !email.contains('*')));
-    assert!(told(&ben, |row| &row["email"]).iter().all(|email| email.contains("***@")));
-    // The constraint holds for the total too: not even together do they see more than there is.
+    assert_eq!(values(&ana, |row| &row["tenant"]["name"]), ["Alpenkontor", "Nordic Homes"]);
+    assert_eq!(values(&ben, |row| &row["tenant"]["name"]), ["Casa Iberia"]);
+    assert!(values(&ana, |row| &row["email"]).iter().all(|email| !email.contains('*')));
+    assert!(values(&ben, |row| &row["email"]).iter().all(|email| email.contains("***@")));
+    // The constraint limits the totals too: their sum is at most the number of rows.
     let (all, shares) = (demo.customers("admin").await, [&ana, &ben].map(|page| page["total"].as_u64().expect("a total")));
     assert_eq!(all["total"].as_u64(), Some(shares[0] + shares[1]));
     assert!(shares[0] > 1_000 && shares[1] > 1_000 && !ana.to_string().contains("apiKey"));
 
     let public = post("/api/shop/products/paginate", r#"{"query": {"limit": 1}}"#).send(demo.address("app")).await.good();
-    assert_eq!(public["rows"][0]["cost"], Value::Null, "masked for whoever is not signed in");
+    assert_eq!(public["rows"][0]["cost"], Value::Null, "masked without a sign-in");
     post("/api/shop/customers/list", "").send(demo.address("app")).await.problem(401);
     let page = get("/orders?status=new").send(demo.address("app")).await;
     assert!(page.text().contains("<title>Demo shop</title>"));
@@ -189,7 +189,7 @@ async fn two_servers_run_and_two_people_see_different_rows() {
 
 // contract B4.2
 #[test]
-fn the_text_says_where_to_go_whom_to_be_and_how_to_end_it() {
+fn the_text_names_the_urls_the_accounts_and_how_to_stop() {
     let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0", "--verbose"]);
     let mut text = String::new();
     while !text.contains("Ctrl-C") {
@@ -212,7 +212,7 @@ fn the_text_says_where_to_go_whom_to_be_and_how_to_end_it() {
 
 // contract B4.2
 #[test]
-fn a_port_that_is_taken_is_named_and_nothing_is_made() {
+fn a_port_in_use_is_named_and_nothing_is_created() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     for (arguments, flag) in
@@ -220,7 +220,7 @@ fn a_port_that_is_taken_is_named_and_nothing_is_made() {
     {
         let mut demo = Demo::begin(&arguments);
         assert_eq!(demo.wait().code(), Some(1));
-        assert_eq!(demo.errors(), format!("peristyle: port {port} on 127.0.0.1 is taken; name another one with {flag}\n"));
+        assert_eq!(demo.errors(), format!("peristyle: {flag}: port {port} on 127.0.0.1 is in use; choose another port\n"));
         assert_eq!(demo.left(), Vec::<String>::new());
     }
     let mut demo = Demo::begin(&["--hub-port", "4999", "--app-port", "4999"]);
@@ -230,7 +230,7 @@ fn a_port_that_is_taken_is_named_and_nothing_is_made() {
 
 // contract B4.3
 #[test]
-fn an_end_while_the_data_is_made_leaves_nothing_behind() {
+fn a_stop_during_preparation_leaves_nothing_behind() {
     for name in ["INT", "TERM", "HUP"] {
         let mut demo = Demo::begin(&["--hub-port", "0", "--app-port", "0"]);
         let mut err = BufReader::new(demo.child.stderr.take().expect("standard error"));
@@ -245,14 +245,14 @@ fn an_end_while_the_data_is_made_leaves_nothing_behind() {
 
 // contract B4.3
 #[tokio::test]
-async fn a_server_that_dies_ends_the_other_and_the_demo_says_so() {
+async fn a_server_that_dies_stops_the_other_and_the_demo_reports_it() {
     let mut demo = Demo::start();
     let satellite = demo.servers()[1];
     signal(satellite, "KILL");
     let status = demo.wait();
     let errors = demo.errors();
     assert_eq!(status.code(), Some(1), "{errors}");
-    assert!(errors.contains("ended by itself (signal: 9") && errors.contains("INFO"), "{errors}");
+    assert!(errors.contains("ended unexpectedly (signal: 9") && errors.contains("INFO"), "{errors}");
     assert_eq!(demo.left(), Vec::<String>::new());
     assert!(!answers(demo.address("hub")) && !answers(demo.address("app")));
 }

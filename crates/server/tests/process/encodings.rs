@@ -1,4 +1,4 @@
-//! PostgreSQL databases that do not keep their texts as UTF8.
+//! PostgreSQL databases whose encoding is not UTF8.
 
 use crate::program::Folder;
 use crate::support::database::{address, cluster, connect};

@@ -35,7 +35,7 @@ fn explain_shows_the_sql_of_each_level() {
 
 // contract B3.1
 #[test]
-fn explain_says_what_to_fix() {
+fn explain_reports_what_to_fix() {
     let folder = Folder::shop();
     folder.write("bad.json", r#"{"where":{"nmae":{"eq":1}},"limit":10001}"#);
     folder.write("twice.json", r#"{"order":[{"field":"nmae","field":"x"}],"limit":1,"limit":-2}"#);
@@ -63,7 +63,7 @@ fn explain_says_what_to_fix() {
 
 // contract P2.7, contract B3.1
 #[test]
-fn explain_takes_the_eyes_of_an_account() {
+fn explain_applies_the_policy_of_an_account() {
     let folder = Folder::shop();
     let policy = "[resource.shop.customer]\npermission = \"shop.read\"\nconstraint.where.name.eq = \"$account.meta.shop\"\n";
     folder.write("peristyle.toml", &format!("{policy}{MANIFEST}"));
@@ -74,11 +74,11 @@ fn explain_takes_the_eyes_of_an_account() {
     folder.write("list.json", "[]");
     let explain = |account: &[&str]| folder.run(&[&["explain", "shop.customer", "statement.json"], account].concat(), &[]);
     assert!(explain(&[]).good().contains("FALSE"), "the operator is no account");
-    let told = explain(&["--account", "ana.json"]).good();
-    assert!(told.contains("policy") && told.contains("= ?1") && !told.contains("FALSE"), "{told}");
+    let printed = explain(&["--account", "ana.json"]).good();
+    assert!(printed.contains("policy") && printed.contains("= ?1") && !printed.contains("FALSE"), "{printed}");
     for (file, words) in [
         ("bo.json", "permission"),
-        ("none.json", "none.json: an account has \"dPermissions\""),
+        ("none.json", "none.json: \"dPermissions\""),
         ("list.json", "list.json: "),
         ("nobody.json", "nobody.json cannot be read"),
     ] {
@@ -90,15 +90,15 @@ fn explain_takes_the_eyes_of_an_account() {
 
 // contract E5.7
 #[tokio::test]
-async fn analyze_at_the_command_line_shows_every_figure() {
+async fn analyze_on_the_command_line_shows_every_figure() {
     let folder = Folder::shop();
     let script = "CREATE TABLE customers (id bigint PRIMARY KEY, name text NOT NULL); INSERT INTO customers VALUES (1, 'Ana');
         CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint, total numeric)";
     let database = Database::with(Place::Postgres, script).await;
     folder.write("statement.json", "{}");
     let arguments = ["explain", "shop.customer", "statement.json", "--analyze"];
-    let told = folder.run(&arguments, &[("DATABASE_URL", &database.url)]).good();
+    let printed = folder.run(&arguments, &[("DATABASE_URL", &database.url)]).good();
     for word in ["Seq Scan on customers", "(cost=", "(actual time=", "loops=1", "Shared Hit Blocks"] {
-        assert!(told.contains(word), "{word} in {told}");
+        assert!(printed.contains(word), "{word} in {printed}");
     }
 }

@@ -1,43 +1,43 @@
-//! A hub as an operator runs it: made by the commands, served by the binary, and silent about secrets.
+//! A hub that the commands set up and the binary serves: its log shows no secrets.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::house::{House, PASSWORD, REDIRECT, VERIFIER, authorize, code, me, object, posted, sign_in};
+use crate::hub_fixture::{HubFixture, PASSWORD, REDIRECT, VERIFIER, authorize, code, me, object, posted, sign_in};
 use crate::program::{Folder, Serving};
 use crate::support::{PLACES, Place, get, post, until};
 
 // contract B1.7, attack 37
 #[tokio::test]
-async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
+async fn three_commands_set_up_a_hub_and_its_trace_log_shows_no_secret() {
     for place in PLACES {
-        let house = House::with(place, &[("LOG", "trace")]).await;
-        let serving = house.serve();
+        let fixture = HubFixture::with(place, &[("LOG", "trace")]).await;
+        let serving = fixture.serve();
         let at = serving.address;
         let cookie = sign_in(at).await;
         let code = code(at, &cookie).await;
-        let tokens = house.redemption(&code).send(at).await.good();
+        let tokens = fixture.redemption(&code).send(at).await.good();
         let text = |tokens: &Value, name: &str| tokens[name].as_str().expect("a token").to_owned();
         let refresh = text(&tokens, "refresh_token");
-        let next = house.token(&[("grant_type", "refresh_token"), ("refresh_token", &refresh)]).send(at).await.good();
+        let next = fixture.token(&[("grant_type", "refresh_token"), ("refresh_token", &refresh)]).send(at).await.good();
         assert_eq!(me(at, &next).await.good()["roles"][0]["name"], "administrator");
-        // What fails is as silent as what succeeds.
-        assert_eq!(house.redemption(&code).send(at).await.status(), 400);
+        // Failures show no secrets either.
+        assert_eq!(fixture.redemption(&code).send(at).await.status(), 400);
         let wrong = "marker-wrong-password";
         assert_eq!(posted("/sign-in", &[("username", wrong), ("password", wrong)]).send(at).await.status(), 400);
         let guess = "marker-wrong-secret";
         assert_eq!(posted("/revoke", &[("client_id", "shop"), ("client_secret", guess), ("token", "x")]).send(at).await.status(), 401);
 
-        let fresh = house.password().send(at).await.good();
-        let client = [("client_id", "shop"), ("client_secret", house.secret.as_str())];
+        let fresh = fixture.password().send(at).await.good();
+        let client = [("client_id", "shop"), ("client_secret", fixture.secret.as_str())];
         let access = text(&fresh, "access_token");
         assert_eq!(posted("/session", &[("access_token", &access)]).send(at).await.status(), 204);
         let token = [("token", access.as_str())];
         assert_eq!(posted("/introspect", &[&client[..], &token].concat()).send(at).await.good()["active"], true);
         assert_eq!(posted("/revoke", &[&client[..], &token].concat()).send(at).await.status(), 200);
-        let link = house.desk.finished("account reset --username ada");
+        let link = fixture.commands.finished("account reset --username ada");
         let address = link.good();
         let secret_link = address.trim().rsplit('=').next().expect("a token").to_owned();
         let chosen = "marker-password-2";
@@ -45,9 +45,9 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
         assert_eq!(posted("/password", &[("link", &secret_link), ("password", chosen)]).send(at).await.status(), 303);
         let id_token = text(&tokens, "id_token");
         assert_eq!(get(&format!("/logout?id_token_hint={id_token}")).header("cookie", &cookie).send(at).await.status(), 204);
-        let renewed = house.desk.finished("client secret --id shop");
+        let renewed = fixture.commands.finished("client secret --id shop");
         let new_secret = object(&renewed.good())["secret"].as_str().expect("a secret").to_owned();
-        let changed = house.desk.given("account password --username ada --password-stdin", "marker-password-3");
+        let changed = fixture.commands.run_with_input("account password --username ada --password-stdin", "marker-password-3");
         assert!(changed.status.success());
 
         let log = serving.stop();
@@ -55,9 +55,10 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
             assert!(log.contains(event), "{event} in {log}");
         }
         let session = cookie.split_once('=').expect("a value").1;
-        let hidden = [PASSWORD, VERIFIER, &house.secret, &code, &refresh, &access, session, wrong, guess, &secret_link, chosen, &id_token];
+        let hidden =
+            [PASSWORD, VERIFIER, &fixture.secret, &code, &refresh, &access, session, wrong, guess, &secret_link, chosen, &id_token];
         let more = [&text(&tokens, "access_token"), &text(&next, "access_token"), &text(&next, "refresh_token"), &new_secret];
-        let said = [house.said.as_str(), &link.err(), &renewed.err(), &String::from_utf8_lossy(&changed.stderr)].concat();
+        let said = [fixture.errors.as_str(), &link.err(), &renewed.err(), &String::from_utf8_lossy(&changed.stderr)].concat();
         for hidden in hidden.into_iter().chain(more.map(String::as_str)).chain(["marker-password-3", "argon2id$"]) {
             assert!(!log.contains(hidden), "{place:?}: {hidden} in the log");
             assert!(!said.contains(hidden), "{place:?}: {hidden} was said by a command");
@@ -67,12 +68,12 @@ async fn three_commands_make_a_hub_and_its_fullest_log_shows_no_secret() {
 
 // contract I27.4
 #[tokio::test]
-async fn administration_over_http_shows_no_secret_in_the_fullest_log() {
+async fn administration_over_http_shows_no_secret_in_the_trace_log() {
     for place in PLACES {
-        let house = House::with(place, &[("LOG", "trace")]).await;
-        let serving = house.serve();
+        let fixture = HubFixture::with(place, &[("LOG", "trace")]).await;
+        let serving = fixture.serve();
         let at = serving.address;
-        let tokens = house.password().send(at).await.good();
+        let tokens = fixture.password().send(at).await.good();
         let access = tokens["access_token"].as_str().expect("a token");
         let administer = async |path: &str, body: &str| {
             let answer = post(path, body).header("authorization", &format!("Bearer {access}")).send(at).await;
@@ -98,47 +99,47 @@ async fn administration_over_http_shows_no_secret_in_the_fullest_log() {
 
 // contract I25.5, I25.6, attack 64
 #[tokio::test]
-async fn a_client_administers_once_it_is_marked_and_a_hub_says_how() {
+async fn a_client_administers_once_it_is_marked_and_the_refusal_says_how() {
     const HINT: &str = "peristyle client update --id CLIENT --administers true";
     for place in PLACES {
-        let house = House::open(place).await;
+        let fixture = HubFixture::open(place).await;
         let shown = |json: &str| object(json)["administers"].clone();
-        assert_eq!(shown(&house.desk.run("client update --id shop --administers false --json")), false);
-        let serving = house.serve();
-        let token = house.password().send(serving.address).await.good()["access_token"].as_str().expect("a token").to_owned();
+        assert_eq!(shown(&fixture.commands.run("client update --id shop --administers false --json")), false);
+        let serving = fixture.serve();
+        let token = fixture.password().send(serving.address).await.good()["access_token"].as_str().expect("a token").to_owned();
         let make = |name: &str| {
             let body = serde_json::json!({ "name": name }).to_string();
             post("/api/iam/tenants/create", body).header("authorization", &format!("Bearer {token}"))
         };
         let refused = make("North").send(serving.address).await;
         assert_eq!(refused.problem(403)["code"], "CLIENT_MAY_NOT_ADMINISTER");
-        assert_eq!(shown(&house.desk.run("client update --id shop --administers true --json")), true);
+        assert_eq!(shown(&fixture.commands.run("client update --id shop --administers true --json")), true);
         assert_eq!(make("North").send(serving.address).await.status(), 201, "what the command line changes counts at once");
         let log = serving.stop();
         assert!(log.contains(HINT) && log.contains("administration.refused") && log.contains("\"reason\":\"client\""), "{log}");
-        let log = house.serve().stop();
+        let log = fixture.serve().stop();
         assert!(!log.contains(HINT), "one is marked: {log}");
-        assert!(house.desk.run("client list").contains("active, administers"));
+        assert!(fixture.commands.run("client list").contains("active, administers"));
     }
 }
 
 // contract I16.1, I13.1
 #[tokio::test]
-async fn events_are_followed_as_they_happen() {
+async fn event_follow_prints_events_as_they_happen() {
     for place in PLACES {
-        let house = House::open(place).await;
-        let serving = house.serve();
-        let mut command = house.desk.folder.command(&["event", "follow", "--json"]);
-        let mut child = command.envs(house.desk.variables()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let fixture = HubFixture::open(place).await;
+        let serving = fixture.serve();
+        let mut command = fixture.commands.folder.command(&["event", "follow", "--json"]);
+        let mut child = command.envs(fixture.commands.variables()).stdout(Stdio::piped()).spawn().expect("the program starts");
         let out = BufReader::new(child.stdout.take().expect("standard output"));
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let mut names: Vec<String> = Vec::new();
         let mut number = 0;
-        // It prints what happens after it began, so something happens until it is seen.
+        // `follow` prints only new events, so new ones are made until one is printed.
         until("the first event", async || {
             number += 1;
-            house.desk.run(&format!("tenant add --name North-{number}"));
+            fixture.commands.run(&format!("tenant add --name North-{number}"));
             names.extend(lines.try_iter().map(|line| object(&line)["event"].as_str().expect("a name").to_owned()));
             names.contains(&"tenant.created".to_owned())
         })
@@ -157,12 +158,12 @@ async fn events_are_followed_as_they_happen() {
 
 // contract I15.7, I22.23
 #[tokio::test]
-async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
+async fn a_restarted_hub_keeps_live_sessions_and_removes_expired_ones() {
     for place in PLACES {
-        let house = House::open(place).await;
-        let serving = house.serve();
+        let fixture = HubFixture::open(place).await;
+        let serving = fixture.serve();
         let (kept, over) = (sign_in(serving.address).await, sign_in(serving.address).await);
-        let tokens = house.password().send(serving.address).await.good();
+        let tokens = fixture.password().send(serving.address).await.good();
         let unused = code(serving.address, &kept).await;
         serving.stop();
         let (prefix, past) = match place {
@@ -170,11 +171,14 @@ async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
             Place::Sqlite => ("peristyle_", "1000000"),
         };
         let newest = format!("(SELECT id FROM {prefix}session ORDER BY authenticated_at, id LIMIT 1)");
-        assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}session SET expires_at = {past} WHERE id <> {newest}")).await, 1);
-        assert_eq!(house.desk.database.change(&format!("UPDATE {prefix}code SET expires_at = {past}")).await, 1);
-        let serving = house.serve();
+        assert_eq!(
+            fixture.commands.database.change(&format!("UPDATE {prefix}session SET expires_at = {past} WHERE id <> {newest}")).await,
+            1
+        );
+        assert_eq!(fixture.commands.database.change(&format!("UPDATE {prefix}code SET expires_at = {past}")).await, 1);
+        let serving = fixture.serve();
         assert_eq!(me(serving.address, &tokens).await.good()["username"], "ada");
-        // Which of the two sessions was ended does not matter; one lives on.
+        // One of the two sessions was ended; the other lives.
         let mut alive = 0;
         for cookie in [&kept, &over] {
             alive += i32::from(get("/").header("cookie", cookie).send(serving.address).await.status() == 200);
@@ -182,22 +186,23 @@ async fn a_hub_that_starts_again_keeps_what_lives_and_drops_what_is_over() {
         assert_eq!(alive, 1);
         let untouched = |table: &str| format!("UPDATE {prefix}{table} SET expires_at = expires_at");
         until("expired rows are gone", async || {
-            house.desk.database.change(&untouched("code")).await == 0 && house.desk.database.change(&untouched("session")).await == 1
+            fixture.commands.database.change(&untouched("code")).await == 0
+                && fixture.commands.database.change(&untouched("session")).await == 1
         })
         .await;
-        assert_eq!(house.redemption(&unused).send(serving.address).await.status(), 400);
+        assert_eq!(fixture.redemption(&unused).send(serving.address).await.status(), 400);
         serving.stop();
     }
 }
 
 // contract I22.3, attack 42
 #[tokio::test]
-async fn a_cookie_is_secure_where_the_hub_is() {
-    let house = House::with(Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
-    let serving = house.serve();
+async fn a_cookie_is_secure_if_the_hub_has_https() {
+    let fixture = HubFixture::with(Place::Sqlite, &[("APP_URL", "https://hub.test")]).await;
+    let serving = fixture.serve();
     let signed = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).send(serving.address).await;
     let cookie = signed.header("set-cookie").expect("a cookie");
-    // The rules of `__Host-`, kept without its name, which the contract gives: no Domain, the whole site, https alone.
+    // The rules of `__Host-` hold for this cookie too: no Domain, path /, https only.
     let parts: Vec<&str> = cookie.split("; ").collect();
     for part in ["Path=/", "HttpOnly", "SameSite=Lax", "Secure"] {
         assert!(parts.contains(&part), "{part} in {cookie}");
@@ -206,7 +211,7 @@ async fn a_cookie_is_secure_where_the_hub_is() {
     let session = cookie.split(';').next().expect("a pair");
     let out = posted("/logout", &[]).header("cookie", session).send(serving.address).await;
     assert!(out.header("set-cookie").is_some_and(|gone| gone.contains("Max-Age=0") && gone.contains("Secure")), "{out:?}");
-    // A sibling domain can set one beside ours: the good one counts, wherever it stands.
+    // A sibling domain can add a cookie of the same name: the valid one counts, in any order.
     let tossed = format!("hub_session=forged; {}", sign_in(serving.address).await);
     assert_eq!(authorize(serving.address, &tossed).await.status(), 302);
     assert_eq!(get("/").header("cookie", &tossed).send(serving.address).await.status(), 200);
@@ -215,7 +220,7 @@ async fn a_cookie_is_secure_where_the_hub_is() {
 
 // contract B3.1
 #[tokio::test]
-async fn the_three_lines_of_the_guide_make_a_hub() {
+async fn the_three_commands_of_the_guide_set_up_a_hub() {
     let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/hub.md")).expect("the guide");
     let block = guide.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
     let folder = Folder::new();
@@ -234,7 +239,7 @@ async fn the_three_lines_of_the_guide_make_a_hub() {
     let client = shell(second).output().expect("a shell");
     let client: Value = serde_json::from_slice(&client.stdout).unwrap_or_else(|error| panic!("{error}: {client:?}"));
     assert_eq!(client["id"], "shop");
-    // The shell makes room for the hub, so that signals reach it.
+    // `exec` replaces the shell by the hub, so that signals reach it.
     let serving = Serving::start(&mut shell(&serve.replacen(' ', " exec ", 1)));
     let signed = posted("/sign-in", &[("username", "ana"), ("password", "correct horse battery")]).send(serving.address).await;
     assert_eq!(signed.status(), 303, "{}", signed.text());
@@ -243,20 +248,20 @@ async fn the_three_lines_of_the_guide_make_a_hub() {
 
 // contract B1.4
 #[tokio::test]
-async fn a_hub_on_a_free_port_signs_the_port_that_it_got() {
+async fn a_hub_on_port_0_issues_tokens_with_its_real_port() {
     let folder = Folder::new();
     let variables = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
-    folder.furnish_hub(PASSWORD, REDIRECT, &variables);
+    folder.set_up_hub(PASSWORD, REDIRECT, &variables);
     let mut serving = Serving::start(folder.command(&["serve", "--json"]).envs(variables));
     let address = format!("http://{}", serving.address);
     let discovery = get("/.well-known/openid-configuration").send(serving.address).await.good();
     assert_eq!(discovery["issuer"], address.as_str());
     let page = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).header("origin", &address).send(serving.address).await;
     assert_eq!(page.status(), 303, "{}", page.text());
-    let mut told = String::new();
-    BufReader::new(serving.child.stdout.take().expect("a pipe")).read_line(&mut told).expect("a line");
-    let told = object(told.trim_end());
-    assert_eq!((&told["address"], &told["url"]), (&serving.address.to_string().into(), &address.into()));
-    assert_eq!((&told["strategy"], told["resources"].as_u64().is_some_and(|count| count > 5)), (&"local-provider".into(), true));
+    let mut ready = String::new();
+    BufReader::new(serving.child.stdout.take().expect("a pipe")).read_line(&mut ready).expect("a line");
+    let ready = object(ready.trim_end());
+    assert_eq!((&ready["address"], &ready["url"]), (&serving.address.to_string().into(), &address.into()));
+    assert_eq!((&ready["strategy"], ready["resources"].as_u64().is_some_and(|count| count > 5)), (&"local-provider".into(), true));
     serving.stop();
 }

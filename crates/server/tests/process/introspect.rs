@@ -49,7 +49,7 @@ fn introspect_refuses_to_overwrite() {
 
 // contract P4.4
 #[test]
-fn update_adds_what_is_new_and_keeps_every_edit() {
+fn update_adds_new_entries_and_keeps_every_edit() {
     let folder = Folder::shop();
     folder.run(&["introspect", "--force"], &[]).good();
     let edited = folder
@@ -65,10 +65,10 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
             file.execute_batch("CREATE TABLE tags (id INTEGER PRIMARY KEY, word TEXT); ALTER TABLE orders ADD COLUMN placed_on TEXT")
         })
         .expect("a new table");
-    // A dash prints what would be written, and leaves the manifest as it is.
+    // `-` prints the manifest and does not write it.
     let printed = folder.run(&["introspect", "--update", "--out", "-"], &[]).good();
     assert_eq!(folder.read("peristyle.toml"), again);
-    // A manifest behind a link is replaced where it is.
+    // A symbolic link is followed: its target is replaced.
     std::fs::rename(folder.path("peristyle.toml"), folder.path("real.toml")).expect("a moved file");
     std::os::unix::fs::symlink("real.toml", folder.path("peristyle.toml")).expect("a link");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");
@@ -80,17 +80,17 @@ fn update_adds_what_is_new_and_keeps_every_edit() {
     let updated = folder.read("peristyle.toml");
     assert!(updated.contains("# who it is") && updated.contains("tag.fields]") && updated.contains("placedOn"), "{updated}");
     assert!(folder.run(&["check"], &[]).good().contains(" 0 error(s)"));
-    // What is gone from the database stays, and is told of.
+    // A table that the database lost stays in the manifest, and is reported.
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch("DROP TABLE tags")).expect("a table less");
     let said = folder.run(&["introspect", "--update"], &[]).good();
-    assert!(said.contains("1 error(s) are left, which `peristyle check` tells"), "{said}");
+    assert!(said.contains("1 error(s) remain, see `peristyle check`"), "{said}");
     let message = folder.run(&["introspect", "--update", "--out", "none.toml"], &[]).refused();
     assert!(message.contains("none.toml"), "{message}");
 }
 
 // contract P1.6, contract P4.4
 #[test]
-fn update_says_where_a_manifest_is_broken() {
+fn update_reports_where_a_manifest_is_invalid() {
     let folder = Folder::shop();
     for (broken, start) in [("[resource.a.b\n", "peristyle.toml:1: not TOML"), ("\n[resource.a.b]\nfoo = 1\n", "peristyle.toml:3: ")] {
         folder.write("peristyle.toml", broken);
@@ -101,7 +101,7 @@ fn update_says_where_a_manifest_is_broken() {
 
 // contract P4.4
 #[test]
-fn update_leaves_deleted_what_was_deleted() {
+fn update_does_not_restore_deleted_entries() {
     let folder = Folder::shop();
     folder.run(&["introspect", "--force"], &[]).good();
     let kept: String = folder
@@ -112,16 +112,16 @@ fn update_leaves_deleted_what_was_deleted() {
     folder.write("peristyle.toml", &kept);
     assert!(folder.run(&["introspect", "--update"], &[]).good().contains("0 addition(s)"));
     assert_eq!(folder.read("peristyle.toml"), kept);
-    // What is new and cannot be added is told.
+    // A new column that cannot be added is reported.
     rusqlite::Connection::open(folder.path("shop.db"))
         .and_then(|file| file.execute_batch("ALTER TABLE customers ADD COLUMN face BLOB"))
         .expect("a column");
-    let told = folder.run(&["introspect", "--update"], &[]).good();
-    assert!(told.contains("note: app.customer: column \"face\" (BLOB) is left out: no type reads it"), "{told}");
+    let reported = folder.run(&["introspect", "--update"], &[]).good();
+    assert!(reported.contains("note: app.customer: column \"face\" (BLOB) is left out: no type reads it"), "{reported}");
     assert!(folder.read("peristyle.toml").contains("# app.customer: column \"face\" (BLOB) is left out"));
 }
 
-/// Schemas and tables whose names, put together, are this name of a type.
+/// Schemas and tables whose combined names equal this type name.
 fn tables_named(kind: &str) -> Vec<(String, String)> {
     let snake = |part: &str| {
         let words = part.chars().map(|letter| if letter.is_ascii_uppercase() { format!("_{letter}") } else { letter.to_string() });
@@ -133,7 +133,7 @@ fn tables_named(kind: &str) -> Vec<(String, String)> {
 
 // contract P4.3, contract P4.4, contract G1.8
 #[tokio::test]
-async fn no_name_that_graphql_has_already_is_given_to_a_table() {
+async fn no_table_gets_a_name_that_graphql_already_has() {
     let folder = Folder::shop();
     folder.write("empty.toml", "");
     let own = folder.run(&["schema", "graphql"], &[("PERISTYLE_MANIFEST", "empty.toml")]).good();
@@ -152,7 +152,7 @@ async fn no_name_that_graphql_has_already_is_given_to_a_table() {
     let variables = [("DATABASE_URL", database.url.as_str()), ("PERISTYLE_MANIFEST", "made.toml")];
     folder.run(&["introspect"], &variables).good();
     assert!(folder.run(&["check"], &variables).good().contains(" 0 error(s)"));
-    // What comes later finds names that are taken, too.
+    // An update avoids these names too.
     let more = "CREATE TABLE orders (id int); CREATE TABLE order_by_id (id int); CREATE TABLE user_by_id_by_id (id int);
         CREATE SCHEMA app_get; CREATE TABLE app_get.x (id int); CREATE TABLE find_x (id int)";
     database.execute(more).await;
@@ -162,7 +162,7 @@ async fn no_name_that_graphql_has_already_is_given_to_a_table() {
 
 // contract P4.3, contract P4.1, contract P4.5
 #[test]
-fn a_view_that_never_ends_costs_the_others_nothing() {
+fn a_view_that_never_ends_does_not_slow_the_other_tables() {
     let folder = Folder::shop();
     let script = "
         CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c;
@@ -189,24 +189,24 @@ fn a_view_that_never_ends_costs_the_others_nothing() {
     ] {
         assert!(lines.iter().any(|found| found == line), "no line {line:?} in\n{text}");
     }
-    // `check` too gives each table its time: the times that do not fit are told although a view before them never ends.
+    // `check` has a timeout for each table too: it reports later tables although one view never ends.
     let views = "[resource.a.half]\ntable = \"half\"\nfields.id = \"bigint\"\nfields.n = \"bigint\"\n";
     let times = "[resource.a.time]\ntable = \"times\"\nfields.at = \"timestamp\"\n";
     folder.write("made.toml", &format!("{views}{times}"));
-    let told = folder.run(&["check"], &variables).good();
-    assert!(told.contains("made.toml:1: `a.half`: its first rows could not be looked at, since that takes too long"), "{told}");
-    assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{told}");
+    let reported = folder.run(&["check"], &variables).good();
+    assert!(reported.contains("made.toml:1: `a.half`: its first rows could not be looked at, since that takes too long"), "{reported}");
+    assert!(reported.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{reported}");
 }
 
 // contract P4.5
 #[test]
-fn introspect_counts_what_it_declares_and_what_it_leaves_out() {
+fn introspect_counts_declared_and_omitted_tables() {
     let folder = Folder::shop();
     let script = "CREATE TABLE passing (id INTEGER); CREATE VIEW lost AS SELECT id FROM passing; DROP TABLE passing;
         CREATE TABLE pictures (face BLOB); CREATE VIEW names AS SELECT name FROM customers";
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(script)).expect("tables");
     let said = folder.run(&["introspect", "--force"], &[]).good();
-    assert!(said.contains("from 3 table(s) and view(s); 2 left out, as its comments say"), "{said}");
+    assert!(said.contains("from 3 table(s) and view(s); 2 left out, see its comments"), "{said}");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--out", "-", "--json"], &[]).good()).expect("one JSON object");
     assert_eq!((&object["tables"], &object["notes"].as_array().map(Vec::len)), (&3.into(), &Some(2)), "{object}");
     let object: Value = serde_json::from_str(&folder.run(&["introspect", "--update", "--json"], &[]).good()).expect("one JSON object");

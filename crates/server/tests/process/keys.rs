@@ -1,4 +1,4 @@
-//! Under every strategy but `none` the private key is looked at first.
+//! The private key at boot: every strategy but `none` checks it first.
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,7 @@ fn refused(folder: &Folder, strategy: &str, path: Option<&str>) -> String {
 
 // contract B2.3
 #[test]
-fn a_key_that_is_missing_or_unusable_ends_the_process_and_names_its_path() {
+fn a_missing_or_invalid_key_stops_boot_and_its_path_is_named() {
     let folder = Folder::shop();
     openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"], "short.key");
     openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-aes256", "-pass", "pass:x"], "locked.key");
@@ -46,7 +46,7 @@ fn a_key_that_is_missing_or_unusable_ends_the_process_and_names_its_path() {
 
 // contract B2.5, attack 49
 #[test]
-fn a_key_that_others_can_read_is_refused_where_that_was_asked() {
+fn a_key_that_others_can_read_is_refused_in_strict_mode() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::shop();
     openssl(&folder, &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "open.key");
@@ -58,7 +58,7 @@ fn a_key_that_others_can_read_is_refused_where_that_was_asked() {
 
 // contract B2.6
 #[test]
-fn the_file_of_a_hub_is_made_for_its_owner_alone_and_one_that_is_open_is_warned_of() {
+fn a_hub_creates_its_sqlite_file_with_mode_600_and_warns_of_a_readable_one() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     folder.run(&["keys", "generate"], &[]).good();
@@ -74,7 +74,7 @@ fn the_file_of_a_hub_is_made_for_its_owner_alone_and_one_that_is_open_is_warned_
 
 // contract B2.3, B3.6
 #[test]
-fn an_earlier_key_is_refused_with_what_to_do() {
+fn an_old_key_is_refused_and_the_message_says_what_to_do() {
     let folder = Folder::shop();
     folder.run(&["keys", "generate"], &[]).good();
     let first = folder.read(".keys/oauth-private.key");
@@ -85,11 +85,11 @@ fn an_earlier_key_is_refused_with_what_to_do() {
     let message = refused(&folder, "local-provider", None);
     assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the key that signs is "), "{message}");
     assert!(message.contains("put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
-    // What the message says helps.
+    // The advice of the message works.
     folder.run(&["keys", "generate", "--out", "new"], &[]).good();
     let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "new/oauth-private.key")];
     folder.serve(&variables).stop();
-    // The audit log knows of the two steps before and of this one.
-    let told = folder.run(&["event", "list"], &variables).good();
-    assert_eq!(told.matches("key.rotated").count(), 3, "{told}");
+    // The audit log has the two steps before and this one.
+    let printed = folder.run(&["event", "list"], &variables).good();
+    assert_eq!(printed.matches("key.rotated").count(), 3, "{printed}");
 }

@@ -1,4 +1,4 @@
-//! Logs: for people and for machines, with request ids and without data.
+//! Logs in text and JSON: with request ids, without data.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ async fn json_logs_are_one_object_a_line_and_carry_the_request_id() {
 
 // contract B1.7
 #[test]
-fn a_start_that_fails_is_told_to_machines_too() {
+fn an_error_at_boot_is_logged_as_json_too() {
     let folder = Folder::shop();
     let variables = [("LOG_FORMAT", "json"), ("DATABASE_URL", "sqlite://nowhere/shop.db")];
     for variables in [variables, [variables[0], ("DATABASE_URL", "mysql://x")]] {
@@ -32,7 +32,7 @@ fn a_start_that_fails_is_told_to_machines_too() {
         assert_eq!((finished.code(), &last["level"]), (Some(1), &Value::from("ERROR")), "{log}");
         assert!(last["fields"]["message"].as_str().is_some_and(|message| message.starts_with("DATABASE_URL: ")), "{log}");
     }
-    // Whoever wants no log still learns why nothing serves.
+    // With LOG=off the error is still printed.
     let silent = folder.run(&["serve"], &[variables[0], variables[1], ("LOG", "off")]);
     assert!(silent.refused().starts_with("DATABASE_URL: "));
 }
@@ -68,12 +68,12 @@ async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_fil
     let serving = folder.serve_quietly(&[("LOG", "off")]);
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch("DROP TABLE orders")).expect("no table");
     post("/api/shop/orders/list", "").send(serving.address).await.problem(500);
-    assert_eq!(serving.stop(), "", "who wants no log gets none");
+    assert_eq!(serving.stop(), "", "LOG=off prints nothing");
 }
 
 // contract B1.7, contract E2.8
 #[tokio::test]
-async fn even_the_fullest_log_shows_no_value_and_no_password() {
+async fn the_trace_log_shows_no_value_and_no_password() {
     let database = shop::database(Place::Postgres).await;
     let with_password = database.url.replace("postgres@", "postgres:sesame-opens@");
     let encoded = variable("PERISTYLE_TEST_SOCKET").replace('/', "%2F");
@@ -106,7 +106,7 @@ async fn even_the_fullest_log_shows_no_value_and_no_password() {
             }
             let log = serving.stop();
             assert!(log.contains("TRACE") || log.contains("DEBUG"), "{log}");
-            // The rows themselves stay out too.
+            // The log has no rows either.
             for secret in ["marker-", "77777.77", "77777777-7777", "sesame", "Ana", "key-of"] {
                 let found = log.lines().find(|line| line.contains(secret));
                 assert_eq!(found, None, "{secret} in the log of {url} with prepare {prepare}");

@@ -10,11 +10,11 @@ use crate::support::{get, post, until};
 
 const MIB: usize = 1024 * 1024;
 const BUDGET: usize = 128 * MIB;
-/// What may be left after an attack beside what the idle process had.
+/// How much memory the process may keep after an attack, beyond its idle size.
 const SLACK: usize = 40 * MIB;
 const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
-/// A server with twelve megabytes of text to answer, and a small budget.
+/// A server with twelve megabytes of rows and a small budget.
 fn serving() -> (Folder, Serving) {
     let folder = Folder::shop();
     let script = "CREATE TABLE texts (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -27,14 +27,14 @@ fn serving() -> (Folder, Serving) {
     (folder, serving)
 }
 
-/// Bytes of memory that the process has now, or had at most.
+/// The resident memory of the process, now (`VmRSS`) or at most (`VmHWM`).
 fn memory(serving: &Serving, which: &str) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", serving.child.id())).expect("the process lives");
     let line = status.lines().find_map(|line| line.strip_prefix(which)).expect("a figure");
     line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse::<usize>().expect("a number") * 1024
 }
 
-/// Others are answered, from the attacker's own address and from another one.
+/// Other clients are answered, from the attacker's address and from another one.
 async fn others_are_answered(serving: &Serving) {
     for path in ["/health", "/ready"] {
         assert_eq!(get(path).send(serving.address).await.status(), 200, "{path}");
@@ -51,7 +51,7 @@ async fn stays_within_the_budget(serving: &Serving, idle: usize) {
 
 // attack 53, contract E9.1
 #[tokio::test]
-async fn answers_that_nobody_reads_stay_within_the_budget() {
+async fn unread_answers_stay_within_the_budget() {
     let (_folder, serving) = serving();
     let idle = memory(&serving, "VmRSS");
     let document = json!({ "query": "{ shopGetTexts { id body } }" }).to_string();
@@ -72,7 +72,7 @@ async fn answers_that_nobody_reads_stay_within_the_budget() {
     others_are_answered(&serving).await;
     drop(wires);
     stays_within_the_budget(&serving, idle).await;
-    // What was held is free again.
+    // The budget is free again.
     until("an answer fits again", async || post("/graphql", &document).send(serving.address).await.status() == 200).await;
 }
 
@@ -91,7 +91,7 @@ async fn bodies_that_never_end_stay_within_the_budget() {
         wires.push(wire);
     }
     for wire in &mut wires {
-        // Most have heard no by now, and what they send is not read for long.
+        // The server has refused most of them and stops reading.
         _ = tokio::time::timeout(std::time::Duration::from_millis(50), wire.send(&body)).await;
     }
     others_are_answered(&serving).await;
@@ -102,7 +102,7 @@ async fn bodies_that_never_end_stay_within_the_budget() {
 
 // contract E9.1
 #[test]
-fn a_budget_that_cannot_be_kept_is_refused() {
+fn a_budget_that_is_too_small_is_refused() {
     let folder = Folder::shop();
     for (variable, value, accepted) in [
         ("MEMORY_BUDGET", "1MiB", "64 MiB or more"),
@@ -121,7 +121,7 @@ fn a_budget_that_cannot_be_kept_is_refused() {
 
 // attack 55, contract E9.7
 #[tokio::test]
-async fn a_loopback_listener_answers_to_local_names_alone() {
+async fn a_loopback_listener_accepts_only_local_names() {
     let folder = Folder::shop();
     let page = |host: &str| post("/api/shop/customers/list", "{}").header("host", host);
     let local = folder.serve(&[("APP_URL", "https://shop.example.com")]);

@@ -1,4 +1,4 @@
-//! A hub and its database are killed while people's sign-ins are being refreshed, and come back later than any grace lasts.
+//! A hub and its database are killed while clients refresh tokens, and come back after the grace of every token is over.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,17 +12,17 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
 use crate::cluster::Cluster;
-use crate::house::posted;
+use crate::hub_fixture::posted;
 use crate::program::Folder;
 use crate::support::{Request, Response};
 
 const PASSWORD: &str = "marker-password-1";
 const CLIENTS: usize = 50;
 
-/// How long nobody answers, and the grace of a refresh token: a short while, or what `PERISTYLE_TEST_OUTAGE` says, in seconds, under the
+/// The length of the outage and the grace of a refresh token: a short time by default. `PERISTYLE_TEST_OUTAGE` sets the seconds, with the
 /// default grace.
 fn outage() -> (Duration, Option<&'static str>) {
-    #[expect(clippy::disallowed_methods, reason = "the long way is chosen by whoever runs the tests")]
+    #[expect(clippy::disallowed_methods, reason = "an environment variable selects the long test")]
     let asked = std::env::var("PERISTYLE_TEST_OUTAGE").ok();
     match asked.map(|seconds| seconds.parse().expect("a number of seconds")) {
         Some(seconds) => (Duration::from_secs(seconds), None),
@@ -30,15 +30,15 @@ fn outage() -> (Duration, Option<&'static str>) {
     }
 }
 
-/// Somebody who is signed in and refreshes over and over.
-struct Person {
+/// A signed-in client that refreshes its token again and again.
+struct RefreshingClient {
     token: String,
-    /// What each token became, whoever heard of it.
+    /// The successor of each token.
     successors: HashMap<String, String>,
 }
 
-impl Person {
-    /// Notes what the present token became. It must never become anything else.
+impl RefreshingClient {
+    /// Records the successor of the current token. It must always be the same.
     fn note(&mut self, tokens: &Value) -> String {
         let successor = tokens["refresh_token"].as_str().expect("a token").to_owned();
         let first = self.successors.entry(self.token.clone()).or_insert_with(|| successor.clone());
@@ -58,14 +58,14 @@ impl Hub {
         posted("/token", &[&[("grant_type", "refresh_token"), ("refresh_token", token)][..], &client].concat())
     }
 
-    /// The answer, if there is one: a hub that is killed breaks connections off.
+    /// The answer, or nothing if the connection breaks: a killed hub resets connections.
     async fn answer(&self, request: Request) -> Option<Response> {
         let address = *self.address.borrow();
         request.attempt(address).await
     }
 
-    /// Refreshes until an answer comes, as an app does; says whether the person is still signed in.
-    async fn refreshed(&self, person: &mut Person) -> bool {
+    /// Refreshes until an answer comes, as an app does. Returns whether the client is still signed in.
+    async fn refreshed(&self, person: &mut RefreshingClient) -> bool {
         loop {
             match self.answer(self.refresh(&person.token)).await {
                 Some(answer) if answer.status() == 200 => {
@@ -87,7 +87,7 @@ async fn nobody_is_signed_out_by_an_outage_of_the_hub_and_its_database() {
     let (folder, url) = (Folder::new(), cluster.url());
     let mut variables = vec![("DATABASE_URL", url.as_str()), ("OAUTH_STRATEGY", "local-provider"), ("APP_URL", "http://hub.test")];
     variables.extend(grace.map(|grace| ("REFRESH_GRACE", grace)));
-    let secret = folder.furnish_hub(PASSWORD, "http://localhost:9/callback", &variables);
+    let secret = folder.set_up_hub(PASSWORD, "http://localhost:9/callback", &variables);
     let grants = ["client", "update", "--id", "shop", "--grant", "refresh_token", "--grant", "password"];
     folder.run(&grants, &variables).good();
     let mut serving = folder.serve(&variables);
@@ -97,14 +97,14 @@ async fn nobody_is_signed_out_by_an_outage_of_the_hub_and_its_database() {
         let client = [("client_id", "shop"), ("client_secret", hub.secret.as_str())];
         let pairs = [&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)][..], &client].concat();
         let tokens = posted("/token", &pairs).send(serving.address).await.good();
-        Person { token: tokens["refresh_token"].as_str().expect("a token").to_owned(), successors: HashMap::new() }
+        RefreshingClient { token: tokens["refresh_token"].as_str().expect("a token").to_owned(), successors: HashMap::new() }
     };
     let mut people = Vec::new();
     for _ in 0..CLIENTS {
         people.push(sign_in().await);
     }
-    // Some refresh all the time, and are in the middle of it when the hub is killed.
-    let busy: Vec<Arc<Mutex<Person>>> = people.drain(..CLIENTS / 5).map(|person| Arc::new(Mutex::new(person))).collect();
+    // Some clients refresh all the time, also when the hub is killed.
+    let busy: Vec<Arc<Mutex<RefreshingClient>>> = people.drain(..CLIENTS / 5).map(|person| Arc::new(Mutex::new(person))).collect();
     let done = Arc::new(AtomicBool::new(false));
     let loops: Vec<JoinHandle<bool>> = busy
         .iter()
@@ -121,7 +121,7 @@ async fn nobody_is_signed_out_by_an_outage_of_the_hub_and_its_database() {
             })
         })
         .collect();
-    // The answers to the others are lost on their way.
+    // The answers to the other clients are lost.
     for person in &mut people {
         assert!(hub.refreshed(person).await);
     }
@@ -134,7 +134,7 @@ async fn nobody_is_signed_out_by_an_outage_of_the_hub_and_its_database() {
     cluster.kill();
     _ = serving.child.wait();
     tokio::time::sleep(outage).await;
-    cluster.revive();
+    cluster.restart();
     serving = folder.serve(&variables);
     hub.address.send_replace(serving.address);
 
@@ -142,9 +142,9 @@ async fn nobody_is_signed_out_by_an_outage_of_the_hub_and_its_database() {
     assert!(signed_in.iter().all(|signed_in| *signed_in), "{} were signed out", signed_in.iter().filter(|signed_in| !**signed_in).count());
     done.store(true, Ordering::Release);
     for signed_in in loops {
-        assert!(signed_in.await.expect("no token has two successors"), "somebody was signed out in the middle of a refresh");
+        assert!(signed_in.await.expect("no token has two successors"), "a client was signed out during a refresh");
     }
-    // And once more, each with the one token that they have.
+    // Each client refreshes once more with its current token.
     for person in &mut people {
         assert!(hub.refreshed(person).await);
     }

@@ -1,12 +1,12 @@
-//! Readers of our output that stop listening are no fault of ours; output that cannot be written is told.
+//! A closed pipe is not an error; any other write error is reported.
 
 use std::process::Stdio;
 
-use crate::house::Desk;
+use crate::hub_fixture::HubCommands;
 use crate::program::Folder;
 use crate::support::{Place, post, until};
 
-/// A pipe whose other end is closed already.
+/// A pipe whose other end is closed.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -33,13 +33,13 @@ fn output_to_a_closed_pipe_does_not_panic() {
     }
 }
 
-/// A device that takes nothing.
+/// A device that is full.
 fn full() -> Stdio {
     std::fs::File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-/// The one line that a command says whose output cannot be written.
-fn unwritten(folder: &Folder, line: &str) -> String {
+/// The error line of a command whose output cannot be written.
+fn write_error(folder: &Folder, line: &str) -> String {
     let output = folder.command(&line.split(' ').collect::<Vec<_>>()).stdout(full()).output().expect("the program runs");
     let err = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(1), "{line}: {err}");
@@ -68,50 +68,50 @@ fn output_that_cannot_be_written_is_a_failure() {
         "role list",
         "event list --json",
     ] {
-        assert!(!unwritten(&folder, line).contains("done"), "{line}");
+        assert!(!write_error(&folder, line).contains("done"), "{line}");
     }
 }
 
 // contract B3.1
 #[test]
-fn what_was_done_or_made_but_cannot_be_told_says_so() {
+fn a_change_whose_result_cannot_be_printed_is_reported_as_made() {
     let folder = Folder::shop();
     for line in ["migrate", "keys generate", "introspect --out new.toml", "role add --name clerk", "account add --username ana"] {
-        assert!(unwritten(&folder, line).contains("it was done, but"), "{line}");
+        assert!(write_error(&folder, line).contains("the change was made, but"), "{line}");
     }
     assert!(folder.path("new.toml").exists());
     let another = "`peristyle client secret --id shop` makes another";
     for line in ["client add --id shop --name Shop --redirect https://shop.example/callback", "client secret --id shop"] {
-        let told = unwritten(&folder, line);
-        assert!(told.contains("the secret of client shop was made, but could not be shown") && told.contains(another), "{told}");
+        let printed = write_error(&folder, line);
+        assert!(printed.contains("the secret of client shop was made, but could not be shown") && printed.contains(another), "{printed}");
     }
     for line in ["account invite --username ana", "account reset --username ana --json"] {
-        let told = unwritten(&folder, line);
-        assert!(told.contains("a link for ana was made, but could not be shown") && told.contains("makes another"), "{told}");
+        let printed = write_error(&folder, line);
+        assert!(printed.contains("a link for ana was made, but could not be shown") && printed.contains("makes another"), "{printed}");
     }
     assert_eq!(folder.run(&["role", "list", "--json"], &[]).good().matches("clerk").count(), 1, "it was made");
 }
 
 // contract B3.1
 #[tokio::test]
-async fn following_events_ends_with_its_reader() {
-    let desk = Desk::open(Place::Sqlite).await;
-    desk.run("migrate");
-    let follow = || desk.folder.command(&["event", "follow"]).envs(desk.variables()).spawn().expect("the program starts");
-    // Nothing happens: it notices by itself.
+async fn event_follow_ends_when_its_reader_closes_the_pipe() {
+    let commands = HubCommands::open(Place::Sqlite).await;
+    commands.run("migrate");
+    let follow = || commands.folder.command(&["event", "follow"]).envs(commands.variables()).spawn().expect("the program starts");
+    // Without new events it notices the closed pipe itself.
     let mut idle = follow();
     drop(idle.stdout.take());
     until("the end of the idle one", async || idle.try_wait().expect("a child").is_some()).await;
     assert_eq!(idle.wait().expect("an end").code(), Some(0));
-    // It is told of something, as by `head -n 1`.
+    // With a new event it ends at the write, as with `head -n 1`.
     let mut busy = follow();
     let mut reader = std::io::BufReader::new(busy.stdout.take().expect("standard output"));
-    let told = std::thread::spawn(move || std::io::BufRead::read_line(&mut reader, &mut String::new()));
+    let printed = std::thread::spawn(move || std::io::BufRead::read_line(&mut reader, &mut String::new()));
     let mut number = 0;
     until("an event", async || {
         number += 1;
-        desk.run(&format!("tenant add --name North-{number}"));
-        told.is_finished()
+        commands.run(&format!("tenant add --name North-{number}"));
+        printed.is_finished()
     })
     .await;
     until("the end of the busy one", async || busy.try_wait().expect("a child").is_some()).await;
@@ -131,9 +131,9 @@ fn a_message_to_a_closed_pipe_does_not_panic() {
 
 // contract B1.7
 #[tokio::test]
-async fn a_server_whose_log_nobody_reads_any_more_still_serves() {
+async fn a_server_whose_log_pipe_is_closed_still_serves() {
     let folder = Folder::shop();
-    // A port that was free a moment ago: this once the log cannot tell which was taken.
+    // A port that was just free: the log cannot say which port was bound.
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let address = format!("127.0.0.1:{port}");
     let mut child =

@@ -1,4 +1,4 @@
-//! The binary in a folder of its own, with nothing in its environment that a test did not put there.
+//! Runs the binary in a temporary folder, with only the environment variables that a test sets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::support::DEADLINE;
 
-/// A folder to run in.
+/// A temporary folder.
 pub(crate) struct Folder(tempfile::TempDir);
 
-/// A small database, and a manifest that fits it.
+/// A small database, and its manifest.
 pub(crate) const SCRIPT: &str = "
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 INSERT INTO customers VALUES (1, 'Ana'), (2, 'Bo');
@@ -37,12 +37,12 @@ total = \"decimal\"
 ";
 
 impl Folder {
-    /// An empty one.
+    /// An empty folder.
     pub(crate) fn new() -> Self {
         Folder(tempfile::tempdir().expect("a folder"))
     }
 
-    /// One with a database `shop.db` and a manifest `peristyle.toml`.
+    /// A folder with a database `shop.db` and a manifest `peristyle.toml`.
     pub(crate) fn shop() -> Self {
         let folder = Folder::new();
         rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(SCRIPT)).expect("a database");
@@ -62,7 +62,7 @@ impl Folder {
         std::fs::read_to_string(self.path(name)).expect("a file")
     }
 
-    /// The command, to be finished by the test. It uses the folder's own database and a free port.
+    /// A command with the database of the folder and a free port.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_peristyle"));
         command.args(arguments).env_clear().current_dir(self.0.path());
@@ -76,8 +76,8 @@ impl Folder {
         Finished(self.command(arguments).envs(variables.iter().copied()).output().expect("the program runs"))
     }
 
-    /// Makes a hub by its commands: a key, the administrator `ada` and the client `shop`, whose secret this gives.
-    pub(crate) fn furnish_hub(&self, password: &str, redirect: &str, variables: &[(&str, &str)]) -> String {
+    /// Sets up a hub: a key, the administrator `ada` and the client `shop`. Returns the client secret.
+    pub(crate) fn set_up_hub(&self, password: &str, redirect: &str, variables: &[(&str, &str)]) -> String {
         self.run(&["keys", "generate"], variables).out();
         let mut added = self
             .command(&["account", "add", "--username", "ada", "--email", "ada@example.com", "--role", "administrator", "--password-stdin"])
@@ -94,18 +94,18 @@ impl Folder {
         client["secret"].as_str().expect("a secret").to_owned()
     }
 
-    /// Serves until it is told to end.
+    /// Starts a server and waits until it serves.
     pub(crate) fn serve(&self, variables: &[(&str, &str)]) -> Serving {
         Serving::start(self.command(&["serve"]).envs(variables.iter().copied()))
     }
 
-    /// The same where the log does not say that it serves.
+    /// The same, if the log does not say that it serves.
     pub(crate) fn serve_quietly(&self, variables: &[(&str, &str)]) -> Serving {
         Serving::start_quietly(self.command(&["serve", "--json"]).envs(variables.iter().copied()))
     }
 }
 
-/// What a run left.
+/// The output of a finished command.
 pub(crate) struct Finished(Output);
 
 impl Finished {
@@ -137,7 +137,7 @@ impl Finished {
     }
 }
 
-/// A server process. Dropped, it is killed.
+/// A server process. Dropping it kills it.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
@@ -159,9 +159,9 @@ impl Serving {
         let mut serving = Serving::spawn(command);
         let mut line = String::new();
         BufReader::new(serving.child.stdout.as_mut().expect("standard output")).read_line(&mut line).expect("a line");
-        let told: Value = serde_json::from_str(&line).expect("one object");
+        let ready: Value = serde_json::from_str(&line).expect("one object");
         serving.address =
-            told["address"].as_str().and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address in {line}"));
+            ready["address"].as_str().and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("no address in {line}"));
         serving
     }
 
@@ -217,7 +217,7 @@ impl Serving {
         (status, self.log.join("\n"))
     }
 
-    /// Ends it in good order.
+    /// Stops it by a signal; returns its log.
     pub(crate) fn stop(self) -> String {
         self.signal("TERM");
         let (status, log) = self.end();

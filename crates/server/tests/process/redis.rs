@@ -1,4 +1,4 @@
-//! Redis as an operator runs it: over TLS, and gone for a while.
+//! Redis over TLS, and Redis that is down for a while.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::program::Folder;
 use crate::support::{get, until, variable};
 
-/// A Redis that speaks TLS alone, with the certificate that the tests' PostgreSQL has, for `localhost`.
+/// A Redis that accepts only TLS, with the certificate of the tests' PostgreSQL for `localhost`.
 struct Redis(Child);
 
 impl Redis {
@@ -30,7 +30,7 @@ impl Drop for Redis {
 
 // contract I35.4, I35.6
 #[tokio::test(flavor = "multi_thread")]
-async fn logins_are_shared_over_tls_with_a_redis_that_is_trusted_and_there() {
+async fn logins_are_shared_over_tls_with_a_trusted_redis_that_is_up() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let url = format!("rediss://localhost:{port}");
     let authority = variable("PERISTYLE_TEST_AUTHORITY");
@@ -51,7 +51,7 @@ async fn logins_are_shared_over_tls_with_a_redis_that_is_trusted_and_there() {
     assert_eq!(status(trusting.address).await, 503, "it is not there yet");
     let redis = Redis::start(port);
     until("logins begin", async || status(trusting.address).await == 302).await;
-    assert_eq!(status(strange.address).await, 503, "whoever does not know the authority trusts nobody");
+    assert_eq!(status(strange.address).await, 503, "an unknown certificate authority is not trusted");
     drop(redis);
     assert_eq!(status(trusting.address).await, 503);
     let _redis = Redis::start(port);

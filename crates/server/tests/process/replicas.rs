@@ -1,18 +1,18 @@
-//! Several processes on one PostgreSQL are one hub.
+//! Several replicas of a hub on one PostgreSQL.
 
 use serde_json::Value;
 
-use crate::house::{House, PASSWORD, authorize, code, me, posted, sign_in};
+use crate::hub_fixture::{HubFixture, PASSWORD, authorize, code, me, posted, sign_in};
 use crate::program::Folder;
 use crate::support::{Place, get, until};
 
 // contract I20.2, I15.3, attack 7
 #[tokio::test(flavor = "multi_thread")]
-async fn of_five_hundred_redemptions_at_two_hubs_one_wins() {
-    let house = House::open(Place::Postgres).await;
-    let hubs = [house.serve(), house.serve()];
+async fn of_five_hundred_redemptions_on_two_replicas_one_succeeds() {
+    let fixture = HubFixture::open(Place::Postgres).await;
+    let hubs = [fixture.serve(), fixture.serve()];
     let code = code(hubs[0].address, &sign_in(hubs[1].address).await).await;
-    let redemption = house.redemption(&code);
+    let redemption = fixture.redemption(&code);
     let tries: Vec<_> = (0..500)
         .map(|number| {
             let (request, address) = (redemption.clone(), hubs[number % 2].address);
@@ -33,27 +33,27 @@ async fn of_five_hundred_redemptions_at_two_hubs_one_wins() {
 
 // contract I22.23
 #[tokio::test]
-async fn what_one_hub_begins_the_other_goes_on_with_and_ends() {
-    let house = House::open(Place::Postgres).await;
-    let [here, there] = [house.serve(), house.serve()];
+async fn one_replica_continues_and_ends_what_another_began() {
+    let fixture = HubFixture::open(Place::Postgres).await;
+    let [here, there] = [fixture.serve(), fixture.serve()];
     let cookie = sign_in(here.address).await;
     let made = code(there.address, &cookie).await;
-    let tokens = house.redemption(&made).send(here.address).await.good();
+    let tokens = fixture.redemption(&made).send(here.address).await.good();
     for hub in [&here, &there] {
         assert_eq!(me(hub.address, &tokens).await.good()["username"], "ada");
         assert_eq!(get("/").header("cookie", &cookie).send(hub.address).await.status(), 200);
     }
     let keys = |address| async move { get("/.well-known/jwks.json").send(address).await.good() };
     assert_eq!(keys(here.address).await, keys(there.address).await);
-    // A code that both know is replayed at the other: what it gave ends at both.
-    assert_eq!(house.redemption(&made).send(there.address).await.status(), 400);
+    // A replay of the code at the other replica ends its grants on both.
+    assert_eq!(fixture.redemption(&made).send(there.address).await.status(), 400);
     assert_eq!(me(here.address, &tokens).await.status(), 401);
     assert_eq!(posted("/logout", &[]).header("cookie", &cookie).send(there.address).await.status(), 204);
     assert_eq!(get("/").header("cookie", &cookie).send(here.address).await.status(), 303);
     assert!(authorize(here.address, &cookie).await.header("location").expect("an address").starts_with("/sign-in"));
-    // So does a command, at once.
+    // A command ends them too, at once.
     let again = sign_in(here.address).await;
-    house.desk.run("session end --username ada");
+    fixture.commands.run("session end --username ada");
     for hub in [here, there] {
         assert_eq!(get("/").header("cookie", &again).send(hub.address).await.status(), 303);
         hub.stop();
@@ -62,33 +62,33 @@ async fn what_one_hub_begins_the_other_goes_on_with_and_ends() {
 
 // contract I23.20
 #[tokio::test]
-async fn a_hub_without_the_file_of_a_new_key_publishes_and_trusts_it_all_the_same() {
-    let house = House::open(Place::Postgres).await;
+async fn a_replica_without_the_new_key_file_publishes_and_trusts_the_key() {
+    let fixture = HubFixture::open(Place::Postgres).await;
     let elsewhere = Folder::new();
     elsewhere.run(&["keys", "generate"], &[]).good();
-    elsewhere.write(".keys/oauth-private.key", &house.desk.folder.read(".keys/oauth-private.key"));
-    let [here, there] = [house.serve(), elsewhere.serve(&house.desk.variables())];
-    let before = house.password().send(there.address).await.good();
-    // Both steps before either hub looks: the second never sees the key announced.
-    house.desk.run("keys rotate");
-    house.desk.run("keys rotate --now");
+    elsewhere.write(".keys/oauth-private.key", &fixture.commands.folder.read(".keys/oauth-private.key"));
+    let [here, there] = [fixture.serve(), elsewhere.serve(&fixture.commands.variables())];
+    let before = fixture.password().send(there.address).await.good();
+    // Both steps happen before either replica reloads: the second never sees the key as announced.
+    fixture.commands.run("keys rotate");
+    fixture.commands.run("keys rotate --now");
     let keys = |address| async move { get("/.well-known/jwks.json").send(address).await.good()["keys"].as_array().map(Vec::len) };
     for hub in [&here, &there] {
         until("both keys are published", async || keys(hub.address).await == Some(2)).await;
     }
-    let after = house.password().send(here.address).await.good();
-    // A token's head names the key.
+    let after = fixture.password().send(here.address).await.good();
+    // The header of a token names the key.
     let head = |tokens: &Value| tokens["access_token"].as_str().and_then(|token| token.split('.').next()).map(str::to_owned);
     assert_ne!(head(&before), head(&after));
-    assert_eq!(head(&house.password().send(there.address).await.good()), head(&before), "it signs with what it has");
+    assert_eq!(head(&fixture.password().send(there.address).await.good()), head(&before), "it signs with what it has");
     for (hub, tokens) in [(&here, &before), (&there, &before), (&here, &after), (&there, &after)] {
         assert_eq!(me(hub.address, tokens).await.good()["username"], "ada");
     }
-    // A day later nobody trusts what it would sign, and it signs nothing.
+    // A day later nobody trusts the old key, and the replica signs nothing with it.
     let over = "UPDATE peristyle.signing_key SET moment = moment - interval '3 days' WHERE state = 'retired'";
-    assert_eq!(house.desk.database.change(over).await, 1);
-    until("it signs no more", async || house.password().send(there.address).await.status() == 500).await;
-    assert_eq!(head(&house.password().send(here.address).await.good()), head(&after));
+    assert_eq!(fixture.commands.database.change(over).await, 1);
+    until("it signs no more", async || fixture.password().send(there.address).await.status() == 500).await;
+    assert_eq!(head(&fixture.password().send(here.address).await.good()), head(&after));
     let log = there.stop();
     assert!(log.contains("the key that signs is") && log.contains("published no more, and nothing is signed with it"), "{log}");
     here.stop();
@@ -96,15 +96,15 @@ async fn a_hub_without_the_file_of_a_new_key_publishes_and_trusts_it_all_the_sam
 
 // contract I20.6, attack 32
 #[tokio::test]
-async fn failures_count_at_both() {
-    let house = House::open(Place::Postgres).await;
-    let hubs = [house.serve(), house.serve()];
-    let attempt = |password: &'static str| house.token(&[("grant_type", "password"), ("username", "ada"), ("password", password)]);
+async fn failed_attempts_count_on_both_replicas() {
+    let fixture = HubFixture::open(Place::Postgres).await;
+    let hubs = [fixture.serve(), fixture.serve()];
+    let attempt = |password: &'static str| fixture.token(&[("grant_type", "password"), ("username", "ada"), ("password", password)]);
     for number in 0..5 {
         assert_eq!(attempt("not it, sorry").send(hubs[number % 2].address).await.status(), 400);
     }
-    // Five of the pair, of the name and of the address, whoever counted them; some more make a delay that no slow machine outlives.
-    assert_eq!(house.desk.database.change("UPDATE peristyle.failure SET count = 12 WHERE count = 5").await, 3);
+    // Five failures of the name and address start the delay, on whichever replica; some more make it longer than a slow test.
+    assert_eq!(fixture.commands.database.change("UPDATE peristyle.failure SET count = 12 WHERE count = 5").await, 3);
     for hub in &hubs {
         let answer = attempt(PASSWORD).send(hub.address).await;
         assert_eq!(answer.status(), 429, "{}", answer.text());
@@ -114,17 +114,17 @@ async fn failures_count_at_both() {
 
 // contract I20.21, attack 33
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_sign_ins_are_sent_away_and_the_keys_are_served_on() {
-    let house = House::with(Place::Sqlite, &[("TRUSTED_PROXIES", "127.0.0.1")]).await;
-    // On one core there is room for 65, however many cores this machine has.
+async fn too_many_sign_ins_are_refused_and_the_key_set_is_still_served() {
+    let fixture = HubFixture::with(Place::Sqlite, &[("TRUSTED_PROXIES", "127.0.0.1")]).await;
+    // One core admits 65 attempts, however many cores this machine has.
     let mut command = std::process::Command::new("taskset");
-    let program = house.desk.folder.command(&["serve"]);
-    command.args(["-c", &first_core()]).arg(program.get_program()).arg("serve").env_clear().current_dir(house.desk.folder.path(""));
-    command.envs([("LISTEN", "127.0.0.1:0")]).envs(house.desk.variables());
+    let program = fixture.commands.folder.command(&["serve"]);
+    command.args(["-c", &first_core()]).arg(program.get_program()).arg("serve").env_clear().current_dir(fixture.commands.folder.path(""));
+    command.envs([("LISTEN", "127.0.0.1:0")]).envs(fixture.commands.variables());
     command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
     let serving = crate::program::Serving::start(&mut command);
     let at = serving.address;
-    // Each of another name and from another address, so that none is throttled and every one is hashed.
+    // Each attempt has its own name and client address, so that none is throttled and every password is hashed.
     let flood: Vec<_> = (0..250)
         .map(|number: usize| {
             let name = format!("nobody-{number}");
@@ -153,12 +153,12 @@ async fn too_many_sign_ins_are_sent_away_and_the_keys_are_served_on() {
         }
     }
     assert!(busy > 0 && judged >= 65, "{busy} sent away, {judged} judged");
-    // Who was sent away has not failed, and it works again.
+    // A refused attempt is no failure, and sign-in works again.
     sign_in(at).await;
     serving.stop();
 }
 
-/// A core that this process may run on.
+/// A core that this process can run on.
 fn first_core() -> String {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
@@ -167,12 +167,12 @@ fn first_core() -> String {
 
 // contract I20.22
 #[tokio::test(flavor = "multi_thread")]
-async fn parallel_refreshes_at_two_hubs_have_one_successor() {
+async fn parallel_refreshes_on_two_replicas_have_one_successor() {
     // attack 34
-    let house = House::open(Place::Postgres).await;
-    let hubs = [house.serve(), house.serve()];
-    let first = house.password().send(hubs[0].address).await.good();
-    let refresh = house.token(&[("grant_type", "refresh_token"), ("refresh_token", first["refresh_token"].as_str().expect("a token"))]);
+    let fixture = HubFixture::open(Place::Postgres).await;
+    let hubs = [fixture.serve(), fixture.serve()];
+    let first = fixture.password().send(hubs[0].address).await.good();
+    let refresh = fixture.token(&[("grant_type", "refresh_token"), ("refresh_token", first["refresh_token"].as_str().expect("a token"))]);
     let tries: Vec<_> = (0..40)
         .map(|number| {
             let (request, address) = (refresh.clone(), hubs[number % 2].address);

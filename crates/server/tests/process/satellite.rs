@@ -1,4 +1,4 @@
-//! A satellite as an operator runs it: what it needs, that it starts before its hub, and that it is silent about secrets.
+//! A satellite process: its settings, its start before the hub is up, and a log without secrets.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -12,8 +12,8 @@ use crate::support::{Request, Response, get, post, until};
 const PASSWORD: &str = "marker-password-2";
 const REDIRECT: &str = "http://localhost:9/callback";
 
-/// An address that nobody listens on, for a hub that is started later and again.
-fn free() -> SocketAddr {
+/// A free address, for a hub that is started later and again.
+fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
 }
 
@@ -37,7 +37,7 @@ fn but<'a>(variables: &[(&'static str, &'a str)], name: &'static str, value: &'a
 
 // contract B2.4, attack 43
 #[test]
-fn every_variable_of_a_satellite_is_checked_at_boot() {
+fn every_setting_of_a_satellite_is_checked_at_boot() {
     let folder = Folder::shop();
     folder.run(&["keys", "generate"], &[]).out();
     folder.write("secret", "marker-secret\n");
@@ -74,7 +74,7 @@ fn every_variable_of_a_satellite_is_checked_at_boot() {
 
 // contract B2.4, I33.1
 #[tokio::test(flavor = "multi_thread")]
-async fn a_satellite_starts_with_either_form_of_key_and_without_its_hub() {
+async fn a_satellite_starts_with_either_key_format_and_without_its_hub() {
     let folder = Folder::shop();
     folder.run(&["keys", "generate"], &[]).out();
     let traditional = Command::new("openssl")
@@ -85,7 +85,7 @@ async fn a_satellite_starts_with_either_form_of_key_and_without_its_hub() {
         .stderr(Stdio::null())
         .status();
     assert!(traditional.expect("openssl runs").success());
-    let hub = format!("http://{}", free());
+    let hub = format!("http://{}", free_address());
     for path in [".keys/oauth-private.key", "old.key"] {
         let serving = folder.serve(&but(&good(&hub), "OAUTH_PRIVATE_KEY_PATH", path));
         assert_eq!(get("/health").send(serving.address).await.status(), 200);
@@ -99,10 +99,10 @@ async fn a_satellite_starts_with_either_form_of_key_and_without_its_hub() {
 
 // contract B3.2, I33.1
 #[test]
-fn a_satellite_that_still_waits_for_its_hub_ends_in_good_order() {
+fn a_satellite_that_waits_for_its_hub_stops_gracefully() {
     let folder = Folder::shop();
     folder.run(&["keys", "generate"], &[]).out();
-    let hub = format!("http://{}", free());
+    let hub = format!("http://{}", free_address());
     for signal in ["TERM", "INT"] {
         let mut child = folder.command(&["serve"]).envs(good(&hub)).spawn().expect("the program starts");
         let mut err = BufReader::new(child.stderr.take().expect("standard error"));
@@ -122,7 +122,7 @@ fn form(path: &str, body: &str) -> Request {
     Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(body)
 }
 
-/// The value of a parameter of an address; none of ours needs decoding.
+/// The value of a query parameter; none here needs decoding.
 fn parameter<'a>(address: &'a str, name: &str) -> &'a str {
     address.split(['?', '&']).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).unwrap_or_else(|| panic!("{name} in {address}"))
 }
@@ -133,13 +133,13 @@ fn value_of_cookie(answer: &Response) -> String {
 
 // contract I33.1, I33.2, I33.3, attack 24, attack 37
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() {
+async fn a_satellite_survives_outages_of_its_hub_and_its_trace_log_shows_no_secret() {
     let (hub_folder, folder) = (Folder::new(), Folder::shop());
-    let place = free().to_string();
+    let place = free_address().to_string();
     let hub_url = format!("http://{place}");
     let hub_variables =
         [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db"), ("LISTEN", &place), ("APP_URL", &hub_url)];
-    let secret = hub_folder.furnish_hub(PASSWORD, REDIRECT, &hub_variables);
+    let secret = hub_folder.set_up_hub(PASSWORD, REDIRECT, &hub_variables);
     folder.run(&["keys", "generate"], &[]).out();
     let variables = but(&but(&good(&hub_url), "OAUTH_CLIENT_SECRET", &secret), "LOG", "trace");
     let serving = folder.serve(&variables);
@@ -157,7 +157,7 @@ async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() 
     let (code, state) = (parameter(location, "code").to_owned(), parameter(location, "state").to_owned());
     let body = json!({ "code": code, "state": state }).to_string();
     let tokens = post("/auth/callback", body).header("origin", &format!("http://{satellite}")).header("cookie", &binding);
-    // APP_URL defaults to LISTEN, whose port was chosen later; the app's own origin counts as well.
+    // APP_URL defaults to LISTEN with the real port; the app's own origin is accepted too.
     let tokens = tokens.header("origin", "http://localhost:9").send(satellite).await.good();
     let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
     let (access, refresh) = (text("access_token"), text("refresh_token"));
@@ -169,7 +169,7 @@ async fn a_hub_comes_goes_and_comes_again_and_the_fullest_log_shows_no_secret() 
     let fresh = next["access_token"].as_str().expect("a token").to_owned();
 
     hub.stop();
-    // Known accounts serve on; what would have to be asked for is not there, which is nobody's fault.
+    // Cached accounts still work; a request that needs the hub gets 503.
     assert_eq!(me.send(satellite).await.status(), 200);
     let unknown = get("/auth/me").header("authorization", &format!("Bearer {fresh}"));
     let away = unknown.send(satellite).await;

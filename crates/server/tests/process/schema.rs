@@ -1,4 +1,4 @@
-//! `schema openapi|json-schema|typescript`
+//! `peristyle schema`
 
 use serde_json::Value;
 
@@ -33,22 +33,22 @@ fn the_descriptions_need_the_manifest_and_no_database() {
     assert!(!folder.path("shop.db").exists() && !folder.path("peristyle.db").exists());
 }
 
-/// A resource that would like to be called so: `keyAlone.x` for `KeyAloneX`.
-fn named_so(definition: &str) -> Option<String> {
+/// A resource whose type name would be this one: `keyAlone.x` for `KeyAloneX`.
+fn resource_with_type_name(definition: &str) -> Option<String> {
     let lower = |word: &str| word[..1].to_ascii_lowercase() + &word[1..];
     let (context, resource) = definition.split_at(definition.rfind(char::is_uppercase).filter(|start| *start > 0)?);
     let (context, resource) = (lower(context), lower(resource));
-    // What belongs to the hub's own context is refused, and the name of a field's enum gives way to a resource.
+    // A name in the hub's own context is refused; the name of a field's enum gives way to a resource.
     let is_free = !["iam", "hub", "oAuth", "auth"].contains(&context.as_str()) && !definition.starts_with("IamAccountType");
     is_free.then(|| format!("{context}.{resource}"))
 }
 
 // contract I29.1
 #[test]
-fn on_a_hub_every_description_tells_the_hub_too() {
+fn on_a_hub_every_description_includes_its_own_resources() {
     let folder = Folder::new();
     let hub = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db")];
-    // A hub has resources of its own, and needs no manifest for them.
+    // The own resources of a hub need no manifest.
     let run = |line: &str| folder.run(&line.split(' ').collect::<Vec<_>>(), &hub).good();
     let openapi = json(&run("schema openapi"));
     assert!(openapi["paths"]["/api/iam/accounts/create"].is_object() && openapi["paths"]["/token"].is_object());
@@ -64,15 +64,15 @@ fn on_a_hub_every_description_tells_the_hub_too() {
     let alone = folder.run(&["schema", "graphql"], &[]).good();
     assert!(!alone.contains("Mutation") && !alone.contains("Iam"));
     assert!(!folder.run(&["schema", "openapi"], &[]).good().contains("securitySchemes"));
-    // Whatever a resource is called, what a hub's documents define stays what it was.
+    // The names of resources do not change the hub's own definitions.
     let schemas = |document: &Value| document["components"]["schemas"].as_object().expect("schemas").clone();
-    let clashing: Vec<String> = schemas(&openapi).keys().filter_map(|name| named_so(name)).collect();
+    let clashing: Vec<String> = schemas(&openapi).keys().filter_map(|name| resource_with_type_name(name)).collect();
     let declare = |names: &[String]| {
         let resource = |name: &String| format!("[resource.{name}.fields]\nid = {{ type = \"int\", key = true }}\n");
         folder.write("peristyle.toml", &names.iter().map(resource).collect::<String>());
     };
     declare(&clashing);
-    // GraphQL's types are nobody's to take.
+    // A resource cannot take the name of a GraphQL type.
     let refused = folder.run(&["schema", "openapi"], &hub).err();
     let accepted: Vec<String> = clashing.into_iter().filter(|name| !refused.contains(&format!("`{name}`"))).collect();
     assert!(accepted.len() > 100 && accepted.contains(&"key.alone".to_owned()) && accepted.contains(&"token.response".to_owned()));
@@ -107,7 +107,7 @@ fn check_and_explain_know_the_hub_s_records() {
 
 // contract B3.1, contract B3.3
 #[test]
-fn schema_says_what_to_fix() {
+fn schema_reports_what_to_fix() {
     let folder = Folder::new();
     let finished = folder.run(&["schema", "openapi"], &[]);
     finished.refused();

@@ -1,4 +1,4 @@
-//! The end of a server.
+//! A server that stops on a signal.
 
 use std::io::Read;
 
@@ -6,20 +6,20 @@ use crate::program::Folder;
 use crate::support::http::Wire;
 use crate::support::{get, post, until};
 
-/// More than the buffers between server and reader hold.
+/// More than the buffers between server and client hold.
 const MANY: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, label TEXT);
     INSERT INTO items WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 30000) SELECT n, hex(zeroblob(250)) FROM numbers";
 
 // contract B3.2
 #[tokio::test]
-async fn a_signal_to_end_lets_a_request_in_flight_finish() {
+async fn a_signal_lets_open_requests_finish() {
     for signal in ["TERM", "INT"] {
         let folder = Folder::shop();
         rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(MANY)).expect("a table");
         folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n");
         let mut serving = folder.serve(&[]);
         let address = serving.address;
-        // One connection that has nothing to do, and one in the middle of an answer.
+        // One idle connection, and one in the middle of an answer.
         let mut idle = Wire::open(address).await;
         idle.request(&get("/health")).await;
         assert_eq!(idle.response("GET").await.status(), 200);
@@ -42,7 +42,7 @@ async fn a_signal_to_end_lets_a_request_in_flight_finish() {
 
 // contract B3.2
 #[tokio::test]
-async fn a_second_signal_ends_at_once() {
+async fn a_second_signal_stops_at_once() {
     let folder = Folder::shop();
     rusqlite::Connection::open(folder.path("shop.db")).and_then(|file| file.execute_batch(MANY)).expect("a table");
     folder.write("peristyle.toml", "[resource.shop.item.fields]\nid = { type = \"int\", key = true }\nlabel = \"text\"\n");
@@ -55,5 +55,5 @@ async fn a_second_signal_ends_at_once() {
     serving.signal("TERM");
     let (status, log) = serving.end();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("stopped at once"), "the answer that nobody reads is not waited for: {log}");
+    assert!(log.contains("stopped by a second signal"), "the server does not wait for an unread answer: {log}");
 }

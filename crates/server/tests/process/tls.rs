@@ -1,4 +1,4 @@
-//! A satellite that reaches its hub by https: it believes authorities that it was told of, and nobody else.
+//! A satellite that reaches its hub by https: it trusts only the configured certificate authorities.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ fn openssl(folder: &Folder, arguments: &str) {
     assert!(status.expect("openssl runs").success(), "{arguments}");
 }
 
-/// An authority, and a certificate of it for localhost.
+/// A certificate authority, and its certificate for localhost.
 fn certificates(folder: &Folder) {
     openssl(folder, "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout authority.key -out authority.crt");
     openssl(folder, "req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.csr");
@@ -29,7 +29,7 @@ fn certificates(folder: &Folder) {
     );
 }
 
-/// TLS in front of an address.
+/// A TLS terminator in front of an address.
 fn terminator(folder: &Folder, behind: SocketAddr, listener: TcpListener) {
     let certificate = CertificateDer::from_pem_file(folder.path("server.crt")).expect("a certificate");
     let key = PrivateKeyDer::from_pem_file(folder.path("server.key")).expect("a key");
@@ -48,7 +48,7 @@ fn terminator(folder: &Folder, behind: SocketAddr, listener: TcpListener) {
 
 // contract I33.4, attack 23, attack 43
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hub_is_believed_by_its_certificate() {
+async fn a_satellite_trusts_its_hub_by_certificate() {
     let (hub_folder, folder) = (Folder::new(), Folder::shop());
     certificates(&folder);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -56,7 +56,7 @@ async fn a_hub_is_believed_by_its_certificate() {
     let hub_url = format!("https://localhost:{port}");
     let redirect = "http://localhost:9/callback";
     let hub_variables = [("OAUTH_STRATEGY", "local-provider"), ("DATABASE_URL", "sqlite://hub.db"), ("APP_URL", &hub_url)];
-    let secret = hub_folder.furnish_hub("a long password", redirect, &hub_variables);
+    let secret = hub_folder.set_up_hub("a long password", redirect, &hub_variables);
     let hub = hub_folder.serve(&hub_variables);
     terminator(&folder, hub.address, listener);
     folder.run(&["keys", "generate"], &[]).out();
@@ -77,12 +77,12 @@ async fn a_hub_is_believed_by_its_certificate() {
     let mut misled = folder.serve(&variables(&misled));
     misled.line(|line| line.contains("the hub's keys could not be fetched"));
     assert_eq!(get("/ready").send(misled.address).await.status(), 503);
-    // No authority vouches for it.
+    // No trusted authority signed it.
     openssl(&folder, "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other.key -out authority.crt");
     let mut doubting = folder.serve(&variables(&hub_url));
     doubting.line(|line| line.contains("the hub's keys could not be fetched"));
     assert_eq!(get("/ready").send(doubting.address).await.status(), 503);
-    // Nobody at all is trusted: nothing could ever work.
+    // A file without authorities is refused at boot.
     for text in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         folder.write("authority.crt", text);
         // contract B1.1
@@ -92,7 +92,7 @@ async fn a_hub_is_believed_by_its_certificate() {
     std::fs::remove_file(folder.path("authority.crt")).expect("a file");
     let message = folder.run(&["serve"], &variables(&hub_url)).refused();
     assert!(message.starts_with("SSL_CERT_FILE: the file \"authority.crt\" cannot be read: No such file"), "{message}");
-    // Who asks no hub by https does not mind.
+    // A satellite with an http hub ignores the file.
     assert_eq!(folder.run(&["check"], &variables(&hub_url)).code(), Some(0));
     folder.run(&["check"], &[("SSL_CERT_FILE", "authority.crt")]).good();
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use query::catalog::Catalog;
 
 use crate::operations::describe::{is_hub, offered};
-use crate::operations::{Kind, Need, Operation, Target, Text};
+use crate::operations::{FieldKind, Operation, OperationTarget, StringFormat};
 
 use super::members::{describe, object_fields};
 
@@ -61,7 +61,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     for operation in offered(catalog) {
         // Every field of the root may be refused, so none is non-null.
         let mut arguments = Vec::new();
-        if operation.target == Target::ById {
+        if operation.target == OperationTarget::RecordById {
             arguments.push("id: ID!".to_owned());
         }
         if !operation.fields.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
             mutations.types.push(operation.input_name());
             input(&mut inputs, operation);
         }
-        describe(&mut roots, "  ", &format!("{}. Takes the permission `{}`.", operation.about, operation.permission));
+        describe(&mut roots, "  ", &format!("{}. Takes the permission `{}`.", operation.summary, operation.permission));
         _ = writeln!(roots, "  {}({}): {}", operation.name(), arguments.join(", "), operation.answer_name());
         mutations.by_name.insert(operation.name(), operation);
     }
@@ -83,22 +83,22 @@ fn input(sdl: &mut String, operation: &Operation) {
     describe(sdl, "", &format!("What `{}` takes. A key that is null counts as left out.", operation.name()));
     _ = writeln!(sdl, "input {} {{", operation.input_name());
     for field in operation.fields {
-        describe(sdl, "  ", &format!("{}.", field.about));
-        let end = if field.need == Need::Required { "!" } else { "" };
+        describe(sdl, "  ", &format!("{}.", field.description));
+        let end = if field.required { "!" } else { "" };
         _ = writeln!(sdl, "  {}: {}{end}", field.name, field_type(field.kind));
     }
     sdl.push_str("}\n");
 }
 
-fn field_type(kind: Kind) -> &'static str {
+fn field_type(kind: FieldKind) -> &'static str {
     match kind {
-        Kind::Text(Text::Uuid) => "UUID",
-        Kind::Text(_) => "String",
-        Kind::Texts(Text::Uuid) => "[UUID!]",
-        Kind::Texts(_) => "[String!]",
-        Kind::Flag => "Boolean",
-        Kind::Seconds(_) => "Int",
-        Kind::Object => "JSON",
+        FieldKind::String(StringFormat::Uuid) => "UUID",
+        FieldKind::String(_) => "String",
+        FieldKind::Strings(StringFormat::Uuid) => "[UUID!]",
+        FieldKind::Strings(_) => "[String!]",
+        FieldKind::Boolean => "Boolean",
+        FieldKind::Seconds(_) => "Int",
+        FieldKind::Object => "JSON",
     }
 }
 

@@ -1,61 +1,80 @@
-//! One variable of the environment, and the forms of value that settings have.
+//! One setting of the environment, and the types of its value.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::ConfigError;
 
+/// The environment variables that are set.
 #[derive(Clone, Copy)]
-pub(super) struct Variable<'v> {
-    pub(super) variable: &'static str,
+pub(super) struct Environment<'v>(pub(super) &'v HashMap<&'static str, String>);
+
+impl<'v> Environment<'v> {
+    /// A setting; an empty value counts as not set.
+    pub(super) fn setting(self, name: &'static str) -> Setting<'v> {
+        Setting { name, value: self.0.get(name).map(String::as_str).filter(|value| !value.is_empty()) }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'v> {
+    pub(super) name: &'static str,
     pub(super) value: Option<&'v str>,
 }
 
-pub(super) fn wrong(variable: &'static str, found: &str, accepted: &str) -> ConfigError {
-    ConfigError { variable, problem: format!("found {:?}; accepted is {accepted}", repeatable(found)) }
+pub(super) fn invalid(name: &'static str, found: &str, accepted: &str) -> ConfigError {
+    ConfigError { variable: name, problem: format!("found {:?}; accepted is {accepted}", without_credentials(found)) }
 }
 
-/// What was found, without the user and the password that an address may hold.
-pub(super) fn repeatable(found: &str) -> Cow<'_, str> {
+/// The value without the user and the password of a URL.
+pub(super) fn without_credentials(found: &str) -> Cow<'_, str> {
     match found.split_once("//").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
         Some((scheme, host)) => format!("{scheme}//…@{host}").into(),
         None => found.into(),
     }
 }
 
-impl<'v> Variable<'v> {
-    /// It has no default, and is needed.
+impl<'v> Setting<'v> {
     pub(super) fn missing(&self, accepted: &str) -> ConfigError {
-        ConfigError { variable: self.variable, problem: format!("is missing; accepted is {accepted}") }
+        ConfigError { variable: self.name, problem: format!("is missing; accepted is {accepted}") }
     }
 
     pub(super) fn parse<T: std::str::FromStr>(&self, default: &str, accepted: &str) -> Result<T, ConfigError> {
         let value = self.value.unwrap_or(default);
-        value.parse().map_err(|_| wrong(self.variable, value, accepted))
+        value.parse().map_err(|_| invalid(self.name, value, accepted))
     }
 
     pub(super) fn number(&self, default: usize, range: RangeInclusive<usize>) -> Result<usize, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let accepted = format!("a whole number from {} to {}", range.start(), range.end());
-        // Reading a number takes a sign too.
+        // `parse` would accept a sign.
         let digits = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
         let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| range.contains(number));
-        number.ok_or_else(|| wrong(self.variable, value, &accepted))
+        number.ok_or_else(|| invalid(self.name, value, &accepted))
     }
 
-    pub(super) fn word(&self, default: &'static str, words: &[&'static str]) -> Result<&'static str, ConfigError> {
-        let Some(value) = self.value else { return Ok(default) };
-        words.iter().find(|word| **word == value).copied().ok_or_else(|| wrong(self.variable, value, &words.join(" or ")))
+    /// The choice with the word of the value; by default the first.
+    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, ConfigError> {
+        let value = self.value.unwrap_or(choices[0].0);
+        let words = || choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
+        let choice = choices.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
+        choice.ok_or_else(|| invalid(self.name, value, &words()))
     }
 
-    /// A time in whole seconds within a range.
+    /// Nothing if the setting is not set.
+    pub(super) fn optional<T>(&self, parse: impl FnOnce(&'v str) -> Result<T, ConfigError>) -> Result<Option<T>, ConfigError> {
+        self.value.map(parse).transpose()
+    }
+
+    /// Whole seconds within a range.
     pub(super) fn seconds(&self, default: i64, range: RangeInclusive<i64>) -> Result<i64, ConfigError> {
         let Some(value) = self.value else { return Ok(default) };
         let duration = self.duration(Duration::ZERO)?;
         let seconds = i64::try_from(duration.as_secs()).ok().filter(|seconds| range.contains(seconds) && duration.subsec_nanos() == 0);
-        let accepted = format!("a time in whole seconds, from {} to {}", written(*range.start()), written(*range.end()));
-        seconds.ok_or_else(|| wrong(self.variable, value, &accepted))
+        let accepted = format!("a time in whole seconds, from {} to {}", with_unit(*range.start()), with_unit(*range.end()));
+        seconds.ok_or_else(|| invalid(self.name, value, &accepted))
     }
 
     /// `30`, `30s`, `30 s`, `500ms`, `2m`, `12h`, `90d`
@@ -71,7 +90,7 @@ impl<'v> Variable<'v> {
             (Some(number), "d") => Some(Duration::from_secs(number * 86_400)),
             _ => None,
         };
-        duration.ok_or_else(|| wrong(self.variable, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
+        duration.ok_or_else(|| invalid(self.name, value, "a time such as 30, 30s, 500ms, 2m, 12h or 90d"))
     }
 
     /// `268435456`, `256M`, `256 MiB`, `1g`: units of 1024, or of 1000 with a `B` alone.
@@ -90,16 +109,16 @@ impl<'v> Variable<'v> {
         };
         let bytes = value[..digits].parse::<usize>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
         let accepted = format!("a number of bytes such as 256MiB or 2GiB, {} MiB or more", min >> 20);
-        bytes.filter(|bytes| *bytes >= min).ok_or_else(|| wrong(self.variable, value, &accepted))
+        bytes.filter(|bytes| *bytes >= min).ok_or_else(|| invalid(self.name, value, &accepted))
     }
 
-    /// The items of a comma list; an empty one is an item, which is never good.
+    /// The items of a comma list. An empty item counts, and no setting accepts one.
     pub(super) fn list(&self) -> impl Iterator<Item = &'v str> {
         self.value.into_iter().flat_map(|value| value.split(',')).map(str::trim)
     }
 }
 
-/// A number of seconds as a setting has it.
-fn written(seconds: i64) -> String {
+/// Seconds as a setting spells them.
+fn with_unit(seconds: i64) -> String {
     if seconds % 86_400 == 0 { format!("{}d", seconds / 86_400) } else { format!("{seconds}s") }
 }

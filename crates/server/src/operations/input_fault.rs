@@ -1,8 +1,8 @@
-//! What is wrong with an input, in codes that stay, and the refusals of administration as problems.
+//! The faults of an input with their stable codes, and the errors of administration as problems.
 
 use query::error::{Code, MAX_FAULTS};
 
-use crate::administration::Fault;
+use crate::administration::AdminError;
 use crate::error::oauth;
 use crate::error::{InputFault, Problem};
 
@@ -16,7 +16,7 @@ macro_rules! codes {
             /// Every code there is, in order.
             pub(crate) const ALL: &'static [InputCode] = &[$(InputCode::$name),+];
 
-            /// The code as it stands in an answer.
+            /// The code in an answer.
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $(InputCode::$name => $text,)+ }
             }
@@ -25,44 +25,43 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The text is not JSON.
+    /// The body is not JSON.
     NotJson = "IN100",
-    /// A key stands twice in one object.
+    /// An object has a key twice.
     DuplicateKey = "IN101",
-    /// A key that the operation does not take.
+    /// The operation does not have this key.
     UnknownKey = "IN102",
-    /// A value of another type was expected.
+    /// The value has the wrong type.
     WrongType = "IN103",
-    /// Something that is needed is missing.
+    /// A required key is missing.
     Missing = "IN104",
-    /// The value is not accepted.
+    /// The value is invalid.
     Value = "IN105",
-    /// Too much, or nested too deeply.
+    /// The value is too large or too deep.
     Limit = "IN106",
-    /// It names a record that does not exist.
+    /// The value names a record that does not exist.
     NoRecord = "IN107",
-    /// The id does not fit what it is the id of.
+    /// The id is not a UUID.
     Identifier = "IN108",
 }
 
-/// Faults as they are found, up to as many as one answer holds.
+/// The faults of one input, up to the maximum of one answer.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<InputFault>);
+pub(super) struct InputFaults(Vec<InputFault>);
 
-impl Faults {
+impl InputFaults {
     pub(super) fn add(&mut self, code: InputCode, path: String, message: impl Into<String>) {
         if !self.is_full() {
             self.0.push(InputFault { code: code.as_str(), path, message: message.into() });
         }
     }
 
-    /// Whether no more are told.
     pub(super) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FAULTS
     }
 
-    /// Whether something at this place is wrong.
-    pub(super) fn mention(&self, path: &str) -> bool {
+    /// Whether there is a fault at this pointer or below it.
+    pub(super) fn contains(&self, path: &str) -> bool {
         self.0.iter().any(|fault| fault.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 
@@ -76,9 +75,9 @@ pub(super) fn one(code: InputCode, path: String, message: impl Into<String>) -> 
     Problem::Input(vec![InputFault { code: code.as_str(), path, message: message.into() }])
 }
 
-/// What the reader of JSON found, as faults of an input.
-pub(super) fn unreadable(error: query::error::Error) -> Problem {
-    let told = |fault: query::error::Fault| {
+/// The faults of the JSON reader as faults of an input.
+pub(super) fn invalid_json(error: query::error::Error) -> Problem {
+    let convert = |fault: query::error::Fault| {
         let code = match fault.code {
             Code::DuplicateKey => InputCode::DuplicateKey,
             Code::JsonDepth => InputCode::Limit,
@@ -86,25 +85,36 @@ pub(super) fn unreadable(error: query::error::Error) -> Problem {
         };
         InputFault { code: code.as_str(), path: fault.path, message: fault.message }
     };
-    Problem::Input(error.faults.into_iter().map(told).collect())
+    Problem::Input(error.faults.into_iter().map(convert).collect())
 }
 
-/// A refusal of administration, for an input that stands at this place.
-pub(super) fn refused(fault: Fault, base: &str) -> Problem {
-    match fault {
-        Fault::Forbidden(permission) => Problem::Lacking(permission),
-        Fault::Rights(fault) => Problem::Rights(fault),
-        Fault::Invalid(message) => one(InputCode::Value, base.to_owned(), message),
-        Fault::Absent { path, message } => one(InputCode::NoRecord, format!("{base}{path}"), message),
-        Fault::Unknown(_) => Problem::NotFound("there is no such record"),
-        Fault::Exists(message) => Problem::Exists(message),
-        Fault::Chance(_) => Problem::Internal("the system gives no random bytes"),
-        Fault::Store(error) => Problem::of_records(error),
+impl From<AdminError> for Problem {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::Forbidden(permission) => Problem::Lacking(permission),
+            AdminError::Rights(fault) => Problem::Rights(fault),
+            AdminError::Invalid(message) => one(InputCode::Value, String::new(), message),
+            AdminError::UnknownReference { path, message } => one(InputCode::NoRecord, path, message),
+            AdminError::NotFound(_) => Problem::NotFound("there is no such record"),
+            AdminError::Exists(message) => Problem::Exists(message),
+            AdminError::Randomness(_) => Problem::Internal("the system gives no random bytes"),
+            AdminError::Store(error) => Problem::of_records(error),
+        }
     }
 }
 
-/// What keeps a password from being hashed.
-pub(super) fn unhashed(fault: &oauth::Fault) -> Problem {
+/// Prefixes the pointers of input faults with the pointer of the input.
+pub(super) fn below(base: &str, problem: Problem) -> Problem {
+    match problem {
+        Problem::Input(faults) => {
+            Problem::Input(faults.into_iter().map(|fault| InputFault { path: format!("{base}{}", fault.path), ..fault }).collect())
+        }
+        other => other,
+    }
+}
+
+/// The problem of a password that could not be hashed.
+pub(super) fn not_hashed(fault: &oauth::Fault) -> Problem {
     match fault {
         oauth::Fault::Busy => Problem::Busy,
         _ => Problem::Internal("a password cannot be hashed"),

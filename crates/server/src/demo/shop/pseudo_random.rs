@@ -1,15 +1,15 @@
-//! Numbers that look random and are the same every time, so that everybody's demo holds the same rows.
+//! A fixed pseudo-random sequence, so that every demo has the same rows.
 
 /// SplitMix64.
 #[derive(Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct PseudoRandom(u64);
 
-impl Dice {
+impl PseudoRandom {
     pub(super) fn new(seed: u64) -> Self {
-        Dice(seed)
+        PseudoRandom(seed)
     }
 
-    fn roll(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -17,23 +17,28 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to, and without, `end`.
+    /// A number from 0 to `end`, exclusive.
     pub(super) fn below(&mut self, end: i64) -> i64 {
-        (self.roll() % end.max(1).unsigned_abs()) as i64
+        (self.next_number() % end.max(1).unsigned_abs()) as i64
     }
 
-    /// A number between two, both included.
-    pub(super) fn between(&mut self, least: i64, most: i64) -> i64 {
-        least + self.below(most - least + 1)
+    /// A number from `min` to `max`, inclusive.
+    pub(super) fn between(&mut self, min: i64, max: i64) -> i64 {
+        min + self.below(max - min + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `share` of a hundred cases.
     pub(super) fn percent(&mut self, share: i64) -> bool {
         self.below(100) < share
     }
 
     pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as i64) as usize]
+    }
+
+    /// One of the words between spaces.
+    pub(super) fn pick_word<'a>(&mut self, words: &'a str) -> &'a str {
+        self.pick(&words.split(' ').collect::<Vec<_>>())
     }
 
     /// One of several, each with its weight.

@@ -1,4 +1,4 @@
-//! A materialized view that was never filled: the resource is not ready, and the database is.
+//! A materialized view that was never filled: only its resource is not ready.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ name = \"text\"
 
 // contract E2.10, contract P4.1
 #[tokio::test]
-async fn a_view_that_was_never_filled_is_told_as_such_until_it_is() {
+async fn an_unfilled_view_is_reported_until_it_is_filled() {
     let folder = Folder::new();
     let database = Database::with(Place::Postgres, SCRIPT).await;
     folder.write("peristyle.toml", MANIFEST);
@@ -54,9 +54,10 @@ async fn a_view_that_was_never_filled_is_told_as_such_until_it_is() {
     }
     let log = serving.stop();
     let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let told =
+    let is_the_error =
         |line: &&Value| line["level"] == "ERROR" && line["fields"]["error"].as_str().is_some_and(|error| error.contains("\"reports\""));
-    let error = lines.iter().find(told).unwrap_or_else(|| panic!("no such line: {log}"))["fields"]["error"].as_str().expect("a text");
+    let error =
+        lines.iter().find(is_the_error).unwrap_or_else(|| panic!("no such line: {log}"))["fields"]["error"].as_str().expect("a string");
     assert!(error.starts_with("what is read is not ready: ") && error.contains("REFRESH MATERIALIZED VIEW"), "{error}");
     assert!(!log.contains("out of reach") && !log.contains("the replica does not answer"), "{log}");
 }

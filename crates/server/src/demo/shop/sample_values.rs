@@ -1,15 +1,16 @@
-//! What the sample data is made of: regions with their names and towns, and the words for products.
+//! The values of the sample data: regions with names and towns, and products.
 
-/// One tenant's part of the world.
+/// The region of one tenant.
 #[derive(Debug)]
 pub(super) struct Region {
-    /// The id that accounts and rows know the tenant by.
+    /// The id of the tenant in accounts and rows.
     pub(super) tenant: &'static str,
     pub(super) code: &'static str,
     pub(super) name: &'static str,
     pub(super) countries: &'static [Country],
-    pub(super) first_names: &'static [&'static str],
-    pub(super) last_names: &'static [&'static str],
+    /// Names, separated by spaces.
+    pub(super) first_names: &'static str,
+    pub(super) last_names: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,28 +36,8 @@ pub(super) const REGIONS: [Region; 3] = [
             country("NO", "Norway", "47", &["Bergen", "Oslo", "Tromsø"]),
             country("SE", "Sweden", "46", &["Gothenburg", "Malmö", "Stockholm", "Uppsala"]),
         ],
-        first_names: &[
-            "Aino", "Astrid", "Björn", "Elin", "Freja", "Gustav", "Ida", "Jonas", "Kaisa", "Lars", "Maja", "Mikko", "Nils", "Oskar",
-            "Sigrid", "Åse",
-        ],
-        last_names: &[
-            "Andersen",
-            "Berg",
-            "Dahl",
-            "Eriksson",
-            "Hansen",
-            "Holm",
-            "Jensen",
-            "Korhonen",
-            "Larsen",
-            "Lindqvist",
-            "Mäkinen",
-            "Nilsen",
-            "Olsen",
-            "Sørensen",
-            "Virtanen",
-            "Öberg",
-        ],
+        first_names: "Aino Astrid Björn Elin Freja Gustav Ida Jonas Kaisa Lars Maja Mikko Nils Oskar Sigrid Åse",
+        last_names: "Andersen Berg Dahl Eriksson Hansen Holm Jensen Korhonen Larsen Lindqvist Mäkinen Nilsen Olsen Sørensen Virtanen Öberg",
     },
     Region {
         tenant: "4f7a2b90-8f3c-4d0b-8a51-6c2f4d1e9a22",
@@ -66,28 +47,8 @@ pub(super) const REGIONS: [Region; 3] = [
             country("ES", "Spain", "34", &["Barcelona", "Bilbao", "Cádiz", "Madrid", "Sevilla", "Valencia"]),
             country("PT", "Portugal", "351", &["Braga", "Coimbra", "Lisbon", "Porto"]),
         ],
-        first_names: &[
-            "Adriana", "Álvaro", "Beatriz", "Carlos", "Duarte", "Elena", "Inés", "João", "Lucía", "Marta", "Miguel", "Nuno", "Pilar",
-            "Rui", "Sofía", "Tomás",
-        ],
-        last_names: &[
-            "Almeida",
-            "Castro",
-            "Costa",
-            "Díaz",
-            "Fernandes",
-            "García",
-            "Gomes",
-            "Ibáñez",
-            "López",
-            "Martín",
-            "Moreno",
-            "Nunes",
-            "Pereira",
-            "Ruiz",
-            "Silva",
-            "Torres",
-        ],
+        first_names: "Adriana Álvaro Beatriz Carlos Duarte Elena Inés João Lucía Marta Miguel Nuno Pilar Rui Sofía Tomás",
+        last_names: "Almeida Castro Costa Díaz Fernandes García Gomes Ibáñez López Martín Moreno Nunes Pereira Ruiz Silva Torres",
     },
     Region {
         tenant: "9b1e6d43-2a7f-4b6c-b0d4-8e5c7f2a3b33",
@@ -99,48 +60,14 @@ pub(super) const REGIONS: [Region; 3] = [
             country("DE", "Germany", "49", &["Augsburg", "Freiburg", "Munich", "Ulm"]),
             country("IT", "Italy", "39", &["Bolzano", "Milan", "Trento", "Turin"]),
         ],
-        first_names: &[
-            "Anna",
-            "Chiara",
-            "Davide",
-            "Emil",
-            "Franziska",
-            "Giulia",
-            "Hannes",
-            "Jakob",
-            "Katharina",
-            "Lukas",
-            "Marco",
-            "Miriam",
-            "Paul",
-            "Regula",
-            "Stefan",
-            "Theresa",
-        ],
-        last_names: &[
-            "Bauer",
-            "Bianchi",
-            "Egger",
-            "Fischer",
-            "Gruber",
-            "Huber",
-            "Keller",
-            "Meier",
-            "Moretti",
-            "Müller",
-            "Pichler",
-            "Rossi",
-            "Schmid",
-            "Steiner",
-            "Wagner",
-            "Zimmermann",
-        ],
+        first_names: "Anna Chiara Davide Emil Franziska Giulia Hannes Jakob Katharina Lukas Marco Miriam Paul Regula Stefan Theresa",
+        last_names: "Bauer Bianchi Egger Fischer Gruber Huber Keller Meier Moretti Müller Pichler Rossi Schmid Steiner Wagner Zimmermann",
     },
 ];
 
 pub(super) const LABELS: [&str; 8] = ["early bird", "gift shopper", "loyal", "newsletter", "press", "trade", "vip", "watch"];
 
-/// A category with the things in it.
+/// Categories and their products.
 pub(super) const CATEGORIES: [(&str, &[&str]); 6] = [
     ("bath", &["bath mat", "mirror", "soap dish", "towel", "washstand"]),
     ("kitchen", &["bowl", "carafe", "cutting board", "kettle", "knife", "teapot"]),

@@ -1,66 +1,66 @@
-//! The hosts that a request may name (`ALLOWED_HOSTS`). A page in a browser can make its own name lead to a local address; a server that
-//! listens there alone and answers to every name would then answer that page.
+//! The hosts that a request may name (ALLOWED_HOSTS). This stops DNS rebinding: a web page can make its own name resolve to a local
+//! address, and would otherwise read a server that listens there alone.
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{ConfigError, wrong};
+use super::{ConfigError, invalid};
 
-/// The hosts that a request may name.
+/// The accepted hosts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHosts {
-    /// Names in lower case; a leading dot stands for every subdomain. Without a list every name is allowed.
+    /// Names in lower case; a leading dot means every subdomain. Without a list, every name is accepted.
     names: Option<Vec<String>>,
-    /// Whether `localhost` and IP addresses are allowed too: only a process on this machine can send them to a loopback listener.
-    local: Local,
+    local: LocalNames,
 }
 
+/// Whether `localhost` and IP addresses are accepted without being listed: only a process on this machine can send them to a loopback
+/// listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Local {
-    Allowed,
-    Listed,
+enum LocalNames {
+    Accepted,
+    MustBeListed,
 }
 
 impl AllowedHosts {
-    /// Every host is allowed.
-    pub const ANY: AllowedHosts = AllowedHosts { names: None, local: Local::Allowed };
+    /// Every host is accepted.
+    pub const ANY: AllowedHosts = AllowedHosts { names: None, local: LocalNames::Accepted };
 
-    /// The hosts of a list; without one, those that a loopback listener answers to, and every host elsewhere. The host of `APP_URL` is
-    /// always among them.
+    /// The hosts of the list and of APP_URL. Without a list, a loopback listener accepts local names, and any other listener every host.
     pub(super) fn read<'v>(list: impl Iterator<Item = &'v str>, listen: SocketAddr, app_url: &str) -> Result<Self, ConfigError> {
-        let mut names = list.map(pattern).collect::<Result<Vec<_>, _>>()?;
+        let mut names = list.map(parse_pattern).collect::<Result<Vec<_>, _>>()?;
         let is_loopback = listen.ip().to_canonical().is_loopback();
         if names.is_empty() && !is_loopback {
             return Ok(AllowedHosts::ANY);
         }
         let own = app_url.split_once("://").map_or(app_url, |(_, authority)| authority);
-        names.push(name_of(own));
-        Ok(AllowedHosts { names: Some(names), local: if is_loopback { Local::Allowed } else { Local::Listed } })
+        names.push(host_name(own));
+        Ok(AllowedHosts { names: Some(names), local: if is_loopback { LocalNames::Accepted } else { LocalNames::MustBeListed } })
     }
 
     /// Whether a request may name this host, with or without a port.
     pub fn allows(&self, authority: &str) -> bool {
         let Some(names) = &self.names else { return true };
-        let host = name_of(authority);
+        let host = host_name(authority);
         let is_listed = names.iter().any(|name| *name == host || (name.starts_with('.') && host.ends_with(name)));
         let is_local = || host == "localhost" || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        is_listed || (self.local == Local::Allowed && is_local())
+        is_listed || (self.local == LocalNames::Accepted && is_local())
     }
 }
 
-fn pattern(item: &str) -> Result<String, ConfigError> {
-    let name = name_of(item.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(item));
+fn parse_pattern(item: &str) -> Result<String, ConfigError> {
+    let name = host_name(item.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(item));
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
     let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-    // A port would never be compared.
+    // The port of a request is ignored, so a pattern must not have one.
     let has_port = name.len() != item.trim_start_matches('*').trim_end_matches('.').len();
     if (is_name(name.trim_start_matches('.')) || is_address()) && !has_port {
         return Ok(name);
     }
-    Err(wrong("ALLOWED_HOSTS", item, "a comma list of host names without ports, such as api.example.com, *.example.com"))
+    Err(invalid("ALLOWED_HOSTS", item, "a comma list of host names without ports, such as api.example.com, *.example.com"))
 }
 
-/// A host without its port, in lower case and without the dot at the end of a full name.
-fn name_of(authority: &str) -> String {
+/// A host without port, in lower case, without a final dot.
+fn host_name(authority: &str) -> String {
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && (!host.contains(':') || host.ends_with(']')) => host,
         _ => authority,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loopback_listener_answers_to_itself_and_to_its_url() {
+    fn a_loopback_listener_accepts_local_names_and_the_host_of_its_url() {
         // contract E9.7, attack 55
         let hosts = hosts("", "127.0.0.1:4000").expect("a list");
         for good in
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn another_listener_answers_to_every_name_or_to_those_of_the_list() {
+    fn any_other_listener_accepts_every_host_or_those_of_the_list() {
         // contract E9.7
         assert!(hosts("", "0.0.0.0:4000").expect("a list").allows("anything.example"));
         let listed = hosts("api.example.com,*.internal", "0.0.0.0:4000").expect("a list");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_holds_names_alone() {
+    fn a_list_accepts_only_host_names() {
         for bad in ["https://a.example", "a.example:80", "a b", "", "*", "a.example,,b.example", "*a.example"] {
             assert!(hosts(&format!("x.example,{bad}"), "0.0.0.0:1").is_err(), "{bad}");
         }

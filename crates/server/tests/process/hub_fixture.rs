@@ -1,4 +1,4 @@
-//! A hub as an operator makes one: keys, an account and a client by the commands, and any number of processes on one database.
+//! A hub that the commands set up: keys, an account and a client; several processes can serve it on one database.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,15 +16,15 @@ pub(crate) const REDIRECT: &str = "http://localhost:9/callback";
 pub(crate) const VERIFIER: &str = "marker-verifier-0123456789012345678901234567890";
 
 /// A folder and a database for the commands.
-pub(crate) struct Desk {
+pub(crate) struct HubCommands {
     pub(crate) folder: Folder,
     pub(crate) database: Database,
     more: Vec<(&'static str, &'static str)>,
 }
 
-impl Desk {
+impl HubCommands {
     pub(crate) async fn open(place: Place) -> Self {
-        Desk { folder: Folder::new(), database: Database::with(place, "SELECT 1").await, more: Vec::new() }
+        HubCommands { folder: Folder::new(), database: Database::with(place, "SELECT 1").await, more: Vec::new() }
     }
 
     pub(crate) fn variables(&self) -> Vec<(&str, &str)> {
@@ -45,8 +45,8 @@ impl Desk {
         self.finished(line).refused()
     }
 
-    /// A command that is given something on standard input.
-    pub(crate) fn given(&self, line: &str, input: &str) -> Output {
+    /// Runs a command with this standard input.
+    pub(crate) fn run_with_input(&self, line: &str, input: &str) -> Output {
         let mut command = self.folder.command(&line.split(' ').collect::<Vec<_>>());
         let mut child = command.envs(self.variables()).stdin(Stdio::piped()).spawn().expect("the program starts");
         child.stdin.take().expect("standard input").write_all(input.as_bytes()).expect("it reads");
@@ -54,48 +54,48 @@ impl Desk {
     }
 
     /// The same: whether it succeeded, and what it printed.
-    pub(crate) fn fed(&self, line: &str, input: &str) -> (bool, String) {
-        let output = self.given(line, input);
+    pub(crate) fn succeeded_with_input(&self, line: &str, input: &str) -> (bool, String) {
+        let output = self.run_with_input(line, input);
         let text = if output.status.success() { output.stdout } else { output.stderr };
         (output.status.success(), String::from_utf8(text).expect("UTF-8"))
     }
 }
 
-/// One line, one object.
+/// The object on the one line of an output.
 pub(crate) fn object(text: &str) -> Value {
     assert_eq!(text.lines().count(), 1, "{text}");
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A hub with one account and one client; what its commands said beside their answers is kept.
-pub(crate) struct House {
-    pub(crate) desk: Desk,
+/// A hub with one account and one client, and the standard error of its commands.
+pub(crate) struct HubFixture {
+    pub(crate) commands: HubCommands,
     pub(crate) secret: String,
-    pub(crate) said: String,
+    pub(crate) errors: String,
 }
 
-impl House {
+impl HubFixture {
     pub(crate) async fn open(place: Place) -> Self {
-        House::with(place, &[]).await
+        HubFixture::with(place, &[]).await
     }
 
     pub(crate) async fn with(place: Place, more: &[(&'static str, &'static str)]) -> Self {
-        let mut desk = Desk::open(place).await;
-        desk.more = [&[("OAUTH_STRATEGY", "local-provider"), ("APP_URL", ISSUER)], more].concat();
-        desk.run("keys generate");
+        let mut commands = HubCommands::open(place).await;
+        commands.more = [&[("OAUTH_STRATEGY", "local-provider"), ("APP_URL", ISSUER)], more].concat();
+        commands.run("keys generate");
         let add = "account add --username ada --email ada@example.com --role administrator --password-stdin";
-        let added = desk.given(add, PASSWORD);
+        let added = commands.run_with_input(add, PASSWORD);
         assert!(added.status.success(), "{added:?}");
-        let made = desk.finished(&format!(
+        let made = commands.finished(&format!(
             "client add --id shop --name Shop --redirect {REDIRECT} --grant authorization_code --grant refresh_token --grant password --administers --json"
         ));
         let secret = object(&made.good())["secret"].as_str().expect("a secret").to_owned();
-        let said = String::from_utf8(added.stderr).expect("UTF-8") + &made.err();
-        House { desk, secret, said }
+        let errors = String::from_utf8(added.stderr).expect("UTF-8") + &made.err();
+        HubFixture { commands, secret, errors }
     }
 
     pub(crate) fn serve(&self) -> Serving {
-        self.desk.folder.serve(&self.desk.variables())
+        self.commands.folder.serve(&self.commands.variables())
     }
 
     /// A request for tokens by the client.
@@ -116,14 +116,14 @@ pub(crate) fn posted(path: &str, pairs: &[(&str, &str)]) -> Request {
     Request::new("POST", path).header("content-type", "application/x-www-form-urlencoded").body(form::write(pairs.iter().copied()))
 }
 
-/// Signs in at the page; gives the cookie.
+/// Signs in on the sign-in page; returns the cookie.
 pub(crate) async fn sign_in(address: SocketAddr) -> String {
     let signed = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]).send(address).await;
     assert_eq!(signed.status(), 303, "{}", signed.text());
     signed.header("set-cookie").and_then(|value| value.split(';').next()).expect("a cookie").to_owned()
 }
 
-/// What the authorize endpoint answers to a browser with a cookie.
+/// The answer of the authorize endpoint to a browser with this cookie.
 pub(crate) async fn authorize(address: SocketAddr, cookie: &str) -> Response {
     let challenge = identity::pkce::Verifier::parse(VERIFIER).expect("a verifier").challenge();
     let pairs =
@@ -133,7 +133,7 @@ pub(crate) async fn authorize(address: SocketAddr, cookie: &str) -> Response {
 
 pub(crate) async fn code(address: SocketAddr, cookie: &str) -> String {
     let led = authorize(address, cookie).await;
-    let location = led.header("location").expect("an address");
+    let location = led.header("location").expect("a URL");
     location.split("code=").nth(1).and_then(|rest| rest.split('&').next()).unwrap_or_else(|| panic!("a code in {location}")).to_owned()
 }
 

@@ -1,17 +1,17 @@
-//! A SQLite file that somebody cuts short in place, under a running server.
+//! A SQLite file that is truncated under a running server.
 
 use crate::program::Folder;
 use crate::support::http::{Chunk, Wire};
 use crate::support::{get, post};
 
-/// 60 MB, more than is on its way to a reader at once.
+/// 60 MB, more than the buffers between server and client hold.
 const SCRIPT: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, label TEXT);
     WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000) INSERT INTO items SELECT n, hex(zeroblob(1000)) FROM n;";
 const MANIFEST: &str = "[resource.shop.item.fields]\nid = { type = \"bigint\", key = true }\nlabel = \"text\"\n";
 
 // contract B1.10, attack 73
 #[tokio::test]
-async fn a_file_that_is_cut_short_in_place_ends_no_process() {
+async fn a_truncated_file_does_not_end_the_process() {
     let folder = Folder::new();
     let path = folder.path("shop.db");
     rusqlite::Connection::open(&path).and_then(|file| file.execute_batch(SCRIPT)).expect("a database");
@@ -20,7 +20,7 @@ async fn a_file_that_is_cut_short_in_place_ends_no_process() {
     let mut serving = folder.serve(&[]);
     let first = r#"{"query":{"order":[{"field":"id"}],"limit":3}}"#;
     post("/api/shop/items/list", first).send(serving.address).await.good();
-    // In the middle of a read, where SQLite does not look how long the file is.
+    // During a read, when SQLite does not check the length of the file.
     let mut reader = Wire::narrow(serving.address).await;
     reader.request(&post("/api/shop/items/list", "{}")).await;
     reader.head().await;
@@ -35,7 +35,7 @@ async fn a_file_that_is_cut_short_in_place_ends_no_process() {
     }
     assert_eq!(get("/health").send(serving.address).await.status(), 200);
     assert_eq!(serving.child.try_wait().expect("a state"), None, "it goes on");
-    // The same file, whole again, is read again.
+    // After the file is restored, it is read again.
     std::fs::write(&path, whole).expect("written");
     let rows = post("/api/shop/items/list", first).send(serving.address).await.good();
     assert_eq!(rows.as_array().map(Vec::len), Some(3));

@@ -1,4 +1,4 @@
-//! A hub with an administrator, and the moves of whoever administers it.
+//! A hub with an administrator, and requests for its administration.
 
 use identity::account::ADMINISTRATOR;
 use serde_json::{Value, json};
@@ -8,24 +8,24 @@ use uuid::Uuid;
 use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
 use crate::support::{Place, Request, Response, post};
 
-pub(crate) struct Desk {
+pub(crate) struct AdminHub {
     pub(crate) stage: Stage,
-    /// The administrator's id and token.
+    /// The id of the administrator.
     pub(crate) root: Uuid,
     pub(crate) token: String,
 }
 
-impl Desk {
+impl AdminHub {
     pub(crate) async fn start(place: Place) -> Self {
         let stage = Stage::start(place).await;
         administers(&stage, true).await;
         let root = administrator(&stage, "root").await;
         let token = token_of(&stage, "root").await;
-        Desk { stage, root, token }
+        AdminHub { stage, root, token }
     }
 
-    /// Somebody with these permissions, and their token.
-    pub(crate) async fn somebody(&self, name: &str, permissions: &[&str]) -> (Uuid, String) {
+    /// Adds an account with these permissions; returns its id and token.
+    pub(crate) async fn account(&self, name: &str, permissions: &[&str]) -> (Uuid, String) {
         let id = self.stage.add_account(name, permissions).await;
         (id, token_of(&self.stage, name).await)
     }
@@ -39,9 +39,9 @@ impl Desk {
         post(&format!("/api/{path}"), body.to_string()).header("authorization", token)
     }
 
-    /// Posts as somebody.
+    /// Posts with a token.
     pub(crate) async fn by(&self, token: &str, path: &str, body: &Value) -> Response {
-        self.stage.send(&Desk::request(token, path, body)).await
+        self.stage.send(&AdminHub::request(token, path, body)).await
     }
 
     /// Posts as the administrator.
@@ -49,15 +49,15 @@ impl Desk {
         self.by(&self.token, path, &body).await
     }
 
-    /// What is made, as the administrator.
-    pub(crate) async fn made(&self, path: &str, body: Value) -> Value {
+    /// Creates a record as the administrator.
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
         let answer = self.rest(path, body).await;
         assert_eq!(answer.status(), 201, "{}", answer.text());
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         answer.json()
     }
 
-    /// A row as the read side shows it, with relations.
+    /// Reads a row with relations.
     pub(crate) async fn row(&self, path: &str, relations: Value) -> Value {
         self.rest(path, json!({"query": {"relations": relations}})).await.good()
     }
@@ -71,7 +71,7 @@ impl Desk {
         self.stage.send(&request).await.good()
     }
 
-    /// The data of a document that nothing is wrong with, as the administrator.
+    /// The data of a GraphQL document without errors, as the administrator.
     pub(crate) async fn data(&self, document: &str, variables: Value) -> Value {
         let answer = self.graphql(Some(&self.token), document, variables).await;
         assert_eq!(answer.get("errors"), None, "{answer}");
@@ -85,7 +85,7 @@ impl Desk {
     }
 }
 
-/// Marks the client of all tokens here to change the hub's records, or not.
+/// Sets whether the client can change the hub's records.
 pub(crate) async fn administers(stage: &Stage, flag: bool) {
     let marked = "UPDATE peristyle.client SET administers = $1 WHERE id = 'shop' RETURNING id";
     assert_eq!(stage.records.run(marked, &[Bind::Flag(flag)]).await.unwrap().len(), 1);
@@ -110,5 +110,5 @@ pub(crate) async fn token_of(stage: &Stage, name: &str) -> String {
 }
 
 pub(crate) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("a text: {value}"))
+    value.as_str().unwrap_or_else(|| panic!("a string: {value}"))
 }

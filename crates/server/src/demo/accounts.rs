@@ -1,0 +1,151 @@
+//! Fills the demo's hub: tenants, roles, accounts and the client of the satellite.
+
+use std::fmt;
+
+use identity::account::AccountKind;
+use identity::password::{Password, PasswordHash};
+use store::DatabaseSettings;
+use store::hub_records::audit_log::AuditContext;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, RoleChange};
+use crate::{boot, chance};
+
+use super::{PrepareError, shop};
+
+/// The id of the satellite's client.
+pub(super) const CLIENT: &str = "demo-shop";
+
+/// Roles and their permissions.
+const ROLES: [(&str, &[&str]); 2] = [
+    ("shop manager", &["shop.customer.get", "shop.customer.pii", "shop.label.get", "shop.order.get", "shop.product.cost"]),
+    ("shop clerk", &["shop.customer.get", "shop.order.get"]),
+];
+
+/// A password or client secret of the demo. `Debug` does not show it.
+pub struct DemoSecret(Zeroizing<String>);
+
+impl DemoSecret {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for DemoSecret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("DemoSecret(…)")
+    }
+}
+
+/// An account to sign in with.
+#[derive(Debug)]
+pub struct DemoAccount {
+    pub username: &'static str,
+    pub password: DemoSecret,
+    /// What the account can see, for people.
+    pub sees: &'static str,
+}
+
+struct AccountTemplate {
+    username: &'static str,
+    role: &'static str,
+    tenants: &'static [&'static str],
+    sees: &'static str,
+}
+
+const ACCOUNTS: [AccountTemplate; 3] = [
+    AccountTemplate {
+        username: "ana",
+        role: "shop manager",
+        tenants: &["nordic", "alpine"],
+        sees: "two tenants, with e-mail addresses, labels and costs",
+    },
+    AccountTemplate { username: "ben", role: "shop clerk", tenants: &["iberia"], sees: "another tenant, with e-mail addresses masked" },
+    AccountTemplate {
+        username: "admin",
+        role: "administrator",
+        tenants: &["nordic", "iberia", "alpine"],
+        sees: "everything, the hub's records too",
+    },
+];
+
+/// What the demo needs to know of its hub.
+#[derive(Debug)]
+pub(super) struct HubSetup {
+    pub(super) accounts: Vec<DemoAccount>,
+    pub(super) client_secret: DemoSecret,
+}
+
+/// Fills the empty database of a hub.
+pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<HubSetup, PrepareError> {
+    let records = boot::records(database_url, &DatabaseSettings::default()).await?;
+    let now = chance::now();
+    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
+    for shop::DemoTenant { id, code, name } in shop::tenants() {
+        administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
+    }
+    for (name, permissions) in ROLES {
+        let permissions = Some(permissions.iter().map(|permission| (*permission).to_owned()).collect());
+        administration.create_role(name, RoleChange { permissions, ..RoleChange::default() }).await?;
+    }
+    let mut accounts = Vec::new();
+    for template in &ACCOUNTS {
+        accounts.push(create_account(administration, template).await?);
+    }
+    let client = ClientChange { name: Some("Demo shop".to_owned()), redirect: Some(redirect_uri.to_owned()), ..ClientChange::default() };
+    let (_, secret) = administration.create_client(CLIENT, client).await?;
+    Ok(HubSetup { accounts, client_secret: DemoSecret(secret.expose()) })
+}
+
+async fn create_account(administration: Administration<'_>, template: &AccountTemplate) -> Result<DemoAccount, PrepareError> {
+    let password = random_password()?;
+    let chosen = Password::chosen(password.expose()).map_err(failed)?;
+    let salt = chance::random().map_err(AdminError::from)?;
+    let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await.map_err(failed)?.map_err(failed)?;
+    let ids = shop::tenants().filter(|tenant| template.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
+    let account = AccountChange {
+        username: Some(template.username.to_owned()),
+        email: Some(format!("{}@example.com", template.username)),
+        roles: Some(vec![template.role.to_owned()]),
+        tenants: Some(ids.collect::<Result<_, _>>()?),
+        ..AccountChange::default()
+    };
+    administration.create_account(AccountKind::User, account, Some(&hash)).await?;
+    Ok(DemoAccount { username: template.username, password, sees: template.sees })
+}
+
+/// Twelve unambiguous letters in three groups: 60 bits, enough for a demo.
+fn random_password() -> Result<DemoSecret, PrepareError> {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let random: [u8; 12] = chance::random().map_err(AdminError::from)?;
+    let mut text = Zeroizing::new(String::new());
+    for (index, byte) in random.iter().enumerate() {
+        if index > 0 && index % 4 == 0 {
+            text.push('-');
+        }
+        text.push(char::from(LETTERS[usize::from(byte % 32)]));
+    }
+    Ok(DemoSecret(text))
+}
+
+fn failed(error: impl fmt::Display) -> PrepareError {
+    PrepareError::Failed(error.to_string())
+}
+
+fn tenant_id(text: &str) -> Result<Uuid, PrepareError> {
+    Uuid::try_parse(text).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let secret = || DemoSecret(Zeroizing::new("sesame".to_owned()));
+        let accounts = vec![DemoAccount { username: "ana", password: secret(), sees: "all" }];
+        let shown = format!("{:?}", HubSetup { accounts, client_secret: secret() });
+        assert!(shown.contains("ana") && !shown.contains("sesame"), "{shown}");
+    }
+}
