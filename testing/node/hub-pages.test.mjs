@@ -12,7 +12,7 @@ import { focusOn, openBrowser, openPage } from './browser.mjs';
 import { PASSWORD, USERNAME, startHub } from './hub.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const SCRIPT = await readFile(new URL('../../crates/server/src/pages/hub/password.js', import.meta.url), 'utf8');
+const SCRIPT = await readFile(new URL('../../crates/server/src/hub/pages/password.js', import.meta.url), 'utf8');
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
 /** A name that is as strange as can be: longer than a narrow screen in one word, and full of markup. */
 const NAME = `Harbour${'r'.repeat(60)} ${HOSTILE}`;

@@ -21,6 +21,7 @@ mod link;
 mod logout;
 pub(crate) mod me;
 mod metadata;
+mod pages;
 mod refusals;
 mod resources;
 mod revoke;

@@ -25,6 +25,7 @@ use crate::auth::Caller;
 use crate::budget::{Budgets, CallerKey};
 use crate::config::{AllowedHosts, Config};
 use crate::error::{NOWHERE, Problem};
+use crate::html::Stylesheet;
 use crate::metrics::Metrics;
 use crate::peer::{ClientAddress, Peer, Proxies};
 use crate::{accept, auth, body, chance, graphql, hub, listen, openapi, pages, rest, satellite, service, unread};
@@ -49,10 +50,10 @@ pub fn router(
     let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
-    let readable = pages::Pages::of(&service);
+    let readable = pages::RefusalPages::of(&service);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
-    let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
+    let style = if is_hub { Router::new() } else { Stylesheet::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -77,7 +78,7 @@ pub fn router(
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
         let reader = readable.reader(&request);
         let answered = surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach);
-        answered.map_ok(|response| reader.answer(response))
+        answered.map_ok(|response| reader.rendered(response))
     })
 }
 

@@ -65,7 +65,7 @@ const ASSETS: [Asset; 21] = [
 ];
 
 /// The page, its files, and what it shows.
-pub(super) fn routes() -> Router<Service> {
+pub(crate) fn routes() -> Router<Service> {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
         let file = Tagged::new(asset.kind, asset.text);
         router.route(asset.address, get(async move |_: Caller, headers: HeaderMap| guarded(file.answer(&headers))))
