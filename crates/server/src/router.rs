@@ -45,7 +45,14 @@ pub fn router(
     // What is told as it happens must not wait in a compressor.
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    metrics.show_budgets(&service.budgets);
+    metrics.register_resources(&service.catalog);
+    metrics.register(|registry| {
+        registry.register_collector(Box::new(service.budgets.clone()));
+        registry.register_collector(Box::new(service.reader.clone()));
+        if let Some(hub) = service.gate.as_hub() {
+            hub.register_metrics(registry);
+        }
+    });
     let budgets = service.budgets.clone();
     let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&service.catalog, config.strategy);
@@ -131,7 +138,7 @@ where
     if reach == Reach::Here {
         hide_from_scripts(response.headers_mut());
     }
-    let duration_us = timing.end(response.status().as_u16());
+    let duration_us = timing.end(response.status().as_u16(), response.extensions().get());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -37,5 +37,5 @@ pub use database::{Answer, Database};
 pub use error::Error;
 pub use records::changes;
 pub use run::Chunks;
-pub use settings::{DatabaseSettings, Mapping, Prepare};
+pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
 pub use sqlite::fill::{Cell, NewFile};

@@ -1,6 +1,8 @@
 //! Answers one GraphQL request, field by field of its root.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -10,6 +12,7 @@ use apollo_compiler::response::serde_json_bytes::ByteString;
 use apollo_compiler::response::{JsonMap, JsonValue};
 use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
+use query::catalog::ResourceId;
 use query::json::Json;
 
 use crate::auth::Caller;
@@ -51,6 +54,8 @@ pub(super) struct Asker<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a Budget,
+    /// Collects the resources that the request names.
+    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
     /// From where, as the audit log notes it.
     pub(super) address: &'a str,
     /// How many bytes were sent: how much work it can be to read them.
@@ -59,7 +64,7 @@ pub(super) struct Asker<'a> {
 
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
 pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Output, Vec<Failure>> {
-    let Asker { service, caller, budget, address, input_bytes } = *asker;
+    let Asker { service, caller, budget, resources, address, input_bytes } = *asker;
     let engine = &service.graphql;
     let Request { document: text, operation: name, variables: sent } = request;
     let document = if let Some(document) = engine.documents.known(&text, name.as_deref()) {
@@ -75,6 +80,8 @@ pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> 
         validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(whole)?;
     check_conditions(&document, operation, &variables).map_err(whole)?;
     let roots = pick(&document, [&operation.selection_set], &variables);
+    let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
+    resources.lock().unwrap_or_else(PoisonError::into_inner).extend(named);
     let shown = introspect(asker, &document, operation, &variables, &roots).await?;
     let context = Context {
         service,

@@ -1,5 +1,8 @@
 //! GraphQL over HTTP: what a request may look like, and the media types and statuses of answers.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
@@ -7,13 +10,14 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use identity::form;
+use query::catalog::ResourceId;
 use query::json::{self, Json};
 
 use crate::accept;
-use crate::auth::Caller;
 use crate::body::{self, is_media_type};
 use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::{MediaType, Problem, Refusal};
+use crate::metrics::NamedResources;
 use crate::service::Service;
 use crate::validation;
 
@@ -35,7 +39,8 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
         let accepted = "application/graphql-response+json and application/json are what there is";
         return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
-    match Box::pin(answer(&service, request)).await {
+    let resources = Mutex::default();
+    let mut response = match Box::pin(answer(&service, &resources, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
             if service.gate.as_hub().is_some() {
@@ -45,24 +50,27 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
             response
         }
         Err(failures) => refusal(&failures, media_type),
-    }
+    };
+    let resources: BTreeSet<ResourceId> = resources.into_inner().unwrap_or_else(PoisonError::into_inner);
+    response.extensions_mut().insert(NamedResources(resources.into_iter().collect()));
+    response
 }
 
 /// The answer, with the memory that it holds until it was sent.
-async fn answer(service: &Service, request: HttpRequest) -> Result<Body, Vec<Failure>> {
+async fn answer(service: &Service, resources: &Mutex<BTreeSet<ResourceId>>, request: HttpRequest) -> Result<Body, Vec<Failure>> {
     let caller = service.gate.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
     let budget = Budget::new(service.budgets.answers.reserve(caller.key()));
-    let output = executed(service, &caller, &budget, request).await?;
+    let hub = service.gate.as_hub();
+    let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
+    let asker = Asker { service, caller: &caller, budget: &budget, resources, address: &address, input_bytes: 0 };
+    let output = executed(asker, request).await?;
     let small = output.len() <= FREE_BODY_BYTES;
     let body = output.into_body();
     Ok(if small { body } else { body::holding(body, budget.into_reservation()) })
 }
 
-async fn executed(service: &Service, caller: &Caller, budget: &Budget, request: HttpRequest) -> Result<Output, Vec<Failure>> {
-    let hub = service.gate.as_hub();
-    let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let mut asker = Asker { service, caller, budget, address: &address, input_bytes: 0 };
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
+async fn executed(mut asker: Asker<'_>, request: HttpRequest) -> Result<Output, Vec<Failure>> {
+    let mut reservation = asker.service.budgets.bodies.reserve(asker.caller.key());
     let asked = match *request.method() {
         // Of an answer to HEAD the body is left out where it is sent.
         Method::GET | Method::HEAD => {
