@@ -140,7 +140,7 @@ async fn rows(
     let query = validation::run(&service.budgets, caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let reading = service.reader.run(caller.key(), query, format).await?;
-    answer::of(reading, format, service.budgets.answers.reserve(caller.key()))
+    answer::response(reading, format, service.budgets.answers.reserve(caller.key()))
 }
 
 #[cfg(test)]

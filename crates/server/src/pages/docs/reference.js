@@ -1,4 +1,4 @@
-// What a resource has: its fields with their operators, its relations, and the addresses that answer for it.
+// The reference of a resource: its fields with their operators, its relations, and its paths.
 
 import { typeName } from './catalog.js';
 import { copyButton, counted, element } from './dom.js';
@@ -38,7 +38,7 @@ function fields(resource) {
       element('td', { role: 'cell' }, field.mask ? masked(field.mask) : chips(field.operators)),
     ),
   );
-  // The roles are said, since on a narrow screen the rows are laid out as blocks and would lose them.
+  // On a narrow screen the rows are blocks, which lose their roles unless they are set.
   const table = element('table', { class: 'fields', role: 'table' }, element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, head)), element('tbody', { role: 'rowgroup' }, rows));
   return scroll('Fields', table);
 }
@@ -89,7 +89,7 @@ function scroll(label, table) {
   return element('div', { class: 'scroll', role: 'region', 'aria-label': `${label} as a table`, tabindex: '0' }, table);
 }
 
-/** All resources, for who has chosen none yet. */
+/** All resources, while none is chosen. */
 export function overview(catalog) {
   const groups = catalog.contexts().map(([context, resources]) =>
     element(
@@ -110,10 +110,10 @@ export function overview(catalog) {
       ),
     ),
   );
-  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see what can be asked of it, and ask.'), groups);
+  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see its fields and relations, and to run statements on it.'), groups);
 }
 
-/** For who sees nothing at all. */
+/** Shown if the caller may see no resource. */
 export function nothing() {
   return element(
     'div',
