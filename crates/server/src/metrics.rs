@@ -70,13 +70,8 @@ impl Metrics {
         Timing { metrics: self.clone(), started: Instant::now() }
     }
 
-    /// Adds metrics of other modules.
-    pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
-        add(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Adds the requests and durations of each declared resource.
-    pub(crate) fn register_resources(&self, catalog: &Catalog) {
+    /// Adds the requests and durations of each declared resource, and the metrics of other modules. A second call does nothing.
+    pub(crate) fn register(&self, catalog: &Catalog, add_others: impl FnOnce(&mut Registry)) {
         let requests = Family::<ResourceLabels, Counter>::default();
         let durations = Family::<ResourceLabels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
         let metrics = catalog.resources().iter().map(|resource| {
@@ -86,12 +81,14 @@ impl Metrics {
                 durations: durations.get_or_create_owned(&vec![label()]),
             }
         });
-        _ = self.resources.set(metrics.collect());
-        self.register(|registry| {
-            registry.register("peristyle_resource_requests", "Requests that named a resource, by class of status", requests);
-            let help = "Time until the response begins to a request that named a resource";
-            registry.register("peristyle_resource_request_duration_seconds", help, durations);
-        });
+        if self.resources.set(metrics.collect()).is_err() {
+            return;
+        }
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        registry.register("peristyle_resource_requests", "Requests that named a resource, by class of status", requests);
+        let help = "Time until the response begins to a request that named a resource";
+        registry.register("peristyle_resource_request_duration_seconds", help, durations);
+        add_others(&mut registry);
     }
 
     /// The OpenMetrics text.
@@ -210,7 +207,8 @@ mod tests {
         let manifest = "[resource.shop.order.fields]\nid = { type = \"int\", key = true }\n";
         let manifest = query::manifest::Manifest::read(manifest).expect("a manifest");
         let metrics = Arc::new(Metrics::default());
-        metrics.register_resources(&Catalog::resolve(&manifest).expect("a catalog"));
+        let catalog = Catalog::resolve(&manifest).expect("a catalog");
+        (0..2).for_each(|_| metrics.register(&catalog, |_| {}));
         metrics.begin().end(200, Some(&NamedResources(vec![0, 7])));
         let text = metrics.text();
         for line in [

@@ -45,8 +45,7 @@ pub fn router(
     // What is told as it happens must not wait in a compressor.
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    metrics.register_resources(&service.catalog);
-    metrics.register(|registry| {
+    metrics.register(&service.catalog, |registry| {
         registry.register_collector(Box::new(service.budgets.clone()));
         registry.register_collector(Box::new(service.reader.clone()));
         if let Some(hub) = service.gate.as_hub() {
