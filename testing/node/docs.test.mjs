@@ -112,7 +112,7 @@ describe('the resources', () => {
       assert.match(await textOf(page, '[data-field="tags"]'), /text\[\]/);
       assert.deepEqual(await textsOf(page, '[data-field="status"] .values code'), ['"lead"', '"active"', '"<b>gone</b>"']);
       assert.equal(await page.$('[data-field="apiKey"]'), null, 'hidden');
-      assert.ok((await textsOf(page, '.address')).includes('POST /api/shop/customers/paginate'));
+      assert.ok((await textsOf(page, '.path')).includes('POST /api/shop/customers/paginate'));
       assert.match(await textOf(page, '.reference .code pre'), /^curl 'http.*\/api\/shop\/customers\/paginate'/);
     }));
 
@@ -375,7 +375,7 @@ describe('faults', () => {
       const marked = await textsOf(page, '.paper .fault');
       assert.equal(marked.slice(0, 3).join(''), '"contains": "x"');
       assert.ok(marked.includes('"nmae"'));
-      assert.match(await textOf(page, '.paper .told'), /does not go with/);
+      assert.match(await textOf(page, '.paper .fault-note'), /does not go with/);
       assert.match(await textOf(page, '#announcer'), /^2 faults/);
       assert.equal(await page.$eval('#statement', (area) => area.getAttribute('aria-invalid')), 'true');
       await page.focus('.faults li:nth-child(2) button');
@@ -384,7 +384,7 @@ describe('faults', () => {
       assert.ok(focused);
       assert.equal((await statement(page)).slice(cursor, cursor + 6), '"nmae"');
       await page.keyboard.press('Delete');
-      await page.waitForFunction(() => document.querySelectorAll('.paper .told').length <= 1, {}, 'old marks go with the first change');
+      await page.waitForFunction(() => document.querySelectorAll('.paper .fault-note').length <= 1, {}, 'old marks go with the first change');
     }));
 
   test('in a long statement the editor scrolls, its numbers with it, and a fault is brought into sight', () =>

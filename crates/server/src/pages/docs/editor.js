@@ -123,7 +123,7 @@ export class Editor {
     this.suggestions.close();
     const { from } = this.range;
     this.write(from, this.range.to, option.text, from + option.cursor);
-    // The cursor often stands where the next word belongs.
+    // The cursor is often where the next word belongs.
     if (option.cursor < option.text.length) this.suggest('accepted');
   }
 
@@ -201,7 +201,7 @@ export class Editor {
     }
   }
 
-  /** Whether a cursor stands between quotes. */
+  /** Whether a cursor is between quotes. */
   inText(cursor) {
     const place = placeAt(parse(this.text).root, this.text, cursor);
     return place !== null && this.text[place.from] === '"' && place.from < cursor;

@@ -179,7 +179,7 @@ class Reader {
     if (next === undefined) {
       this.fault(node.start, node.start + 1, `the closing ${bracket} is missing`);
     } else if (next === bracket) {
-      if (last && last.comma >= 0) this.fault(last.comma, last.comma + 1, `no comma stands before ${bracket}`);
+      if (last && last.comma >= 0) this.fault(last.comma, last.comma + 1, `remove the comma before ${bracket}`);
       this.at += 1;
       node.closed = true;
     } else if (next === '}' || next === ']') {

@@ -88,7 +88,7 @@ function resourceView(resource) {
       { class: 'title' },
       element('p', { class: 'context' }, resource.context),
       element('h1', {}, resource.resource),
-      element('p', { class: 'jumps' }, [['Playground', 'playground-title'], ['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Addresses', 'addresses-title']].map(([name, id]) => jump(name, id))),
+      element('p', { class: 'jumps' }, [['Playground', 'playground-title'], ['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']].map(([name, id]) => jump(name, id))),
     ),
     page.playground.node,
     reference(resource, page.token),

@@ -20,8 +20,8 @@ export function paint(text, marks) {
     }
     // A mark at the end of a line has no character to underline.
     if (here.some((mark) => mark.start >= end)) line.append(element('span', { class: 'fault' }, ' '));
-    const told = marks.filter((mark) => mark.start >= start && mark.start <= end).map((mark) => mark.message);
-    if (told.length > 0) line.append(element('span', { class: 'told' }, told.join(' · ')));
+    const notes = marks.filter((mark) => mark.start >= start && mark.start <= end).map((mark) => mark.message);
+    if (notes.length > 0) line.append(element('span', { class: 'fault-note' }, notes.join(' · ')));
     return line;
   });
 }
@@ -67,7 +67,7 @@ export function rectangleAt(line, column) {
   const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
   range.setStart(line, 0);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node.parentElement.classList.contains('told')) break;
+    if (node.parentElement.classList.contains('fault-note')) break;
     if (left <= node.length) {
       range.setStart(node, left);
       break;

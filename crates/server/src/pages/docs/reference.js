@@ -22,7 +22,7 @@ export function reference(resource, token) {
     { class: 'reference' },
     element('section', { 'aria-labelledby': 'fields-title' }, element('h2', { id: 'fields-title' }, 'Fields'), fields(resource)),
     element('section', { 'aria-labelledby': 'relations-title' }, element('h2', { id: 'relations-title' }, 'Relations'), relations(resource)),
-    element('section', { 'aria-labelledby': 'addresses-title' }, element('h2', { id: 'addresses-title' }, 'Addresses'), addresses(resource, token)),
+    element('section', { 'aria-labelledby': 'paths-title' }, element('h2', { id: 'paths-title' }, 'Paths'), operationPaths(resource, token)),
   );
 }
 
@@ -74,13 +74,13 @@ function relations(resource) {
   return scroll('Relations', element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, rows)));
 }
 
-function addresses(resource, token) {
+function operationPaths(resource, token) {
   const rows = resource.operations.map(({ name, address }) =>
-    element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'address' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
+    element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'path' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
   );
   const example = curl(location.origin, resource.operations[0].address, '{"query": {"limit": 20}}', token);
   return [
-    scroll('Addresses', element('table', {}, element('thead', {}, element('tr', {}, ['Address', 'Answers'].map((name) => element('th', { scope: 'col' }, name)))), element('tbody', {}, rows))),
+    scroll('Paths', element('table', {}, element('thead', {}, element('tr', {}, ['Path', 'Answers'].map((name) => element('th', { scope: 'col' }, name)))), element('tbody', {}, rows))),
     element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': 'Example with curl' }, example), copyButton(() => example, 'the curl example')),
   ];
 }

@@ -25,15 +25,15 @@ export function rowsTable(rows, text, inside) {
   // A region that scrolls must be reachable by keyboard.
   const region = element('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
   node.append(region);
-  const told = element('span');
+  const status = element('span');
   const button = element('button', { type: 'button' });
-  const more = element('p', { class: 'more' }, told, ' ', button);
+  const more = element('p', { class: 'more' }, status, ' ', button);
   let drawn = 0;
   const draw = () => {
     const next = rows.slice(drawn, drawn + STEP);
     body.append(...next.map((row, index) => rowOf(row, columns, text, `row ${drawn + index + 1}${inside ? ` of ${inside}` : ''}`)));
     drawn += next.length;
-    told.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
+    status.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
     button.textContent = `Show ${Math.min(STEP, rows.length - drawn)} more`;
     more.hidden = drawn >= rows.length;
   };
