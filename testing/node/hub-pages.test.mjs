@@ -315,7 +315,7 @@ describe('the account page', () => {
         assert.equal(await textOf(here, 'h1'), USERNAME);
         assert.match(await textOf(here, '.who'), /ana@example\.org/);
         const [first] = await here.$$('li');
-        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Signed in \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC from 127\.0\.0\.1.*Last used just now.*This browser/);
+        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Signed in \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC from 127\.0\.0\.1.*Last used just now.*This browser/s);
         const before = (await here.$$('li')).length;
         // Ends the sessions of earlier tests.
         for (let left = before - 1; left > 0; left -= 1) await press(here, 'li button');
@@ -438,7 +438,7 @@ describe('the account page', () => {
       assert.equal(page.url(), `${hub.origin}/`);
       await page.goto(link);
       assert.match(await textOf(page, '[role=alert]'), /unknown, expired or used/);
-      assert.match(await textOf(page, 'main'), /Ask whoever sent it for a new one/);
+      assert.match(await textOf(page, 'main'), /Ask the person who sent it for a new one/);
     }));
 });
 
