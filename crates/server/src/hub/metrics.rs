@@ -55,3 +55,34 @@ impl Collector for Hasher {
         write_gauges(&mut encoder, "peristyle_hub_password_hashes", "Passwords that are being hashed or wait for it.", values)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use query::catalog::Catalog;
+
+    use crate::metrics::Metrics;
+
+    use super::*;
+
+    #[test]
+    fn sign_ins_and_tokens_are_counted_by_result_and_grant() {
+        let (metrics, hub) = (Metrics::default(), HubMetrics::default());
+        metrics.register(&Catalog::default(), |registry| hub.register(&Hasher::new(), registry));
+        hub.sign_in(Ok(()));
+        hub.sign_in(Err(()));
+        for grant in [Some("password"), Some("a grant of the client's own"), None] {
+            hub.tokens_issued(grant);
+        }
+        let text = metrics.text();
+        for line in [
+            "peristyle_hub_sign_ins_total{result=\"ok\"} 1",
+            "peristyle_hub_sign_ins_total{result=\"failed\"} 1",
+            "peristyle_hub_tokens_issued_total{grant=\"password\"} 1",
+            "peristyle_hub_tokens_issued_total{grant=\"refresh_token\"} 0",
+            "peristyle_hub_password_hashes{state=\"waiting\"} 0",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        assert_eq!(text.matches("peristyle_hub_tokens_issued_total").count(), GRANTS.len(), "no client adds a label: {text}");
+    }
+}

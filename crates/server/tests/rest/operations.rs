@@ -205,3 +205,28 @@ async fn a_constraint_on_the_wire_narrows_and_never_widens() {
         assert_eq!(rows[0]["orders"].as_array().map(Vec::len), Some(1), "{place:?}");
     }
 }
+
+// contract E5.5
+#[tokio::test]
+async fn metrics_count_the_requests_of_each_resource_over_rest_and_graphql() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        server.post("/api/shop/items/find", "").await.good();
+        server.post("/api/shop/items/find", "[]").await.problem(400);
+        server.post("/api/shop/unknown/find", "").await.problem(404);
+        server.post("/graphql", r#"{"query":"{ a: shopFindItem { id } b: shopFindItem { id } shopFindNote { at } }"}"#).await.good();
+        let text = server.metrics_text();
+        for line in [
+            "peristyle_resource_requests_total{resource=\"shop.item\",status=\"2xx\"} 2",
+            "peristyle_resource_requests_total{resource=\"shop.item\",status=\"4xx\"} 1",
+            "peristyle_resource_requests_total{resource=\"shop.note\",status=\"2xx\"} 1",
+            "peristyle_resource_request_duration_seconds_count{resource=\"shop.item\"} 3",
+            "peristyle_pool_connections{pool=\"primary\",state=\"in_use\"} ",
+            "peristyle_pool_connections{pool=\"primary\",state=\"idle\"} ",
+            "peristyle_pool_waiting{pool=\"primary\"} 0",
+        ] {
+            assert!(text.contains(line), "{place:?}: {line} in {text}");
+        }
+        assert!(!text.contains("unknown"), "{place:?}: {text}");
+    }
+}
