@@ -1,5 +1,5 @@
-// The modules of the example app by themselves: from what somebody chose to a Query Statement, and how it is written down.
-// And the app in a real Chromium where signing in goes wrong, or somebody goes back, or says nonsense in the address.
+// The modules of the example app: from the choices of a person to a Query Statement, and how values are formatted.
+// And the app in a real Chromium: failed sign-ins, the back button, and nonsense in the URL.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ describe('values', () => {
 describe('in a browser', () => {
   let demo;
   let chromium;
-  // The files as they are here, whatever the binary was built with.
+  // The files of the repository, not those in the binary.
   let app;
   before(async () => {
     [demo, chromium] = await Promise.all([startDemo(), openBrowser()]);
@@ -107,7 +107,7 @@ describe('in a browser', () => {
     await demo?.close();
   });
 
-  /** Opens an address of the app in a browser of its own, and sees that nothing went wrong beside the story. */
+  /** Opens a URL of the app in a fresh browser, and checks that nothing else went wrong. */
   async function visit(address, story) {
     const { page, troubles, close } = await openPage(chromium.browser, app.origin, demo.hub);
     try {
@@ -148,7 +148,7 @@ describe('in a browser', () => {
     visit('/customers', async (page) => {
       await signIn(page, 'ana');
       await says(page, '.total', 'customers');
-      // Chromium is told by puppeteer to keep no pages, so we say what it would: it comes back as it was, without tokens.
+      // Puppeteer turns off the back-forward cache, so the test fires its event: the page comes back without tokens.
       await page.evaluate(() => {
         localStorage.clear();
         dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
@@ -163,7 +163,7 @@ describe('in a browser', () => {
       await signIn(page, 'ana');
       await says(page, '.total', 'customers');
       await press(page, 'Sign out');
-      // The very next moment, or already the page after it: in neither is a customer.
+      // Neither this page nor the next one shows a customer.
       assert.equal(await page.evaluate(() => document.querySelectorAll('tbody tr').length).catch(() => 0), 0);
       await says(page, 'h1', 'Three tenants');
       await page.goBack();
@@ -191,7 +191,7 @@ describe('in a browser', () => {
         await signIn(page, 'ben');
         await says(page, '.problem', 'This account may not use the app');
         await press(page, 'Sign in as somebody else');
-        // The hub asks first: no app may end what others gave.
+        // The hub asks for confirmation first.
         await page.waitForFunction((origin) => location.origin === origin && document.querySelector('form[method=post] button'), {}, demo.hub);
         await page.click('form[method=post] button');
         await says(page, 'h1', 'Three tenants');
@@ -270,7 +270,7 @@ describe('in a browser', () => {
       await page.setOfflineMode(false);
       await press(page, 'Try again');
       await says(page, '.total', '13 to 24');
-      // The browser writes down that it was offline, and nothing else.
+      // The browser logs that it was offline, and nothing else.
       assert.deepEqual(troubles.splice(0).filter((trouble) => !trouble.includes('ERR_INTERNET_DISCONNECTED')), []);
     }));
 });

@@ -1,4 +1,4 @@
-// GraphQL over HTTP as the audits of `graphql-http` have it: every MUST and every SHOULD.
+// The audits of `graphql-http` for GraphQL over HTTP: every MUST and every SHOULD.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -21,13 +21,13 @@ after(async () => {
   await hub?.close();
 });
 
-// The names of audits do not depend on the address; each looks it up when it runs.
+// The names of audits do not depend on the URL; each audit reads the URL when it runs.
 for (const { id, name } of serverAudits({ url: 'http://127.0.0.1/graphql' })) {
   const judge = async ({ origin }) => {
     const audit = serverAudits({ url: `${origin}/graphql` }).find((audit) => audit.id === id);
     const result = await audit.fn();
     if (result.status === 'ok') return;
-    // What an audit calls MAY is a choice, and a notice is no fault.
+    // A MAY is optional, and a notice is not a fault.
     const binding = name.startsWith('MUST') || name.startsWith('SHOULD');
     assert.ok(!binding, `${result.status}: ${result.reason}`);
   };

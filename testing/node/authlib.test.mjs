@@ -1,4 +1,4 @@
-// Authlib, in Python: it asks for an address to be opened, and gets the one that the browser ended up at.
+// Authlib, in Python: it prints a URL to open, and reads the URL at which the browser ends.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

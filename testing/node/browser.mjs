@@ -1,4 +1,4 @@
-// A real Chromium with a profile of its own, which is gone afterwards.
+// A real Chromium with a temporary profile.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
-/** Starts Chromium: `{browser, close}`. `$CHROMIUM` names another one than Debian's. */
+/** Starts Chromium: `{browser, close}`. `$CHROMIUM` overrides the path of Debian. */
 export async function openBrowser() {
   const program = process.env.CHROMIUM ?? '/usr/bin/chromium';
   if (!existsSync(program)) throw new Error(`there is no Chromium at ${program}: install the package chromium, or name one in CHROMIUM`);
@@ -33,7 +33,7 @@ export async function openBrowser() {
   }
 }
 
-/** A page that keeps what went wrong on it: console errors, refused policies, and requests to elsewhere. */
+/** A page that records its faults: console errors, policy violations, and requests to other hosts. */
 export async function openPage(browser, ...origins) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
@@ -42,13 +42,13 @@ export async function openPage(browser, ...origins) {
   return { page, troubles, context, close: () => context.close() };
 }
 
-/** Waits until the focus is on what `selector` names: the browser moves it some time after it has shown a page, which is later on a busy machine. */
+/** Waits until the focus is on `selector`: the browser moves it some time after it shows a page. */
 export const focusOn = (page, selector) => page.waitForFunction((selector) => document.activeElement?.matches(selector), {}, selector);
 
-/** Writes down what goes wrong on a page. */
+/** Records the faults of a page. */
 export async function watch(page, troubles, origins) {
   page.on('console', (message) => {
-    // A refusal is an answer like any other; the browser writes it down all the same.
+    // The browser logs refused requests, which a test may expect.
     if (message.type() === 'error' && !/status of (40[0134]|503)/.test(message.text())) troubles.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => troubles.push(`error: ${error.stack ?? error}`));

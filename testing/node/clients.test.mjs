@@ -1,5 +1,5 @@
-// Clients that others wrote: each finds the hub by its metadata, signs a person in by the real form, and gets, renews, checks
-// and revokes tokens.
+// Third-party clients: each discovers the hub by its metadata, signs a person in with the real form, and gets, refreshes,
+// verifies and revokes tokens.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// `peristyle demo` on free ports, with its scratch folder in a folder of its own; both are gone afterwards.
+// `peristyle demo` on free ports, in a temporary folder.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ export async function startDemo() {
 
 const TERMINAL = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))';
 
-/** Runs a demo on a terminal and types `keys` once it has said `words`: what was shown, the exit code, and what is left. */
+/** Runs a demo on a terminal and types `keys` after it prints `words`. Returns its output, its exit code, and the files left. */
 export async function onTerminal(words, keys) {
   const around = await mkdtemp(join(tmpdir(), 'peristyle-demos-'));
   const command = [process.env.PERISTYLE_BINARY, 'demo', '--hub-port', '0', '--app-port', '0'];

@@ -24,7 +24,7 @@ after(async () => {
   await demo?.close();
 });
 
-/** Opens an address of the app in a browser of its own, does something there, and sees that nothing went wrong beside it. */
+/** Opens a URL of the app in a fresh browser, runs a test, and checks that nothing else went wrong. */
 async function visit(address, work, ...others) {
   const origins = [demo.app, demo.hub, ...others];
   const { page, troubles, context, close } = await openPage(chromium.browser, ...origins);
@@ -55,7 +55,7 @@ const waitForText = (page, selector, words) =>
 const sent = async (page) => JSON.parse(await textOf(page, '.inspector pre')).query;
 const settled = (page) => page.waitForFunction(() => !document.querySelector('.half[aria-busy]'));
 const button = (page, text) => page.evaluateHandle((words) => [...document.querySelectorAll('main button, .who button')].find((node) => node.textContent.startsWith(words) && !node.disabled), text);
-/** Presses a button, also in a tab that is not in front. */
+/** Clicks a button, also in a background tab. */
 const press = async (page, text) => (await button(page, text)).evaluate((node) => node.click());
 /** The column of a table, by its heading. */
 const column = async (page, heading) => {
@@ -101,7 +101,7 @@ describe('signing in', () => {
       for (const chip of ['Nordic Homes', 'Alpenkontor', 'shop manager', 'shop.customer.pii']) assert.ok(chips.includes(chip), `${chip}: ${chips}`);
       assert.ok(!chips.includes('Casa Iberia'));
       await page.waitForFunction(() => [...document.querySelectorAll('.overview td.figure')].every((cell) => /\d/.test(cell.textContent)));
-      // Neither code nor token is in the address, and none of it is in the history.
+      // Neither the URL nor the history holds a code or token.
       assert.equal(page.url(), `${demo.app}/`);
       await page.goBack();
       assert.ok(!page.url().includes('code='), page.url());
@@ -263,7 +263,7 @@ describe('somebody else', () => {
     }));
 });
 
-/** Changes what the browser keeps of the tokens. */
+/** Changes the tokens that the browser stores. */
 const spoil = (page, change) => page.evaluate((key, by) => localStorage.setItem(key, JSON.stringify({ ...JSON.parse(localStorage.getItem(key)), ...by })), KEY, change);
 const kept = (page) => page.evaluate((key) => JSON.parse(localStorage.getItem(key)), KEY);
 
@@ -291,7 +291,7 @@ describe('the sign-in', () => {
       await waitForText(page, '.total', '25 to 36');
       assert.equal(renewals.length, 2);
 
-      // Several requests at once wait for one renewal.
+      // Several requests wait for one refresh.
       await spoil(page, { access: 'no.longer.good' });
       await page.evaluate(() => document.querySelector('.who a').click());
       await page.waitForFunction(() => [...document.querySelectorAll('.overview td.figure')].every((cell) => /\d/.test(cell.textContent)));
@@ -299,7 +299,7 @@ describe('the sign-in', () => {
       await page.goBack();
       await waitForText(page, '.total', '25 to 36');
 
-      // Both are gone: what is left is the way in, and the way back.
+      // Without tokens the page offers the sign-in, and returns afterwards.
       await spoil(page, { access: 'no.longer.good', refresh: 'nor.this' });
       await press(page, 'Next');
       await waitForText(page, 'h1', 'Sign in to see customers');
@@ -378,7 +378,7 @@ describe('the sign-in', () => {
   });
 });
 
-/** No violation that axe knows of. */
+/** Checks that axe finds no violation. */
 async function clean(page, where) {
   const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`);
   assert.deepEqual(found, [], where);

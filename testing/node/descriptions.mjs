@@ -1,5 +1,5 @@
-// Runs `peristyle schema …` over a manifest, in a folder of its own, with nothing in its environment but what is said here.
-// The program's path is in PERISTYLE_BINARY.
+// Runs `peristyle schema …` on a manifest, in a temporary folder and with a minimal environment.
+// PERISTYLE_BINARY names the program.
 
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -64,7 +64,7 @@ export function schema(...arguments_) {
   return described({}, arguments_);
 }
 
-/** The same on a hub, whose own records and operations are described too. */
+/** The same on a hub, with its records and operations. */
 export function schemaOfHub(...arguments_) {
   return described({ OAUTH_STRATEGY: 'local-provider' }, arguments_);
 }

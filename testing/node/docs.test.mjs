@@ -1,4 +1,4 @@
-// `/docs` in a real Chromium: read, write by keyboard, run, and see; in light and dark, wide and narrow.
+// `/docs` in a real Chromium: the reference, the editor by keyboard, and running statements; light and dark, wide and narrow.
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ after(async () => {
   await server?.close();
 });
 
-/** Opens the page at a state, does something there, and sees that nothing went wrong beside it. */
+/** Opens the page in a state, runs a test, and checks that nothing else went wrong. */
 async function visit(state, work, { origin = server.origin, prepare } = {}) {
   const { page, troubles, close } = await openPage(chromium.browser, origin);
   try {
@@ -57,7 +57,7 @@ async function run(page) {
   await chord(page, 'Enter');
 }
 
-/** Goes on with Tab, as somebody without a mouse does. */
+/** Moves on with Tab, as without a mouse. */
 async function tabTo(page, selector) {
   for (let step = 0; step < 60; step += 1) {
     if (await page.evaluate((selector) => document.activeElement?.matches(selector), selector)) return;
@@ -66,7 +66,7 @@ async function tabTo(page, selector) {
   assert.fail(`Tab never reaches ${selector}`);
 }
 
-/** Answers some addresses otherwise than the server would: with a text of status 200, or with all of an answer. */
+/** Replaces the answers of some paths: by a text with status 200, or by a whole response. */
 const intercept = (answers) => async (page) => {
   await page.setRequestInterception(true);
   page.on('request', async (request) => {
@@ -112,7 +112,7 @@ describe('the resources', () => {
       assert.match(await textOf(page, '[data-field="tags"]'), /text\[\]/);
       assert.deepEqual(await textsOf(page, '[data-field="status"] .values code'), ['"lead"', '"active"', '"<b>gone</b>"']);
       assert.equal(await page.$('[data-field="apiKey"]'), null, 'hidden');
-      assert.ok((await textsOf(page, '.address')).includes('POST /api/shop/customers/paginate'));
+      assert.ok((await textsOf(page, '.path')).includes('POST /api/shop/customers/paginate'));
       assert.match(await textOf(page, '.reference .code pre'), /^curl 'http.*\/api\/shop\/customers\/paginate'/);
     }));
 
@@ -375,7 +375,7 @@ describe('faults', () => {
       const marked = await textsOf(page, '.paper .fault');
       assert.equal(marked.slice(0, 3).join(''), '"contains": "x"');
       assert.ok(marked.includes('"nmae"'));
-      assert.match(await textOf(page, '.paper .told'), /does not apply to/);
+      assert.match(await textOf(page, '.paper .fault-note'), /does not apply to/);
       assert.match(await textOf(page, '#announcer'), /^2 faults/);
       assert.equal(await page.$eval('#statement', (area) => area.getAttribute('aria-invalid')), 'true');
       await page.focus('.faults li:nth-child(2) button');
@@ -384,7 +384,7 @@ describe('faults', () => {
       assert.ok(focused);
       assert.equal((await statement(page)).slice(cursor, cursor + 6), '"nmae"');
       await page.keyboard.press('Delete');
-      await page.waitForFunction(() => document.querySelectorAll('.paper .told').length <= 1, {}, 'old marks go with the first change');
+      await page.waitForFunction(() => document.querySelectorAll('.paper .fault-note').length <= 1, {}, 'old marks go with the first change');
     }));
 
   test('in a long statement the editor scrolls, its numbers with it, and a fault is brought into sight', () =>
@@ -430,7 +430,7 @@ describe('faults', () => {
     }));
 });
 
-/** The resources as somebody sees them who may see the SQL. */
+/** The resources for a caller with the permission to see SQL. */
 async function explainable() {
   const all = await described();
   for (const resource of all.resources) resource.operations.push({ name: 'explain', address: resource.operations[0].address.replace('paginate', 'explain') });
@@ -442,7 +442,7 @@ describe('with the permission', () => {
     const asked = { where: { name: { iLike: 'a%' } }, relations: { orders: true }, limit: 3 };
     const file = join(server.folder, 'statement.json');
     await writeFile(file, JSON.stringify(asked));
-    // Under this strategy nobody holds the permission; the command line shows the same to who runs it.
+    // Under this strategy no caller has the permission; the command line shows the same SQL.
     const answers = {
       '/docs/resources.json': explainable,
       '/api/shop/customers/explain': async (request) => {
@@ -485,7 +485,7 @@ describe('with the permission', () => {
       await release(1);
       await page.click('#tab-Table');
       await waitForText(page, '.status', '1 row of 1');
-      // A refusal of the SQL leaves the rows and what is told of them.
+      // A refusal of the SQL leaves the rows and their status.
       sql = problem;
       await page.click('#tab-SQL');
       await waitForText(page, '.status', '503 · Too busy');
@@ -493,7 +493,7 @@ describe('with the permission', () => {
       await page.click('#tab-Table');
       assert.match(await textOf(page, '.status'), /1 row of 1/);
       assert.equal(await rowCount(page), 1);
-      // Twice on the SQL's tab: the second run takes the place of the first, and both its answers are shown.
+      // Two runs on the SQL tab: the second replaces the first, and shows rows and SQL.
       sql = JSON.stringify(explained);
       await page.click('#tab-SQL');
       await run(page);
@@ -502,9 +502,9 @@ describe('with the permission', () => {
       await release(2);
       await page.click('#tab-Table');
       await waitForText(page, '.status', '1 row of 1');
-      // Cancelled is only what is looked at, and nothing begins by it.
+      // Cancel ends only the request of the selected tab.
       await run(page);
-      await page.click('.told-status button');
+      await page.click('.status-line button');
       await waitForText(page, '.status', 'Cancelled');
       await focusOn(page, '#panel-Table');
       await page.click('#tab-SQL');
@@ -613,7 +613,7 @@ describe('markup in names and values', () => {
   });
 });
 
-/** No violation that axe knows of. */
+/** Checks that axe finds no violation. */
 async function clean(page, where) {
   const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`);
   assert.deepEqual(found, [], where);

@@ -12,12 +12,12 @@ import { focusOn, openBrowser, openPage } from './browser.mjs';
 import { PASSWORD, USERNAME, startHub } from './hub.mjs';
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const SCRIPT = await readFile(new URL('../../crates/server/src/pages/hub/password.js', import.meta.url), 'utf8');
+const SCRIPT = await readFile(new URL('../../crates/server/src/hub/pages/password.js', import.meta.url), 'utf8');
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
-/** A name that is as strange as can be: longer than a narrow screen in one word, and full of markup. */
+/** A strange name: one word that is wider than a narrow screen, and full of markup. */
 const NAME = `Harbour${'r'.repeat(60)} ${HOSTILE}`;
 
-/** An app on another origin: keeps what it was called with, and can show any page of its own. */
+/** An app on another origin: records its requests, and can show any page. */
 async function startApp() {
   const pages = new Map();
   const calls = [];
@@ -25,7 +25,7 @@ async function startApp() {
     const address = new URL(request.url, `http://${request.headers.host}`);
     if (address.pathname === '/callback' || address.pathname === '/bye') calls.push({ ...Object.fromEntries(address.searchParams), path: address.pathname, referer: request.headers.referer });
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    // A client goes on from its callback, as most do.
+    // Like most clients, it redirects from its callback.
     if (address.pathname === '/callback') return response.writeHead(302, { location: '/home' }).end();
     return response.end(`<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><h1>App</h1>${pages.get(address.pathname) ?? ''}</html>`);
   }).listen(0, '127.0.0.1');
@@ -53,7 +53,7 @@ after(async () => {
   await app?.close();
 });
 
-/** Opens a page in a browser of its own, does something there, and sees that nothing went wrong beside it. */
+/** Opens a page in a fresh browser, runs a test, and checks that nothing else went wrong. */
 async function visit(work, { width = 1100, scheme = 'light', script = true } = {}) {
   const { page, troubles, close } = await openPage(chromium.browser, hub.origin);
   try {
@@ -83,7 +83,7 @@ function authorize(more = {}) {
   return `${hub.origin}/authorize?${new URLSearchParams(pairs)}`;
 }
 
-/** Does something that leads to another page, and waits for that. */
+/** Runs an action and waits for the page that it leads to. */
 async function leading(page, work) {
   const [answer] = await Promise.all([page.waitForNavigation(), work()]);
   return answer;
@@ -113,7 +113,7 @@ async function redeem(code) {
   return answer.json();
 }
 
-/** The button beside a password input shows it, says so, and hides it again; the focus stays and the input keeps its purpose. */
+/** The button beside a password input shows it, announces that, and hides it again; focus and autocomplete stay. */
 async function showsAndHides(page, selector, what) {
   const input = () => page.$eval(selector, (input) => [input.type, input.value, input.autocomplete]);
   const button = `${selector} + .reveal`;
@@ -151,7 +151,7 @@ describe('signing in to an app', () => {
       // attack 37
       assert.equal(call.referer, undefined, 'the app is not told the address of the page');
       assert.ok((await redeem(call.code)).access_token);
-      // A second app needs no form any more.
+      // A second app needs no form.
       await page.goto(authorize({ state: 's-2' }));
       assert.equal(page.url(), `${app.origin}/home`);
       assert.equal(app.calls[1].state, 's-2');
@@ -315,9 +315,9 @@ describe('the account page', () => {
         assert.equal(await textOf(here, 'h1'), USERNAME);
         assert.match(await textOf(here, '.who'), /ana@example\.org/);
         const [first] = await here.$$('li');
-        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Signed in \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC from 127\.0\.0\.1.*Last used just now.*This browser/);
+        assert.match(await here.evaluate((one) => one.textContent, first), /Chrome on Linux.*Signed in \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC from 127\.0\.0\.1.*Last used just now.*This browser/s);
         const before = (await here.$$('li')).length;
-        // Sessions of earlier tests may stand in the list; all but this one are ended.
+        // Ends the sessions of earlier tests.
         for (let left = before - 1; left > 0; left -= 1) await press(here, 'li button');
         assert.match(await textOf(here, '[role=status]'), /signed out/);
         assert.equal((await here.$$('li')).length, 1);
@@ -387,7 +387,7 @@ describe('the account page', () => {
     visit((here) =>
       visit(async (there) => {
         await signIn(there);
-        // The time of a sign-in is told to the second.
+        // The page shows the time of a sign-in to the second.
         await new Promise((resolve) => setTimeout(resolve, 1100));
         await signIn(here);
         await here.reload();
@@ -438,7 +438,7 @@ describe('the account page', () => {
       assert.equal(page.url(), `${hub.origin}/`);
       await page.goto(link);
       assert.match(await textOf(page, '[role=alert]'), /unknown, expired or used/);
-      assert.match(await textOf(page, 'main'), /Ask whoever sent it for a new one/);
+      assert.match(await textOf(page, 'main'), /Ask the person who sent it for a new one/);
     }));
 });
 
@@ -467,7 +467,7 @@ describe('every page', () => {
         visit(
           async (page) => {
             await open(page);
-            // Evaluated over the protocol: no script of a page would run under its policy.
+            // Evaluated over the protocol, since the policy of the page allows no script.
             await page.evaluate(AXE);
             const { violations } = await page.evaluate(() => globalThis.axe.run(document));
             assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`), []);
@@ -504,7 +504,7 @@ describe('attackers', () => {
         const scripts = await page.$$eval('script', (found) => found.map((one) => one.textContent));
         assert.ok(scripts.length <= 1 && scripts.every((text) => text === SCRIPT), `${address}: ${scripts.join('\n')}`);
       }
-      // The client's own name is shown as it is.
+      // The name of the client is shown unchanged.
       await page.goto(authorize({ state: HOSTILE }));
       assert.equal(await textOf(page, '.lead strong'), NAME);
       app.calls.length = 0;

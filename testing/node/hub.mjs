@@ -1,5 +1,5 @@
-// A hub with one account and one client, made with the command line as its guide says, and a person who signs in by the
-// page's form. Everything is gone afterwards.
+// A temporary hub with one account and one client, made with the command line as in the guide, and a person who signs in
+// with the form.
 
 import { execFileSync } from 'node:child_process';
 
@@ -9,7 +9,7 @@ export const USERNAME = 'ana';
 export const PASSWORD = 'correct horse battery staple';
 export const REDIRECT = 'http://127.0.0.1:9/callback';
 
-/** Starts a hub; what is returned has what `startServer` gives, and the client's id and secret. */
+/** Starts a hub. Returns the result of `startServer` with the id and secret of the client. */
 export async function startHub({ name = 'Web', redirect = REDIRECT, environment = {} } = {}) {
   const secrets = {};
   const server = await startServer({
@@ -30,7 +30,7 @@ export async function startHub({ name = 'Web', redirect = REDIRECT, environment 
 export class Person {
   #cookies = new Map();
 
-  /** Opens an address of the hub and signs in where asked; gives the address outside the hub that it all leads to. */
+  /** Opens a URL of the hub and signs in if asked. Returns the URL outside the hub where the redirects end. */
   async authorize(address) {
     const { origin } = new URL(address);
     let next = new URL(address);
@@ -57,7 +57,7 @@ export class Person {
   }
 }
 
-/** The form of the sign-in page with name and password, and where it goes. */
+/** The filled-in sign-in form, and its target. */
 function filled(page, base) {
   const attribute = (tag, name) => unescaped(tag.match(new RegExp(`\\b${name}="([^"]*)"`))?.[1] ?? '');
   const tag = page.match(/<form\b[^>]*method="post"[^>]*>/i)?.[0];

@@ -1,4 +1,4 @@
-// The OpenAPI document, checked against the meta-schema of OpenAPI 3.1, and its schemas by another validator than ours.
+// Checks the OpenAPI document against the meta-schema of OpenAPI 3.1, and its schemas with a third-party validator.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -24,7 +24,7 @@ test('the document is OpenAPI 3.1', async () => {
   }
 });
 
-/** The names of all operations, each of which stands once; every reference leads somewhere. */
+/** The names of all operations. Checks that each is unique, and that every reference resolves. */
 function operationsOf(document) {
   const names = new Set();
   const visit = (value) => {

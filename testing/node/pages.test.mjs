@@ -1,4 +1,4 @@
-// The page's own reading of a statement, without a browser: positions, pointers, suggestions.
+// The modules of /docs that read statements, without a browser: offsets, pointers, completion.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const from = (name) => import(new URL(`../../crates/server/src/pages/docs/${name}`, import.meta.url));
 const { compact, parse, pretty } = await from('json.js');
 const { lineAndColumn, locate, placeAt, segments } = await from('pointer.js');
-const { Catalog, addressOfRow } = await from('catalog.js');
+const { Catalog, pathOfRow } = await from('catalog.js');
 const { complete } = await from('complete.js');
 const { read, write } = await from('fragment.js');
 const { bodyOf, curl, pointerInText } = await from('request.js');
@@ -37,7 +37,7 @@ const catalog = new Catalog({
 });
 const resource = catalog.resource('shop.customer');
 
-/** Suggestions where the bar stands. */
+/** Suggestions at the bar. */
 const at = (marked) => {
   const cursor = marked.indexOf('|');
   const text = marked.replace('|', '');
@@ -221,7 +221,7 @@ test('what is shared survives the address; a command line survives its quotes', 
   const state = { resource: 'shop.customer', operation: 'findById', id: 'a%2Cb,c', statement: '{"x": "ü&=#%\\n"}' };
   assert.deepEqual(read(write(state)), state);
   assert.equal(read('#').resource, undefined);
-  assert.equal(addressOfRow(resource, ['a/b,c']), '/api/shop/customers/find/a%2Fb%2Cc');
+  assert.equal(pathOfRow(resource, ['a/b,c']), '/api/shop/customers/find/a%2Fb%2Cc');
   assert.match(curl('http://h', '/a', `{"q": "it's"}`, 'secret'), /-d '\{"q": "it'\\''s"\}'$/);
   assert.ok(!curl('http://h', '/a', '', 'secret').includes('secret'), 'the token is not copied around');
 });

@@ -1,5 +1,5 @@
-// A key rotation on two running hubs on one PostgreSQL, under the eyes of two verifiers that others wrote: jose here, and Authlib in
-// Python. Both keep the key set for a while and never ask for an unknown key; neither may refuse a token.
+// A key rotation on two hubs on one PostgreSQL, with two third-party verifiers: jose here, and Authlib in Python. Both cache the
+// key set for a while and never load an unknown key; neither may refuse a token.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -13,7 +13,7 @@ import * as jose from 'jose';
 import { PASSWORD, USERNAME, startHub } from './hub.mjs';
 import { startServer } from './server.mjs';
 
-/** How long the verifiers keep the key set, in seconds. */
+/** The lifetime of the cached key set in seconds. */
 const KEPT = 2;
 const DEADLINE = 60_000;
 const program = fileURLToPath(new URL('../python/verifier.py', import.meta.url));
@@ -38,7 +38,7 @@ after(async () => {
   sql(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 });
 
-/** Asks until the answer is yes. */
+/** Waits until a condition holds. */
 async function until(what, holds) {
   const deadline = Date.now() + DEADLINE;
   while (!(await holds())) assert.ok(Date.now() < deadline, `waited in vain: ${what}`);
@@ -55,14 +55,14 @@ async function token(hub) {
 const kidOf = (text) => jose.decodeProtectedHeader(text).kid;
 const published = async (hub) => (await (await fetch(`${hub.origin}/.well-known/jwks.json`)).json()).keys.map((key) => key.kid);
 
-/** jose with each hub's keys, kept for a while; within that time an unknown key is refused, not asked for. */
+/** jose with the cached keys of each hub; until the cache expires, an unknown key is refused. */
 function josef() {
   const expected = { issuer: 'http://hub.test', audience: hubs[0].clientId, typ: 'at+jwt', algorithms: ['RS256'] };
   const sets = hubs.map((hub) => jose.createRemoteJWKSet(new URL('/.well-known/jwks.json', hub.origin), { cacheMaxAge: KEPT * 1000, cooldownDuration: 600_000 }));
   return (text) => Promise.all(sets.map((set) => jose.jwtVerify(text, set, expected)));
 }
 
-/** Authlib in Python, which answers a line for each token. */
+/** Authlib in Python, which prints a line for each token. */
 function authlib() {
   const environment = { PATH: process.env.PATH, HUBS: hubs.map((hub) => hub.origin).join(' '), KEPT: String(KEPT), ISSUER: 'http://hub.test', AUDIENCE: hubs[0].clientId };
   python = spawn(process.env.PERISTYLE_TEST_PYTHON, [program], { env: environment, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -82,7 +82,7 @@ test('no token is refused while the key changes', { timeout: 180_000 }, async ()
   const seen = [first];
   const look = async () => {
     for (const hub of hubs) seen.push(await token(hub));
-    // Every token that was ever issued is looked at again and again, the oldest and the newest at least.
+    // Every issued token is verified again and again, at least the oldest and the newest.
     for (const text of [...new Set([seen[0], ...seen.slice(-4)])]) {
       await byJose(text);
       await byAuthlib(text);

@@ -1,4 +1,4 @@
-// `peristyle serve` on a SQLite file in a folder of its own, on a free port; both are gone afterwards.
+// `peristyle serve` on a free port and a SQLite file in a temporary folder.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,7 +59,7 @@ async function freePort() {
   return port;
 }
 
-/** Asks until there is an answer; a process that ended says why. */
+/** Waits until the server answers; if the process ended, fails with its output. */
 async function answering(origin, child, output) {
   const deadline = Date.now() + 20_000;
   for (;;) {

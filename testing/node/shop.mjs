@@ -1,4 +1,4 @@
-// The shop that the browser tests ask: every kind of field, a secret, and values that try to be markup.
+// The shop of the browser tests: every type of field, a hidden field, and values that look like markup.
 
 export const MANIFEST = `
 [resource.shop.customer.fields]

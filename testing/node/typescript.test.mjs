@@ -1,4 +1,4 @@
-// The TypeScript types, by the real compiler: statements that must compile, and statements each of which must not.
+// The TypeScript types and the real compiler: statements that must compile, and statements that must not.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** What the compiler says of a file with this text: one line an error. */
+/** The errors of the compiler for a text, one on each line. */
 async function compile(name, text) {
   await writeFile(join(folder, name), HEAD + text);
   return new Promise((resolve) => {
@@ -46,7 +46,7 @@ const GOOD = [
   `{ where: { createdAt: { gte: new Date(0).toISOString() }, code: { eq: null }, bornOn: { in: [] }, wakesAt: { lt: '12:00:00' } } }`,
 ];
 
-// Each with what the compiler must name.
+// Each with the name that the compiler must mention.
 const BAD = [
   [`{ where: { nme: { eq: 'x' } } }`, 'nme'],
   [`{ where: { apiKey: { eq: 'x' } } }`, 'apiKey'],
@@ -94,7 +94,7 @@ test('good statements compile', async () => {
 });
 
 test('each bad statement is an error, on its own line', async () => {
-  // One statement a line, so that an error can be told by its line; the import is the first.
+  // One statement on each line, so that the line of an error identifies it; the first line is the import.
   const text = BAD.map(([statement], index) => `export const bad${index}: P.ShopCustomerStatement = ${statement};`).join('\n');
   const errors = await compile('bad.ts', text);
   BAD.forEach(([statement, word], index) => {

@@ -1,24 +1,23 @@
-//! GraphQL: the declared resources as a schema, asked by the same Query Statement and answered by the same engine as REST.
+//! GraphQL: the declared resources as a schema. A field of the root takes the same Query Statement as REST, and the same engine answers.
 //!
-//! A document is parsed and validated by a library; what it asks is answered here, since rows are JSON bytes already and
-//! are passed on as such.
+//! A library parses and validates documents. The fields are resolved here, because rows are JSON bytes that pass unchanged.
 
 mod answer;
+mod answer_budget;
 mod arguments;
-mod budget;
 mod document;
 mod execute;
-mod failure;
+mod graphql_error;
 mod http;
 mod limits;
-mod mutations;
+mod mutation_fields;
 mod operation;
 mod output;
-mod questions;
+mod query_fields;
+mod row_shape;
 mod schema;
 mod selection;
-mod shape;
-mod variables;
+mod variable_usage;
 
 use std::collections::HashMap;
 
@@ -34,16 +33,16 @@ use crate::operations::Operation;
 
 pub(crate) use http::routes;
 
-use document::Documents;
-use schema::Question;
+use document::DocumentCache;
+use schema::QueryField;
 
-/// The schema, and what answering by it needs. Made once, at boot.
+/// The schema and the cache of documents. Made once, at boot.
 pub struct Engine {
     schema: Valid<Schema>,
     implementers: apollo_compiler::collections::HashMap<apollo_compiler::Name, Implementers>,
-    roots: HashMap<String, (ResourceId, Question)>,
+    roots: HashMap<String, (ResourceId, QueryField)>,
     mutations: HashMap<String, &'static Operation>,
-    documents: Documents,
+    documents: DocumentCache,
     introspection: Introspection,
 }
 
@@ -58,17 +57,17 @@ impl Engine {
     pub fn new(catalog: &Catalog, introspection: Introspection) -> Result<Self, BootError> {
         let declared = schema::declare(catalog).map_err(|error| BootError(error.to_string()))?;
         for what in &declared.left_out {
-            tracing::warn!("{what} has a name that GraphQL keeps for itself; REST serves it, GraphQL does not");
+            tracing::warn!("{what} has a name that GraphQL reserves; REST serves it, GraphQL does not");
         }
         let schema = Schema::parse_and_validate(declared.sdl, "schema.graphql")
-            .map_err(|invalid| BootError(format!("the GraphQL schema of this manifest is not valid: {}", invalid.errors)))?;
+            .map_err(|invalid| BootError(format!("this manifest makes an invalid GraphQL schema: {}", invalid.errors)))?;
         let implementers = schema.implementers_map();
         Ok(Engine {
             schema,
             implementers,
             roots: declared.roots,
             mutations: declared.mutations,
-            documents: Documents::new(),
+            documents: DocumentCache::new(),
             introspection,
         })
     }

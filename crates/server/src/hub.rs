@@ -21,6 +21,8 @@ mod link;
 mod logout;
 pub(crate) mod me;
 mod metadata;
+mod metrics;
+mod pages;
 mod refusals;
 mod resources;
 mod revoke;
@@ -40,6 +42,7 @@ use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::client::ClientId;
 use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
+use prometheus_client::registry::Registry;
 use query::policy::Viewer;
 use serde_json::{Value, json};
 use store::hub_records::Records;
@@ -68,6 +71,7 @@ use feed::Feed;
 use hasher::Hasher;
 use incoming::Sender;
 use keys::Keyring;
+use metrics::HubMetrics;
 use refusals::Refusals;
 use undecided::Undecided;
 
@@ -82,6 +86,7 @@ struct Inner {
     records: Records,
     keys: Keyring,
     hasher: Hasher,
+    metrics: HubMetrics,
     feed: Feed,
     refusals: Refusals,
     undecided: Undecided,
@@ -100,6 +105,7 @@ impl Hub {
             keys,
             records,
             hasher: Hasher::new(),
+            metrics: HubMetrics::default(),
             feed: Feed::new(),
             refusals: Refusals::default(),
             undecided: Undecided::default(),
@@ -128,6 +134,15 @@ impl Hub {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    fn metrics(&self) -> &HubMetrics {
+        &self.0.metrics
+    }
+
+    /// Adds the hub's figures to the metrics of the process.
+    pub(crate) fn register_metrics(&self, registry: &mut Registry) {
+        self.metrics().register(self.hasher(), registry);
     }
 
     fn undecided(&self) -> &Undecided {

@@ -21,6 +21,7 @@ pub mod demo;
 pub mod error;
 pub mod explain;
 pub mod graphql;
+mod html;
 pub mod hub;
 mod key_pair;
 pub mod listen;

@@ -1,104 +1,111 @@
-//! What a scraper asks for: requests by status, how long they took, how many are in flight. Served on a listener of its own.
+//! Metrics of the process in the OpenMetrics text format, for a scraper, on a listener of its own: requests, budgets, the connection pools,
+//! the requests of each resource and, at a hub, sign-ins and tokens.
 
-use std::fmt::Write;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::fmt;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use query::catalog::{Catalog, ResourceId};
 
 use crate::budget::{Budgets, Figures};
 
-/// The upper ends of the duration buckets, in microseconds, and how Prometheus writes them.
-const BUCKETS: [(u64, &str); 10] = [
-    (1_000, "0.001"),
-    (2_500, "0.0025"),
-    (5_000, "0.005"),
-    (10_000, "0.01"),
-    (25_000, "0.025"),
-    (100_000, "0.1"),
-    (250_000, "0.25"),
-    (1_000_000, "1"),
-    (5_000_000, "5"),
-    (30_000_000, "30"),
-];
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// The upper bounds of the duration buckets, in seconds.
+const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
+const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+const CONTENT_TYPE_OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The process's counters.
-#[derive(Debug, Default)]
+/// A family with one label, whose value is a word of ours.
+pub(crate) type Labelled<M> = Family<[(&'static str, &'static str); 1], M>;
+type ResourceLabels = Vec<(&'static str, String)>;
+
+/// The metrics of the process.
+#[derive(Debug)]
 pub struct Metrics {
-    requests: [AtomicU64; 5],
-    /// How many took no longer than each end and longer than the one before; the last one has no end.
-    buckets: [AtomicU64; BUCKETS.len() + 1],
-    micros: AtomicU64,
-    in_flight: AtomicI64,
-    budgets: OnceLock<Budgets>,
+    requests: [Counter; 5],
+    durations: Histogram,
+    in_flight: Gauge,
+    /// By [`ResourceId`]. Only declared resources are in it, so that no client can add a label.
+    resources: OnceLock<Vec<ResourceMetrics>>,
+    registry: RwLock<Registry>,
+}
+
+#[derive(Debug)]
+struct ResourceMetrics {
+    requests: [Counter; 5],
+    durations: Histogram,
+}
+
+/// The resources that a request named, as an extension of its response.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedResources(pub(crate) Vec<ResourceId>);
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let requests = Labelled::<Counter>::default();
+        let (durations, in_flight) = (Histogram::new(BUCKETS), Gauge::default());
+        let mut registry = Registry::default();
+        registry.register("peristyle_requests", "Requests answered, by class of status", requests.clone());
+        registry.register("peristyle_request_duration_seconds", "Time until the response begins", durations.clone());
+        registry.register("peristyle_requests_in_flight", "Requests being answered", in_flight.clone());
+        let requests = STATUS_CLASSES.map(|class| requests.get_or_create_owned(&[("status", class)]));
+        Metrics { requests, durations, in_flight, resources: OnceLock::new(), registry: RwLock::new(registry) }
+    }
 }
 
 impl Metrics {
-    /// A request has come.
+    /// Begins to time a request.
     pub fn begin(self: &Arc<Self>) -> Timing {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.in_flight.inc();
         Timing { metrics: self.clone(), started: Instant::now() }
     }
 
-    /// Shows these budgets too.
-    pub(crate) fn show_budgets(&self, budgets: &Budgets) {
-        _ = self.budgets.set(budgets.clone());
-    }
-
-    fn write_budgets(&self, out: &mut String) {
-        let figures = self.budgets.get().map(Budgets::figures).unwrap_or_default();
-        let mut family = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Figures) -> u64| {
-            // Writing to a String cannot fail.
-            _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (budget, figures) in &figures {
-                _ = writeln!(out, "{name}{{budget=\"{budget}\"}} {}", value(figures));
+    /// Adds the requests and durations of each declared resource, and the metrics of other modules. A second call does nothing.
+    pub(crate) fn register(&self, catalog: &Catalog, add_others: impl FnOnce(&mut Registry)) {
+        let requests = Family::<ResourceLabels, Counter>::default();
+        let durations = Family::<ResourceLabels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
+        let metrics = catalog.resources().iter().map(|resource| {
+            let label = || ("resource", resource.full_name.clone());
+            ResourceMetrics {
+                requests: STATUS_CLASSES.map(|class| requests.get_or_create_owned(&vec![label(), ("status", class.to_owned())])),
+                durations: durations.get_or_create_owned(&vec![label()]),
             }
-        };
-        family("peristyle_budget_used", "gauge", "What is held of a budget.", &|figures| figures.used as u64);
-        family("peristyle_budget_limit", "gauge", "What a budget allows.", &|figures| figures.limit as u64);
-        family("peristyle_budget_waiting", "gauge", "Requests that wait for their turn.", &|figures| figures.waiting as u64);
-        family("peristyle_budget_refused_total", "counter", "Requests that were refused.", &|figures| figures.refused);
+        });
+        if self.resources.set(metrics.collect()).is_err() {
+            return;
+        }
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        registry.register("peristyle_resource_requests", "Requests that named a resource, by class of status", requests);
+        let help = "Time until the response begins to a request that named a resource";
+        registry.register("peristyle_resource_request_duration_seconds", help, durations);
+        add_others(&mut registry);
     }
 
-    /// Prometheus' text form.
+    /// The OpenMetrics text.
     pub fn text(&self) -> String {
-        let mut out = String::from(
-            "# HELP peristyle_requests_total Requests answered, by class of status.\n# TYPE peristyle_requests_total counter\n",
-        );
+        let mut out = String::new();
         // Writing to a String cannot fail.
-        for (class, count) in CLASSES.iter().zip(&self.requests) {
-            let count = count.load(Ordering::Relaxed);
-            _ = writeln!(out, "peristyle_requests_total{{status=\"{class}\"}} {count}");
-        }
-        out.push_str("# HELP peristyle_request_duration_seconds Time until the answer begins.\n# TYPE peristyle_request_duration_seconds histogram\n");
-        // Requests end while this is read, so that a number of all of them would be another than the sum of what was read here.
-        let mut below = 0;
-        for (end, count) in BUCKETS.iter().map(|(_, end)| *end).chain(["+Inf"]).zip(&self.buckets) {
-            below += count.load(Ordering::Relaxed);
-            _ = writeln!(out, "peristyle_request_duration_seconds_bucket{{le=\"{end}\"}} {below}");
-        }
-        let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
-        _ = writeln!(out, "peristyle_request_duration_seconds_sum {seconds}\nperistyle_request_duration_seconds_count {below}");
-        let in_flight = self.in_flight.load(Ordering::Relaxed);
-        _ = writeln!(
-            out,
-            "# HELP peristyle_requests_in_flight Requests being answered.\n# TYPE peristyle_requests_in_flight gauge\nperistyle_requests_in_flight {in_flight}"
-        );
-        self.write_budgets(&mut out);
+        _ = text::encode(&mut out, &self.registry.read().unwrap_or_else(PoisonError::into_inner));
         out
     }
 
-    /// `GET /metrics` and nothing else.
+    /// Serves `GET /metrics` and nothing else.
     pub fn router(self: Arc<Self>) -> Router {
-        Router::new().route("/metrics", get(move || async move { ([(CONTENT_TYPE, "text/plain; version=0.0.4")], self.text()) }))
+        Router::new().route("/metrics", get(move || async move { ([(CONTENT_TYPE, CONTENT_TYPE_OPENMETRICS)], self.text()) }))
     }
 }
 
-/// A request in flight. One whose client hangs up is dropped without an end: in flight no more, and not counted.
+/// A request in flight. If the client hangs up, it is dropped without an end, and not counted as answered.
 #[derive(Debug)]
 pub struct Timing {
     metrics: Arc<Metrics>,
@@ -106,21 +113,52 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Its answer begins; says how many microseconds that took.
-    pub fn end(self, status: u16) -> u64 {
-        let micros = self.started.elapsed().as_micros() as u64;
-        let Metrics { requests, buckets, micros: sum, .. } = &*self.metrics;
-        requests[usize::from(status / 100).clamp(1, 5) - 1].fetch_add(1, Ordering::Relaxed);
-        sum.fetch_add(micros, Ordering::Relaxed);
-        let bucket = BUCKETS.iter().position(|(end, _)| micros <= *end).unwrap_or(BUCKETS.len());
-        buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        micros
+    /// Counts the response that begins now. Returns the duration in microseconds.
+    pub(crate) fn end(self, status: u16, named: Option<&NamedResources>) -> u64 {
+        let duration = self.started.elapsed();
+        let class = usize::from(status / 100).clamp(1, 5) - 1;
+        let Metrics { requests, durations, resources, .. } = &*self.metrics;
+        requests[class].inc();
+        durations.observe(duration.as_secs_f64());
+        for id in named.map_or(&[][..], |named| &named.0) {
+            if let Some(resource) = resources.get().and_then(|resources| resources.get(*id)) {
+                resource.requests[class].inc();
+                resource.durations.observe(duration.as_secs_f64());
+            }
+        }
+        duration.as_micros() as u64
     }
 }
 
 impl Drop for Timing {
     fn drop(&mut self) {
-        self.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.metrics.in_flight.dec();
+    }
+}
+
+/// Writes one gauge for each label set, with the value that it has at the time of the scrape.
+pub(crate) fn write_gauges<L: EncodeLabelSet>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl IntoIterator<Item = (L, usize)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    values.into_iter().try_for_each(|(labels, value)| family.encode_family(&labels)?.encode_gauge(&value))
+}
+
+impl Collector for Budgets {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let figures = self.figures();
+        let values = |value: fn(&Figures) -> usize| figures.iter().map(move |(budget, figures)| ([("budget", *budget)], value(figures)));
+        write_gauges(&mut encoder, "peristyle_budget_used", "What is held of a budget.", values(|figures| figures.used))?;
+        write_gauges(&mut encoder, "peristyle_budget_limit", "What a budget allows.", values(|figures| figures.limit))?;
+        write_gauges(&mut encoder, "peristyle_budget_waiting", "Requests that wait for their turn.", values(|figures| figures.waiting))?;
+        let help = "Requests that were refused.";
+        let mut refused = encoder.encode_descriptor("peristyle_budget_refused", help, None, MetricType::Counter)?;
+        figures.iter().try_for_each(|(budget, figures)| {
+            refused.encode_family(&[("budget", *budget)])?.encode_counter::<[(&str, &str); 0], _, u64>(&figures.refused, None)
+        })
     }
 }
 
@@ -129,11 +167,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_by_class_and_duration() {
+    fn requests_are_counted_by_status_class_and_duration() {
         // contract E5.5
         let metrics = Arc::new(Metrics::default());
         for status in [200, 204, 404, 503] {
-            metrics.begin().end(status);
+            metrics.begin().end(status, None);
         }
         drop(metrics.begin());
         let _in_flight = metrics.begin();
@@ -150,16 +188,35 @@ mod tests {
     }
 
     #[test]
-    fn the_histogram_is_its_own_sum() {
+    fn the_histogram_counts_what_its_buckets_hold() {
         // contract E5.5
         let metrics = Metrics::default();
-        metrics.buckets[9].store(3, Ordering::Relaxed);
-        metrics.buckets[10].store(2, Ordering::Relaxed);
-        // One that has been counted by its status and not yet by its time.
-        metrics.requests[1].store(4, Ordering::Relaxed);
+        for seconds in [6.0, 7.0, 30.0, 31.0, 100.0] {
+            metrics.durations.observe(seconds);
+        }
+        // A request that was counted by its status and not yet by its duration.
+        metrics.requests[1].inc_by(4);
         let text = metrics.text();
-        for line in ["bucket{le=\"30\"} 3", "bucket{le=\"+Inf\"} 5", "seconds_count 5"] {
+        for line in ["bucket{le=\"30.0\"} 3", "bucket{le=\"+Inf\"} 5", "seconds_count 5"] {
             assert!(text.contains(&format!("{line}\n")), "{line} in {text}");
         }
+    }
+
+    #[test]
+    fn only_declared_resources_are_counted_each_by_its_name() {
+        let manifest = "[resource.shop.order.fields]\nid = { type = \"int\", key = true }\n";
+        let manifest = query::manifest::Manifest::read(manifest).expect("a manifest");
+        let metrics = Arc::new(Metrics::default());
+        let catalog = Catalog::resolve(&manifest).expect("a catalog");
+        (0..2).for_each(|_| metrics.register(&catalog, |_| {}));
+        metrics.begin().end(200, Some(&NamedResources(vec![0, 7])));
+        let text = metrics.text();
+        for line in [
+            "peristyle_resource_requests_total{resource=\"shop.order\",status=\"2xx\"} 1",
+            "peristyle_resource_request_duration_seconds_count{resource=\"shop.order\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        assert_eq!(text.matches("peristyle_resource_request_duration_seconds_count").count(), 1, "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAPI 3.1 of everything this process serves, made once from the catalog: `GET /api/openapi.json`.
+//! The OpenAPI 3.1 document of this process, made once from the catalog: `GET /api/openapi.json`.
 
 mod auth;
 mod oauth;
@@ -18,17 +18,16 @@ use query::object;
 use crate::operations::describe;
 use crate::tagged::Tagged;
 
-/// Where schemas stand in the document.
+/// The place of schemas in the document.
 const SCHEMAS: &str = "#/components/schemas/";
-const ABOUT: &str = "The declared resources, asked by Query Statements. An address that takes another method answers 405 with `Allow`; \
-    one that leads nowhere answers 404. Errors are `application/problem+json`, but for those of signing in, which have OAuth's shape, and \
-    those of GraphQL.";
+const ABOUT: &str = "The declared resources, queried by Query Statements. A wrong method is answered by 405 with `Allow`, an unknown \
+    path by 404. Errors are `application/problem+json`; those of the OAuth endpoints have the shape of OAuth, those of GraphQL its own.";
 
-/// The names of the two ways in: an account by its token, a client by its secret.
+/// The security schemes: an account by its access token, a client by its secret.
 const BEARER: &str = "bearer";
 const CLIENT: &str = "client";
 
-/// The whole document, of a process in this role.
+/// The whole document for a process with this strategy.
 pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
     let definitions = json_schema::definitions(catalog, SCHEMAS);
     let serving = Serving::of(strategy);
@@ -42,13 +41,13 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
         Serving::Hub => schemas.extend(oauth::schemas()),
         Serving::Satellite => schemas.extend(auth::schemas()),
     }
-    if let Some(ways) = security_schemes(serving) {
-        components.push(("securitySchemes".to_owned(), ways));
+    if let Some(schemes) = security_schemes(serving) {
+        components.push(("securitySchemes".to_owned(), schemes));
     }
     components.insert(0, ("schemas".to_owned(), Json::Object(schemas)));
     components.push(("responses".to_owned(), problems::responses(serving)));
     let request_id = object! {
-        "description" => "The request's id, as the log has it",
+        "description" => "The request id, as in the log",
         "schema" => object! { "type" => "string" },
     };
     components.push(("headers".to_owned(), object! { "RequestId" => request_id }));
@@ -61,7 +60,7 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
         },
         "jsonSchemaDialect" => json_schema::DIALECT,
         "servers" => [object! { "url" => "/" }],
-        // Public, unless an operation says otherwise.
+        // An operation is public unless it says otherwise.
         "security" => Json::Array(Vec::new()),
         "tags" => paths::tags(catalog),
         "paths" => paths,
@@ -69,14 +68,14 @@ pub fn document(catalog: &Catalog, strategy: Strategy) -> Json {
     }
 }
 
-/// What the process is that the document describes.
+/// What the process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Serving {
     /// The declared resources alone.
     Resources,
     /// A hub: its own records, its administration and its OAuth endpoints too.
     Hub,
-    /// A satellite: the way to its hub and back too.
+    /// A satellite: its login endpoints too.
     Satellite,
 }
 
@@ -89,8 +88,8 @@ impl Serving {
         }
     }
 
-    /// Whether a caller can show who they are.
-    fn knows_accounts(self) -> bool {
+    /// Whether callers can authenticate.
+    fn has_accounts(self) -> bool {
         self != Serving::Resources
     }
 }
@@ -107,7 +106,7 @@ fn security_schemes(serving: Serving) -> Option<Json> {
     }
 }
 
-/// The document as it is served, rendered once.
+/// The document with its ETag.
 pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> Tagged {
     Tagged::new("application/json", compact(&document(catalog, strategy)))
 }

@@ -3,12 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 use query::sql::Query;
 use store::run::Format;
-use store::{Answer, Database, Error};
+use store::{Answer, Database, Error, PoolFigures};
 
 use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
 use crate::error::Problem;
+use crate::metrics::write_gauges;
 
 /// How long a replica is left alone after it let a request wait for nothing.
 const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
@@ -76,6 +79,12 @@ impl Reader {
         Ok(Reading { answer, slots: Slots { _statement: Some(statement), _stream: stream } })
     }
 
+    /// The pools of connections, by name.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {
+        let replica = self.replica.iter().map(|replica| ("replica", replica.database.pool()));
+        [("primary", self.primary.pool())].into_iter().chain(replica)
+    }
+
     /// A slot for other work on the database.
     pub(crate) async fn slot(&self, caller: CallerKey) -> Result<Slot, Problem> {
         Ok(self.statements.acquire(caller).await?)
@@ -104,6 +113,18 @@ impl Reader {
             }
         };
         failure.map_or(Ok(()), |failure| Err(Error::Unavailable(failure)))
+    }
+}
+
+impl Collector for Reader {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        let connections = self.pools().flat_map(|(pool, figures)| {
+            let labels = |state| [("pool", pool), ("state", state)];
+            [(labels("in_use"), figures.in_use), (labels("idle"), figures.idle)]
+        });
+        write_gauges(&mut encoder, "peristyle_pool_connections", "Connections to the database.", connections)?;
+        let waiting = self.pools().map(|(pool, figures)| ([("pool", pool)], figures.waiting));
+        write_gauges(&mut encoder, "peristyle_pool_waiting", "Requests that wait for a connection to the database.", waiting)
     }
 }
 

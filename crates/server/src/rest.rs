@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response};
 use percent_encoding::percent_decode_str;
+use query::catalog::ResourceId;
 use query::parse;
 use query::plan::Operation;
 use query::policy::ReadAccess;
@@ -13,6 +14,7 @@ use query::policy::ReadAccess;
 use crate::auth::Caller;
 use crate::error::oauth::json_no_store;
 use crate::error::{self, NOWHERE, Problem};
+use crate::metrics::NamedResources;
 use crate::operations::{self, OperationInput, OperationRequest, OperationTarget};
 use crate::service::Service;
 use crate::verb::Verb;
@@ -55,7 +57,13 @@ pub(crate) async fn answer(service: &Service, address: Address<'_>, request: Req
     let (Ok(context), Ok(plural)) = (decoded(address.context), decoded(address.plural)) else {
         return NOWHERE.response();
     };
-    Box::pin(address.asked().answer(service, &context, &plural, request)).await.unwrap_or_else(|problem| problem.response())
+    let Some(resource) = service.catalog.by_path(&context, &plural) else {
+        return NOWHERE.response();
+    };
+    let answered = Box::pin(address.asked().answer(service, resource, request)).await;
+    let mut response = answered.unwrap_or_else(|problem| problem.response());
+    response.extensions_mut().insert(NamedResources(vec![resource]));
+    response
 }
 
 /// What an address asks for.
@@ -67,8 +75,7 @@ enum Asked {
 }
 
 impl Asked {
-    async fn answer(self, service: &Service, context: &str, plural: &str, request: Request) -> Result<Response<Body>, Problem> {
-        let resource = service.catalog.by_path(context, plural).ok_or(NOWHERE)?;
+    async fn answer(self, service: &Service, resource: ResourceId, request: Request) -> Result<Response<Body>, Problem> {
         let change = match &self {
             Asked::Change(target, end, _) => Some(operations::find(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
             Asked::Rows(..) | Asked::Explain => None,
@@ -133,7 +140,7 @@ async fn rows(
     let query = validation::run(&service.budgets, caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let reading = service.reader.run(caller.key(), query, format).await?;
-    answer::of(reading, format, service.budgets.answers.reserve(caller.key()))
+    answer::response(reading, format, service.budgets.answers.reserve(caller.key()))
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::auth::Caller;
 use crate::budget::{Budgets, CallerKey};
 use crate::config::{AllowedHosts, Config};
 use crate::error::{NOWHERE, Problem};
+use crate::html::Stylesheet;
 use crate::metrics::Metrics;
 use crate::peer::{ClientAddress, Peer, Proxies};
 use crate::{accept, auth, body, chance, graphql, hub, listen, openapi, pages, rest, satellite, service, unread};
@@ -44,15 +45,21 @@ pub fn router(
     // What is told as it happens must not wait in a compressor.
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    metrics.show_budgets(&service.budgets);
+    metrics.register(&service.catalog, |registry| {
+        registry.register_collector(Box::new(service.budgets.clone()));
+        registry.register_collector(Box::new(service.reader.clone()));
+        if let Some(hub) = service.gate.as_hub() {
+            hub.register_metrics(registry);
+        }
+    });
     let budgets = service.budgets.clone();
     let hosts = Arc::new(config.allowed_hosts.clone());
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
-    let readable = pages::Pages::of(&service);
+    let readable = pages::RefusalPages::of(&service);
     let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
     let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
-    let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
+    let style = if is_hub { Router::new() } else { Stylesheet::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
@@ -77,7 +84,7 @@ pub fn router(
         let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
         let reader = readable.reader(&request);
         let answered = surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach);
-        answered.map_ok(|response| reader.answer(response))
+        answered.map_ok(|response| reader.rendered(response))
     })
 }
 
@@ -130,7 +137,7 @@ where
     if reach == Reach::Here {
         hide_from_scripts(response.headers_mut());
     }
-    let duration_us = timing.end(response.status().as_u16());
+    let duration_us = timing.end(response.status().as_u16(), response.extensions().get());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
     response.headers_mut().insert(REQUEST_ID, id);
     response.headers_mut().insert(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

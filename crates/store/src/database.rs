@@ -15,7 +15,7 @@ use crate::check::{Finding, values};
 use crate::postgres::{self, Postgres};
 use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
-use crate::settings::DatabaseSettings;
+use crate::settings::{DatabaseSettings, PoolFigures};
 use crate::sqlite::{self, Sqlite};
 use crate::{Error, introspect};
 
@@ -90,6 +90,14 @@ impl Database {
     /// The file that an address names, where it is one of SQLite.
     pub fn file(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
+    }
+
+    /// What its pool of connections holds now.
+    pub fn pool(&self) -> PoolFigures {
+        match self {
+            Database::Postgres(handle) => handle.0.pool(),
+            Database::Sqlite(handle) => handle.0.pool(),
+        }
     }
 
     /// Which SQL it speaks.

@@ -18,5 +18,5 @@ mod sqlite;
 pub use database::{Answer, Database};
 pub use error::Error;
 pub use run::Chunks;
-pub use settings::{DatabaseSettings, Mapping, Prepare};
+pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
 pub use sqlite::fill::{Cell, NewFile};

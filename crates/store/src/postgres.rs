@@ -34,7 +34,7 @@ use tokio_postgres::{Client, Statement};
 use tracing::Instrument;
 
 use crate::Error;
-use crate::settings::{DatabaseSettings, Prepare};
+use crate::settings::{DatabaseSettings, PoolFigures, Prepare};
 
 use address::address;
 pub(crate) use bind::array;
@@ -207,6 +207,12 @@ impl Connection {
 }
 
 impl Postgres {
+    /// What the pool holds now.
+    pub(crate) fn pool(&self) -> PoolFigures {
+        let status = self.pool.status();
+        PoolFigures { in_use: status.size.saturating_sub(status.available), idle: status.available, waiting: status.waiting }
+    }
+
     /// Reads the address and sets up the pool; connects to nothing yet.
     pub(crate) fn new(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let (mut config, tls) = address(url)?;

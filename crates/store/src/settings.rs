@@ -67,3 +67,14 @@ pub enum Mapping {
     /// Pages are mapped.
     On,
 }
+
+/// What a pool of connections holds now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolFigures {
+    /// Connections that a request holds.
+    pub in_use: usize,
+    /// Open connections that nobody holds.
+    pub idle: usize,
+    /// Requests that wait for a connection.
+    pub waiting: usize,
+}

@@ -22,7 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 use crate::schema::{self, Schema};
-use crate::settings::DatabaseSettings;
+use crate::settings::{DatabaseSettings, PoolFigures};
 
 use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
@@ -56,6 +56,7 @@ struct Shared {
     identity: Option<Identity>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
+    max_connections: usize,
     /// An in-memory database lives as long as one connection to it.
     _keeper: Mutex<Connection>,
     session: Session,
@@ -75,6 +76,14 @@ impl Shared {
 }
 
 impl Sqlite {
+    /// What the pool holds now. A permit that is held or waited for keeps a reference to the semaphore.
+    pub(crate) fn pool(&self) -> PoolFigures {
+        let Shared { idle, permits, max_connections, .. } = &*self.shared;
+        let in_use = max_connections.saturating_sub(permits.available_permits());
+        let waiting = Arc::strong_count(permits).saturating_sub(1 + in_use);
+        PoolFigures { in_use, idle: idle.lock().unwrap_or_else(PoisonError::into_inner).len(), waiting }
+    }
+
     /// Opens a file, or a database in memory for `:memory:`.
     pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         let place = match path {
@@ -88,9 +97,11 @@ impl Sqlite {
         };
         let session = Session::new(settings);
         let keeper = connect(&place, &session)?;
-        let permits = Arc::new(Semaphore::new(settings.pool + settings.reserved));
+        let max_connections = settings.pool + settings.reserved;
+        let permits = Arc::new(Semaphore::new(max_connections));
         let identity = place.identity()?;
-        let shared = Shared { place, identity, idle: Mutex::new(Vec::new()), permits, _keeper: Mutex::new(keeper), session };
+        let shared =
+            Shared { place, identity, idle: Mutex::new(Vec::new()), permits, max_connections, _keeper: Mutex::new(keeper), session };
         let DatabaseSettings { timeout, patience, stream_timeout, memory, .. } = *settings;
         Ok(Sqlite { shared: Arc::new(shared), timeout, patience, stream_timeout, memory })
     }

@@ -9,9 +9,8 @@ use identity::error::{Error, ErrorCode};
 use serde_json::json;
 
 use crate::chance::NoRandomness;
-use crate::pages::Refused;
 
-use super::Problem;
+use super::{Problem, ProblemSummary};
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
@@ -150,7 +149,7 @@ impl Fault {
     pub(crate) fn response(&self) -> Response<Body> {
         let (error, description) = self.told();
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());
-        response.extensions_mut().insert(Refused { code: error, detail: description });
+        response.extensions_mut().insert(ProblemSummary { code: error, detail: description });
         self.mark(&mut response);
         response
     }

@@ -1,4 +1,4 @@
-//! Arguments and variables as the JSON a statement is made of. Numbers keep their digits: nothing here makes a float of them.
+//! Reads arguments and variables as the JSON of a statement. Numbers keep their digits; nothing here turns them into floats.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -13,33 +13,32 @@ use query::json::Json;
 
 use crate::error::{Problem, Refusal};
 
-/// The most bytes of JSON that the arguments of one field come to: as many as a REST body has. A variable can be named
-/// many times over, so it is counted wherever it is put.
-const MOST_BYTES: usize = 1024 * 1024;
+/// The bytes of JSON of the arguments of one field: as many as a REST body has. A variable counts at each of its uses.
+const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
 
 /// The type of a statement in the schema.
 const STATEMENT: &str = "QueryStatementInput";
 
-/// The values of all variables that an operation declares. One without a value is null: inside a statement a filter that
-/// was left out would widen it.
-pub(super) type Variables = HashMap<Name, Variable>;
+/// The values of the variables that an operation declares. A variable without a value is null, since a filter that is left out would
+/// widen a statement.
+pub(super) type Variables = HashMap<Name, VariableValue>;
 
-/// A value, and about how many bytes of JSON it is.
-pub(super) struct Variable {
+/// A value, and its approximate size as JSON.
+pub(super) struct VariableValue {
     pub(super) json: Json,
     size: usize,
 }
 
-/// It may be a password.
-impl fmt::Debug for Variable {
+/// Hides the value: it may be a password.
+impl fmt::Debug for VariableValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Variable").field("size", &self.size).finish_non_exhaustive()
+        out.debug_struct("VariableValue").field("size", &self.size).finish_non_exhaustive()
     }
 }
 
-impl From<Json> for Variable {
+impl From<Json> for VariableValue {
     fn from(json: Json) -> Self {
-        Variable { size: size(&json), json }
+        VariableValue { size: size(&json), json }
     }
 }
 
@@ -53,12 +52,12 @@ fn size(json: &Json) -> usize {
     }
 }
 
-/// About how much memory a value takes.
+/// The approximate memory of a value.
 pub(super) fn memory(json: &Json) -> usize {
     size_of::<Json>()
         + match json {
             Json::Null | Json::Bool(_) => 0,
-            // The least that an allocation takes.
+            // The smallest allocation.
             Json::Number(text) => text.len().max(16),
             Json::Text(text) => text.len().max(16),
             Json::Array(items) => items.iter().map(memory).sum(),
@@ -66,12 +65,11 @@ pub(super) fn memory(json: &Json) -> usize {
         }
 }
 
-fn refused(message: String) -> Problem {
+fn invalid_input(message: String) -> Problem {
     Problem::Graphql(Refusal::Input, message)
 }
 
-/// Fits the values that were sent to the types that the operation declares. Values nobody declared are ignored, as the
-/// specification has it.
+/// Coerces the values of a request to the types that its operation declares. Undeclared values are ignored, as the specification says.
 pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sent: Vec<(String, Json)>) -> Result<Variables, Problem> {
     let mut sent: HashMap<String, Json> = sent.into_iter().collect();
     let mut values = Variables::new();
@@ -80,9 +78,9 @@ pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sen
         let value = match sent.remove(variable.name.as_str()) {
             Some(json) => fit(schema, &variable.ty, json, &place)?,
             None => match &variable.default_value {
-                Some(default) => fit(schema, &variable.ty, Literals::new(&Variables::new(), String::new()).read(default)?, &place)?,
+                Some(default) => fit(schema, &variable.ty, LiteralReader::new(&Variables::new(), String::new()).read(default)?, &place)?,
                 None if variable.ty.is_non_null() => {
-                    return Err(refused(format!("variable `{place}` of type `{}` has no value", variable.ty)));
+                    return Err(invalid_input(format!("variable `{place}` of type `{}` has no value", variable.ty)));
                 }
                 None => Json::Null,
             },
@@ -94,7 +92,7 @@ pub(super) fn coerce(schema: &Schema, declared: &[Node<VariableDefinition>], sen
 
 fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Problem> {
     if json == Json::Null {
-        return if kind.is_non_null() { Err(refused(format!("`{place}` of type `{kind}` cannot be null"))) } else { Ok(json) };
+        return if kind.is_non_null() { Err(invalid_input(format!("`{place}` of type `{kind}` cannot be null"))) } else { Ok(json) };
     }
     match kind {
         Type::List(item) | Type::NonNullList(item) => match json {
@@ -108,11 +106,11 @@ fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Pr
         Type::Named(name) | Type::NonNullNamed(name) => match schema.types.get(name) {
             Some(ExtendedType::InputObject(object)) if name == STATEMENT => Ok(statement(schema, object, json)),
             Some(ExtendedType::InputObject(object)) => {
-                let Json::Object(entries) = json else { return Err(misfit(name, &json, place)) };
+                let Json::Object(entries) = json else { return Err(wrong_type(name, &json, place)) };
                 let mut fitted = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
                     let Some(field) = object.fields.get(key.as_str()) else {
-                        return Err(refused(format!("`{place}` of type `{name}` has no field `{key}`")));
+                        return Err(invalid_input(format!("`{place}` of type `{name}` has no field `{key}`")));
                     };
                     let value = fit(schema, &field.ty, value, &format!("{place}.{key}"))?;
                     fitted.push((key, value));
@@ -124,11 +122,11 @@ fn fit(schema: &Schema, kind: &Type, json: Json, place: &str) -> Result<Json, Pr
     }
 }
 
-/// What does not fit into a statement is left as it is: the engine refuses it with its code and its place, as it does over REST.
+/// A value that does not fit stays as it is: the engine refuses it with a code and a pointer, as it does over REST.
 fn statement(schema: &Schema, object: &InputObjectType, json: Json) -> Json {
     let Json::Object(entries) = json else { return json };
     let fitted = entries.into_iter().map(|(key, value)| match object.fields.get(key.as_str()) {
-        // Objects stand where our own scalar does, which takes anything.
+        // An object is a value of our own scalar, which takes anything.
         Some(field) if !matches!(value, Json::Object(_)) => {
             let fitted = fit(schema, &field.ty, value.clone(), &key);
             (key, fitted.unwrap_or(value))
@@ -140,22 +138,22 @@ fn statement(schema: &Schema, object: &InputObjectType, json: Json) -> Json {
 
 fn scalar(name: &str, json: Json, place: &str) -> Result<Json, Problem> {
     match (name, json) {
-        ("Int", Json::Number(text)) => match whole(&text) {
+        ("Int", Json::Number(text)) => match whole_number(&text) {
             Some(number) => Ok(Json::Number(number.to_string().into())),
-            None => Err(refused(format!("`{place}` is an `Int`, a whole number of 32 bits; found {text:.40}"))),
+            None => Err(invalid_input(format!("`{place}` must be an `Int`, a whole number of 32 bits; found {text:.40}"))),
         },
         ("Float", Json::Number(text)) if text.parse::<f64>().is_ok_and(f64::is_finite) => Ok(Json::Number(text)),
         ("ID", Json::Number(text)) if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => Ok(Json::Text(text.into())),
         ("ID" | "String", Json::Text(text)) => Ok(Json::Text(text)),
         ("Boolean", Json::Bool(value)) => Ok(Json::Bool(value)),
-        ("Int" | "Float" | "ID" | "String" | "Boolean", other) => Err(misfit(name, &other, place)),
-        // Our own scalars are checked by the engine, against the field they are compared with.
+        ("Int" | "Float" | "ID" | "String" | "Boolean", other) => Err(wrong_type(name, &other, place)),
+        // The engine checks our own scalars against the field that they are compared with.
         (_, any) => Ok(any),
     }
 }
 
-/// A number of 32 bits, however it was written: `10`, `10.0`, `1e1`.
-fn whole(text: &str) -> Option<i32> {
+/// A whole number of 32 bits in any notation: `10`, `10.0`, `1e1`.
+fn whole_number(text: &str) -> Option<i32> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
@@ -163,20 +161,20 @@ fn whole(text: &str) -> Option<i32> {
     (number.fract() == 0.0 && number.abs() <= f64::from(i32::MAX)).then_some(number as i32)
 }
 
-fn misfit(name: &str, json: &Json, place: &str) -> Problem {
-    refused(format!("`{place}` is of type `{name}`; found {}", json.noun()))
+fn wrong_type(name: &str, json: &Json, place: &str) -> Problem {
+    invalid_input(format!("`{place}` must be of type `{name}`; found {}", json.noun()))
 }
 
 /// The value of a field's argument, if it has one.
 pub(super) fn argument(field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
     match field.specified_argument_by_name(name) {
-        Some(value) => Literals::new(variables, format!("/{name}")).read(value).map(Some),
+        Some(value) => LiteralReader::new(variables, format!("/{name}")).read(value).map(Some),
         None => Ok(None),
     }
 }
 
-/// The same as its type has it: one value where a list is expected is a list of one.
-pub(super) fn fitted_argument(schema: &Schema, field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
+/// The argument, coerced to its type: one value for a list becomes a list of one.
+pub(super) fn coerced_argument(schema: &Schema, field: &Field, name: &str, variables: &Variables) -> Result<Option<Json>, Problem> {
     let definition = field.definition.arguments.iter().find(|definition| definition.name == name);
     match (argument(field, name, variables)?, definition) {
         (Some(json), Some(definition)) => fit(schema, &definition.ty, json, name).map(Some),
@@ -184,18 +182,18 @@ pub(super) fn fitted_argument(schema: &Schema, field: &Field, name: &str, variab
     }
 }
 
-/// Reads values as they stand in a document, with the variables in them.
-pub(super) struct Literals<'v> {
+/// Reads the values of a document, and puts variables into them.
+pub(super) struct LiteralReader<'v> {
     variables: &'v Variables,
-    /// Where the value will stand in the statement.
+    /// The pointer to the value in the statement.
     path: String,
-    /// How many bytes are left.
+    /// The bytes that are left for variables.
     left: usize,
 }
 
-impl<'v> Literals<'v> {
+impl<'v> LiteralReader<'v> {
     pub(super) fn new(variables: &'v Variables, path: String) -> Self {
-        Literals { variables, path, left: MOST_BYTES }
+        LiteralReader { variables, path, left: MAX_ARGUMENT_BYTES }
     }
 
     pub(super) fn read(&mut self, value: &Value) -> Result<Json, Problem> {
@@ -205,7 +203,7 @@ impl<'v> Literals<'v> {
             Value::Int(number) => Json::Number(number.as_str().into()),
             Value::Float(number) => Json::Number(number.as_str().into()),
             Value::String(text) => Json::Text(text.clone()),
-            // JSON has no names: `dir: desc` means what `dir: "desc"` means.
+            // JSON has no enum values: `dir: desc` means `dir: "desc"`.
             Value::Enum(name) => Json::Text(name.to_string()),
             Value::Variable(name) => self.variable(name)?,
             Value::List(items) => {
@@ -240,10 +238,10 @@ impl<'v> Literals<'v> {
     }
 
     fn variable(&mut self, name: &Name) -> Result<Json, Problem> {
-        // Validation does not look into JSON, so a name that nobody declared may come as far as here.
-        let variable = self.variables.get(name).ok_or_else(|| refused(format!("variable `${name}` is not declared")))?;
+        // Validation does not check variables inside JSON.
+        let variable = self.variables.get(name).ok_or_else(|| invalid_input(format!("variable `${name}` is not declared")))?;
         let Some(left) = self.left.checked_sub(variable.size) else {
-            return Err(refused("the arguments of one field come to more than 1 MiB of JSON".to_owned()));
+            return Err(invalid_input("the arguments of one field are more than 1 MiB of JSON".to_owned()));
         };
         self.left = left;
         Ok(variable.json.clone())
@@ -257,10 +255,10 @@ mod tests {
     #[test]
     fn an_int_may_be_written_as_any_whole_number() {
         for (text, number) in [("10", Some(10)), ("10.0", Some(10)), ("1e1", Some(10)), ("-0", Some(0)), ("2147483647", Some(i32::MAX))] {
-            assert_eq!(whole(text), number, "{text}");
+            assert_eq!(whole_number(text), number, "{text}");
         }
         for text in ["2147483648", "1.5", "1e400", "-1e400", "99999999999999999999"] {
-            assert_eq!(whole(text), None, "{text}");
+            assert_eq!(whole_number(text), None, "{text}");
         }
     }
 }

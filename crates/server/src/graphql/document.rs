@@ -1,6 +1,6 @@
-//! From a document's text to the operation that is asked for, known to fit the schema. Documents that come again are looked up.
+//! Parses and validates documents, and caches the valid ones.
 //!
-//! Only the operation that is asked for is validated, with its fragments: a document may bring others, which cost nothing but their names.
+//! Only the requested operation and its fragments are validated, so that the other operations of a document cost nothing but their names.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,53 +13,53 @@ use lru::LruCache;
 
 use crate::error::{Problem, Refusal};
 
-use super::failure::Failure;
-use super::{limits, operation, variables};
+use super::graphql_error::GraphqlError;
+use super::{limits, operation, variable_usage};
 
-/// The documents that are remembered.
-const MAX_REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
-/// The longest text that is remembered.
-const MAX_REMEMBERED_BYTES: usize = 4 * 1024;
-/// The fields of all documents that are remembered: a tree is many times the size of its text.
-const MAX_REMEMBERED_FIELDS: usize = 20_000;
+/// The number of cached documents.
+const MAX_CACHED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
+/// The length of a document that is cached.
+const MAX_CACHED_BYTES: usize = 4 * 1024;
+/// The fields of all cached documents: a tree is many times the size of its text.
+const MAX_CACHED_FIELDS: usize = 20_000;
 
-/// How a request came.
+/// The HTTP method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
-    ByGet,
-    ByPost,
+pub(super) enum RequestMethod {
+    Get,
+    Post,
 }
 
 /// A valid document that holds one operation and its fragments.
 pub(super) type ValidDocument = Arc<Valid<ExecutableDocument>>;
 
-/// Documents that were valid before.
-pub(super) struct Documents(Mutex<Remembered>);
+/// The valid documents that were used last.
+pub(super) struct DocumentCache(Mutex<CachedDocuments>);
 
-struct Remembered {
-    documents: LruCache<Key, (ValidDocument, usize)>,
+struct CachedDocuments {
+    documents: LruCache<DocumentKey, (ValidDocument, usize)>,
     fields: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct DocumentKey {
     text: Box<str>,
     operation: Option<Box<str>>,
 }
 
-impl Key {
+impl DocumentKey {
     fn new(text: &str, operation: Option<&str>) -> Self {
-        Key { text: text.into(), operation: operation.map(Into::into) }
+        DocumentKey { text: text.into(), operation: operation.map(Into::into) }
     }
 }
 
-impl Remembered {
-    fn put(&mut self, key: Key, document: ValidDocument, fields: usize) {
+impl CachedDocuments {
+    fn put(&mut self, key: DocumentKey, document: ValidDocument, fields: usize) {
         self.fields += fields;
         if let Some((_, (_, dropped))) = self.documents.push(key, (document, fields)) {
             self.fields -= dropped;
         }
-        while self.fields > MAX_REMEMBERED_FIELDS
+        while self.fields > MAX_CACHED_FIELDS
             && let Some((_, (_, dropped))) = self.documents.pop_lru()
         {
             self.fields -= dropped;
@@ -67,54 +67,60 @@ impl Remembered {
     }
 }
 
-impl Documents {
+impl DocumentCache {
     pub(super) fn new() -> Self {
-        Documents(Mutex::new(Remembered { documents: LruCache::new(MAX_REMEMBERED), fields: 0 }))
+        DocumentCache(Mutex::new(CachedDocuments { documents: LruCache::new(MAX_CACHED), fields: 0 }))
     }
 
-    /// The document of this text, if it was valid before. Those that are remembered hold queries only: there is nothing a GET may not run.
-    pub(super) fn known(&self, text: &str, operation: Option<&str>) -> Option<ValidDocument> {
-        if text.len() > MAX_REMEMBERED_BYTES {
+    /// The cached document of this text. Only queries are cached, so that a GET may run every one of them.
+    pub(super) fn get(&self, text: &str, operation: Option<&str>) -> Option<ValidDocument> {
+        if text.len() > MAX_CACHED_BYTES {
             return None;
         }
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.documents.get(&Key::new(text, operation)).map(|(document, _)| document.clone())
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.documents.get(&DocumentKey::new(text, operation)).map(|(document, _)| document.clone())
     }
 
-    /// The document of this text with the operation that is asked for, or what is wrong with it.
-    pub(super) fn read(&self, schema: &Valid<Schema>, text: &str, asked: Option<&str>, came: Came) -> Result<ValidDocument, Vec<Failure>> {
-        if text.len() > limits::MOST_BYTES {
+    /// Parses and validates the requested operation of a document.
+    pub(super) fn parse(
+        &self,
+        schema: &Valid<Schema>,
+        text: &str,
+        operation: Option<&str>,
+        method: RequestMethod,
+    ) -> Result<ValidDocument, Vec<GraphqlError>> {
+        if text.len() > limits::MAX_DOCUMENT_BYTES {
             let message = format!(
-                "the document has {} bytes; at most {} are read, and values can be sent as variables",
+                "the document has {} bytes; the maximum is {}; send long values as variables",
                 text.len(),
-                limits::MOST_BYTES
+                limits::MAX_DOCUMENT_BYTES
             );
-            return Err(vec![Failure::new(Refusal::Limit, message)]);
+            return Err(vec![GraphqlError::new(Refusal::Limit, message)]);
         }
-        let mut parser = Parser::new().recursion_limit(limits::MOST_NESTING).token_limit(limits::MOST_TOKENS);
-        let document = parser.parse_ast(text, "document").map_err(|invalid| Failure::all(Refusal::Parse, &invalid.errors))?;
-        limits::check_document(&document).map_err(too_much)?;
-        let (document, operation_type) = operation::select(&document, asked)?;
-        if came == Came::ByGet && operation_type != OperationType::Query {
+        let mut parser = Parser::new().recursion_limit(limits::MAX_NESTING).token_limit(limits::MAX_TOKENS);
+        let document = parser.parse_ast(text, "document").map_err(|invalid| GraphqlError::all(Refusal::Parse, &invalid.errors))?;
+        limits::check_document(&document).map_err(over_limit)?;
+        let (document, operation_type) = operation::select(&document, operation)?;
+        if method == RequestMethod::Get && operation_type != OperationType::Query {
             return Err(vec![Problem::MethodNotAllowed("POST").into()]);
         }
-        let fields = limits::check_operation(&document).map_err(too_much)?;
+        let fields = limits::check_operation(&document).map_err(over_limit)?;
         let valid = validated(schema, &document)?;
-        if operation_type == OperationType::Query && text.len() <= MAX_REMEMBERED_BYTES {
-            let key = Key::new(text, asked);
+        if operation_type == OperationType::Query && text.len() <= MAX_CACHED_BYTES {
+            let key = DocumentKey::new(text, operation);
             self.0.lock().unwrap_or_else(PoisonError::into_inner).put(key, valid.clone(), fields);
         }
         Ok(valid)
     }
 }
 
-fn validated(schema: &Valid<Schema>, document: &Document) -> Result<ValidDocument, Vec<Failure>> {
+fn validated(schema: &Valid<Schema>, document: &Document) -> Result<ValidDocument, Vec<GraphqlError>> {
     let valid =
-        document.to_executable_validate(schema).map_err(|invalid| Failure::all(Refusal::Validation, &invalid.errors)).map(Arc::new)?;
-    let misused = variables::check(schema, &valid);
-    if misused.is_empty() { Ok(valid) } else { Err(misused) }
+        document.to_executable_validate(schema).map_err(|invalid| GraphqlError::all(Refusal::Validation, &invalid.errors)).map(Arc::new)?;
+    let errors = variable_usage::check(schema, &valid);
+    if errors.is_empty() { Ok(valid) } else { Err(errors) }
 }
 
-fn too_much(message: String) -> Vec<Failure> {
-    vec![Failure::new(Refusal::Limit, message)]
+fn over_limit(message: String) -> Vec<GraphqlError> {
+    vec![GraphqlError::new(Refusal::Limit, message)]
 }

@@ -1,15 +1,18 @@
-//! Answers one GraphQL request, field by field of its root.
+//! Executes one GraphQL request, field by field of its root.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
-use apollo_compiler::executable::Operation as Asked;
+use apollo_compiler::executable::Operation;
 use apollo_compiler::introspection;
 use apollo_compiler::response::serde_json_bytes::ByteString;
 use apollo_compiler::response::{JsonMap, JsonValue};
 use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
+use query::catalog::ResourceId;
 use query::json::Json;
 
 use crate::auth::Caller;
@@ -18,146 +21,153 @@ use crate::error::{Problem, Refusal};
 use crate::service::Service;
 use crate::validation;
 
+use super::answer_budget::AnswerBudget;
 use super::arguments::{self, Variables};
-use super::budget::Budget;
-use super::document::Came;
-use super::failure::{self, Failure};
-use super::limits::MOST_INTROSPECTION_ALIASES;
-use super::mutations;
+use super::document::RequestMethod;
+use super::graphql_error::{self, GraphqlError};
+use super::limits::MAX_INTROSPECTION_ALIASES;
+use super::mutation_fields;
 use super::output::Output;
-use super::questions::{Context, asked};
-use super::selection::{Picked, check_conditions, pick};
-use super::shape;
+use super::query_fields::{self, FieldContext};
+use super::row_shape;
+use super::selection::{SelectedField, check_conditions, collect_fields};
 
-/// How many fields of the root are asked at a time: more would let one request hold most of the database's connections.
-const AT_A_TIME: usize = 4;
+/// More would let one request hold most of the database's connections.
+const MAX_PARALLEL_FIELDS: usize = 4;
 
-/// What a client asks.
-pub(super) struct Request {
+/// A GraphQL request.
+pub(super) struct GraphqlRequest {
     pub(super) document: String,
     pub(super) operation: Option<String>,
     pub(super) variables: Vec<(String, Json)>,
 }
 
-/// Mutations take passwords, in the document or in variables.
-impl fmt::Debug for Request {
+/// Hides the document and the variables: mutations take passwords.
+impl fmt::Debug for GraphqlRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Request").field("operation", &self.operation).finish_non_exhaustive()
+        out.debug_struct("GraphqlRequest").field("operation", &self.operation).finish_non_exhaustive()
     }
 }
 
-/// Who asks whom, and how much may be answered.
-pub(super) struct Asker<'a> {
+/// What the execution of a request needs.
+pub(super) struct ExecutionContext<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,
-    pub(super) budget: &'a Budget,
-    /// From where, as the audit log notes it.
-    pub(super) address: &'a str,
-    /// How many bytes were sent: how much work it can be to read them.
+    pub(super) budget: &'a AnswerBudget,
+    /// Collects the resources that the request names.
+    pub(super) resources: &'a Mutex<BTreeSet<ResourceId>>,
+    /// The client address for the audit log.
+    pub(super) client_address: &'a str,
+    /// The bytes of the request, a measure of the work to read them.
     pub(super) input_bytes: usize,
 }
 
-/// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
-pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Output, Vec<Failure>> {
-    let Asker { service, caller, budget, address, input_bytes } = *asker;
+/// The bytes of `{"data": …}`, or the errors of a request that is refused as a whole.
+pub(super) async fn execute(
+    context: &ExecutionContext<'_>,
+    request: GraphqlRequest,
+    method: RequestMethod,
+) -> Result<Output, Vec<GraphqlError>> {
+    let ExecutionContext { service, caller, budget, resources, client_address, input_bytes } = *context;
     let engine = &service.graphql;
-    let Request { document: text, operation: name, variables: sent } = request;
-    let document = if let Some(document) = engine.documents.known(&text, name.as_deref()) {
+    let GraphqlRequest { document: text, operation: name, variables: sent } = request;
+    let document = if let Some(document) = engine.documents.get(&text, name.as_deref()) {
         document
     } else {
-        let read = || engine.documents.read(&engine.schema, &text, name.as_deref(), came);
-        // Whatever its length, a document can be worth milliseconds.
-        validation::run(&service.budgets, caller.key(), validation::ALWAYS_OFFLOAD, read).await.map_err(whole)??
+        let parse = || engine.documents.parse(&engine.schema, &text, name.as_deref(), method);
+        // Even a short document can take milliseconds.
+        validation::run(&service.budgets, caller.key(), validation::ALWAYS_OFFLOAD, parse).await.map_err(request_error)??
     };
-    let operation = document.operations.iter().next().ok_or_else(|| whole(Problem::Internal("a document holds no operation")))?;
+    let operation = document.operations.iter().next().ok_or_else(|| request_error(Problem::Internal("a document holds no operation")))?;
     let coerce = || arguments::coerce(&engine.schema, &operation.variables, sent);
     let variables =
-        validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(whole)?;
-    check_conditions(&document, operation, &variables).map_err(whole)?;
-    let roots = pick(&document, [&operation.selection_set], &variables);
-    let shown = introspect(asker, &document, operation, &variables, &roots).await?;
-    let context = Context {
+        validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(request_error)?;
+    check_conditions(&document, operation, &variables).map_err(request_error)?;
+    let roots = collect_fields(&document, [&operation.selection_set], &variables);
+    let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
+    resources.lock().unwrap_or_else(PoisonError::into_inner).extend(named);
+    let introspected = introspect(context, &document, operation, &variables, &roots).await?;
+    let field_context = FieldContext {
         service,
         caller,
-        address,
+        client_address,
         document: &document,
         variables: &variables,
         budget,
         kind: operation.operation_type,
         input_bytes,
     };
-    let questions: Vec<_> = roots.iter().map(|root| answer(&context, root, shown.as_ref())).collect();
-    // Changes are made one after the other, in the order they are written.
-    let at_a_time = if operation.is_mutation() { 1 } else { AT_A_TIME };
-    let answers: Vec<Result<Output, Failure>> = stream::iter(questions).buffered(at_a_time).collect().await;
+    let fields: Vec<_> = roots.iter().map(|root| resolve(&field_context, root, introspected.as_ref())).collect();
+    // Mutations run one after the other, in the order of the document.
+    let parallel = if operation.is_mutation() { 1 } else { MAX_PARALLEL_FIELDS };
+    let answers: Vec<Result<Output, GraphqlError>> = stream::iter(fields).buffered(parallel).collect().await;
 
     let mut out = Output::default();
-    let mut failures = Vec::new();
+    let mut errors = Vec::new();
     out.extend(b"{\"data\":{");
     for (index, (root, answer)) in roots.iter().zip(answers).enumerate() {
         if index > 0 {
             out.extend(b",");
         }
-        out.extend(&shape::key(root.key));
+        out.extend(&row_shape::key(root.key));
         match answer {
             Ok(answer) => out.append(answer),
-            // What is answered next time is not half answered now. A change may have been made, and is told.
-            Err(failure) if failure.is_overload() && !operation.is_mutation() => return Err(vec![failure]),
-            Err(failure) => {
-                // Null even where the type says otherwise: by the letter one refused statement would take the answers of
-                // all others with it.
+            // An overloaded process refuses the whole query, which may succeed later. A mutation may have made changes and reports them.
+            Err(error) if error.is_overload() && !operation.is_mutation() => return Err(vec![error]),
+            Err(error) => {
+                // Null even in a non-null field: by the specification, one refused statement would remove the answers of all others.
                 out.extend(b"null");
-                failures.push(failure);
+                errors.push(error);
             }
         }
     }
     out.extend(b"}");
-    if !failures.is_empty() {
+    if !errors.is_empty() {
         out.extend(b",\"errors\":");
-        failure::write(&failures, out.buffer());
+        graphql_error::write(&errors, out.buffer());
     }
     out.extend(b"}");
     Ok(out)
 }
 
-/// A problem of the whole request.
-fn whole(problem: Problem) -> Vec<Failure> {
+/// A problem of the whole request: a *request error* of the specification.
+fn request_error(problem: Problem) -> Vec<GraphqlError> {
     vec![problem.into()]
 }
 
-/// The answers to `__schema` and `__type`, if they are asked.
+/// The answers to `__schema` and `__type`, if the request has them.
 async fn introspect(
-    asker: &Asker<'_>,
+    context: &ExecutionContext<'_>,
     document: &Valid<ExecutableDocument>,
-    operation: &Asked,
+    operation: &Operation,
     variables: &Variables,
-    roots: &[Picked<'_>],
-) -> Result<Option<JsonMap>, Vec<Failure>> {
+    roots: &[SelectedField<'_>],
+) -> Result<Option<JsonMap>, Vec<GraphqlError>> {
     if !roots.iter().any(|root| matches!(root.field().name.as_str(), "__schema" | "__type")) {
         return Ok(None);
     }
-    let engine = &asker.service.graphql;
+    let engine = &context.service.graphql;
     if engine.introspection == Introspection::Off {
-        let message = "the schema is not shown here; `__typename` is";
-        return Err(vec![Failure::new(Refusal::Introspection, message)]);
+        let message = "introspection is disabled; only `__typename` is answered";
+        return Err(vec![GraphqlError::new(Refusal::Introspection, message)]);
     }
-    let refused = |error: apollo_compiler::request::RequestError| vec![Failure::new(Refusal::Limit, error.message().to_string())];
+    let refused = |error: apollo_compiler::request::RequestError| vec![GraphqlError::new(Refusal::Limit, error.message().to_string())];
     introspection::check_max_depth(document, operation).map_err(refused)?;
     let aliases = operation.all_fields(document).filter(|field| field.alias.is_some()).count();
-    if aliases > MOST_INTROSPECTION_ALIASES {
-        let message = format!("a document that asks for the schema has at most {MOST_INTROSPECTION_ALIASES} aliases");
-        return Err(vec![Failure::new(Refusal::Limit, message)]);
+    if aliases > MAX_INTROSPECTION_ALIASES {
+        let message = format!("an introspection query has at most {MAX_INTROSPECTION_ALIASES} aliases");
+        return Err(vec![GraphqlError::new(Refusal::Limit, message)]);
     }
     let known = variables.iter().filter(|(_, variable)| variable.json != Json::Null);
-    let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), plain(&variable.json))).collect();
+    let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), introspection_value(&variable.json))).collect();
     let values = Valid::assume_valid(values);
     let execute = || introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values);
-    let executed = validation::run(&asker.service.budgets, asker.caller.key(), validation::ALWAYS_OFFLOAD, execute).await;
-    executed.map_err(whole)?.map(|response| response.data).map_err(refused)
+    let executed = validation::run(&context.service.budgets, context.caller.key(), validation::ALWAYS_OFFLOAD, execute).await;
+    executed.map_err(request_error)?.map(|response| response.data).map_err(refused)
 }
 
-/// A variable's value for introspection, which takes names and booleans only.
-fn plain(json: &Json) -> JsonValue {
+/// The value of a variable for introspection, which takes only names and booleans.
+fn introspection_value(json: &Json) -> JsonValue {
     match json {
         Json::Bool(value) => JsonValue::Bool(*value),
         Json::Text(text) => JsonValue::String(text.as_str().into()),
@@ -165,25 +175,25 @@ fn plain(json: &Json) -> JsonValue {
     }
 }
 
-async fn answer(context: &Context<'_>, root: &Picked<'_>, shown: Option<&JsonMap>) -> Result<Output, Failure> {
+async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>, introspected: Option<&JsonMap>) -> Result<Output, GraphqlError> {
     let field = root.field();
-    let answered = match field.name.as_str() {
-        "__typename" if context.kind == OperationType::Mutation => Ok(shape::text("Mutation").into()),
-        "__typename" => Ok(shape::text("Query").into()),
-        "_service" => Ok(shape::text("peristyle").into()),
-        "__schema" | "__type" => described(context, shown.and_then(|map| map.get(root.key))),
-        _ if context.kind == OperationType::Mutation => mutations::changed(context, root).await,
-        _ => asked(context, root).await,
+    let resolved = match field.name.as_str() {
+        "__typename" if context.kind == OperationType::Mutation => Ok(row_shape::quoted("Mutation").into()),
+        "__typename" => Ok(row_shape::quoted("Query").into()),
+        "_service" => Ok(row_shape::quoted("peristyle").into()),
+        "__schema" | "__type" => introspection_answer(context, introspected.and_then(|map| map.get(root.key))),
+        _ if context.kind == OperationType::Mutation => mutation_fields::resolve(context, root).await,
+        _ => query_fields::resolve(context, root).await,
     };
-    answered.map_err(|problem| Failure {
+    resolved.map_err(|problem| GraphqlError {
         problem,
         locations: field.line_column_range(&context.document.sources).map(|range| range.start).into_iter().collect(),
         path: vec![root.key.to_owned()],
     })
 }
 
-fn described(context: &Context<'_>, value: Option<&JsonValue>) -> Result<Output, Problem> {
-    let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal("an answer cannot be written as JSON"))?;
+fn introspection_answer(context: &FieldContext<'_>, value: Option<&JsonValue>) -> Result<Output, Problem> {
+    let bytes = serde_json::to_vec(&value).map_err(|_| Problem::Internal("could not write an answer as JSON"))?;
     context.budget.take(bytes.len())?;
     Ok(bytes.into())
 }
@@ -193,12 +203,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_secret_shows_in_debug() {
+    fn debug_output_shows_no_secret() {
         // attack 37
         let sent = || vec![("password".to_owned(), Json::Text("sesame".to_owned()))];
-        let request = Request { document: "mutation { a(password: \"sesame\") }".to_owned(), operation: None, variables: sent() };
-        let variables: Vec<arguments::Variable> = sent().into_iter().map(|(_, value)| value.into()).collect();
+        let request = GraphqlRequest { document: "mutation { a(password: \"sesame\") }".to_owned(), operation: None, variables: sent() };
+        let variables: Vec<arguments::VariableValue> = sent().into_iter().map(|(_, value)| value.into()).collect();
         let shown = format!("{request:?} {variables:?}");
-        assert!(shown.contains("Request") && shown.contains("Variable") && !shown.contains("sesame"), "{shown}");
+        assert!(shown.contains("GraphqlRequest") && shown.contains("VariableValue") && !shown.contains("sesame"), "{shown}");
     }
 }

@@ -1,4 +1,7 @@
-//! GraphQL over HTTP: what a request may look like, and the media types and statuses of answers.
+//! GraphQL over HTTP: reads requests, and chooses media types and statuses of responses.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
@@ -7,90 +10,94 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use identity::form;
+use query::catalog::ResourceId;
 use query::json::{self, Json};
 
 use crate::accept;
-use crate::auth::Caller;
 use crate::body::{self, is_media_type};
 use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::{MediaType, Problem, Refusal};
+use crate::metrics::NamedResources;
 use crate::service::Service;
 use crate::validation;
 
+use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
-use super::budget::Budget;
-use super::document::Came;
-use super::execute::{Asker, Request, execute};
-use super::failure::{self, Failure};
-use super::limits::MOST_REQUESTS;
+use super::document::RequestMethod;
+use super::execute::{ExecutionContext, GraphqlRequest, execute};
+use super::graphql_error::{self, GraphqlError};
+use super::limits::MAX_BATCH;
 use super::output::Output;
 
-/// The address of the schema.
 pub(crate) fn routes() -> Router<Service> {
     Router::new().route("/graphql", any(graphql))
 }
 
 async fn graphql(State(service): State<Service>, request: HttpRequest) -> Response<Body> {
     let Some(media_type) = negotiated(request.headers()) else {
-        let accepted = "application/graphql-response+json and application/json are what there is";
-        return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
+        let accepted = "Accept must allow application/graphql-response+json or application/json";
+        return refusal(&[GraphqlError::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
     };
-    match Box::pin(answer(&service, request)).await {
+    let resources = Mutex::default();
+    let mut response = match Box::pin(answer(&service, &resources, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
             if service.gate.as_hub().is_some() {
-                // There may be a secret in it.
+                // The response may hold a secret.
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             }
             response
         }
-        Err(failures) => refusal(&failures, media_type),
-    }
+        Err(errors) => refusal(&errors, media_type),
+    };
+    let resources: BTreeSet<ResourceId> = resources.into_inner().unwrap_or_else(PoisonError::into_inner);
+    response.extensions_mut().insert(NamedResources(resources.into_iter().collect()));
+    response
 }
 
-/// The answer, with the memory that it holds until it was sent.
-async fn answer(service: &Service, request: HttpRequest) -> Result<Body, Vec<Failure>> {
+/// The body, which holds its memory until it was sent.
+async fn answer(service: &Service, resources: &Mutex<BTreeSet<ResourceId>>, request: HttpRequest) -> Result<Body, Vec<GraphqlError>> {
     let caller = service.gate.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
-    let budget = Budget::new(service.budgets.answers.reserve(caller.key()));
-    let output = executed(service, &caller, &budget, request).await?;
-    let small = output.len() <= FREE_BODY_BYTES;
-    let body = output.into_body();
-    Ok(if small { body } else { body::holding(body, budget.into_reservation()) })
-}
-
-async fn executed(service: &Service, caller: &Caller, budget: &Budget, request: HttpRequest) -> Result<Output, Vec<Failure>> {
+    let budget = AnswerBudget::new(service.budgets.answers.reserve(caller.key()));
     let hub = service.gate.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
-    let mut asker = Asker { service, caller, budget, address: &address, input_bytes: 0 };
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
-    let asked = match *request.method() {
-        // Of an answer to HEAD the body is left out where it is sent.
+    let context = ExecutionContext { service, caller: &caller, budget: &budget, resources, client_address: &address, input_bytes: 0 };
+    let output = executed(context, request).await?;
+    let is_small = output.len() <= FREE_BODY_BYTES;
+    let body = output.into_body();
+    Ok(if is_small { body } else { body::holding(body, budget.into_reservation()) })
+}
+
+async fn executed(mut context: ExecutionContext<'_>, request: HttpRequest) -> Result<Output, Vec<GraphqlError>> {
+    let mut reservation = context.service.budgets.bodies.reserve(context.caller.key());
+    let body = match *request.method() {
+        // The HTTP library drops the body of a response to HEAD.
         Method::GET | Method::HEAD => {
             let query = request.uri().query().unwrap_or_default();
-            asker.input_bytes = query.len();
-            let asked = of_address(query).map_err(|problem| vec![problem.into()])?;
-            return execute(&asker, asked, Came::ByGet).await;
+            context.input_bytes = query.len();
+            let request = request_of_url(query).map_err(|problem| vec![problem.into()])?;
+            return execute(&context, request, RequestMethod::Get).await;
         }
         Method::POST => {
-            let (asked, bytes) = of_body(&asker, request, &mut reservation).await.map_err(|problem| vec![problem.into()])?;
-            asker.input_bytes = bytes;
-            asked
+            let (body, bytes) = read_body(&context, request, &mut reservation).await.map_err(|problem| vec![problem.into()])?;
+            context.input_bytes = bytes;
+            body
         }
         _ => return Err(vec![Problem::MethodNotAllowed("GET, HEAD, POST").into()]),
     };
-    let requests = match asked {
-        Asked::One(request) => return execute(&asker, request, Came::ByPost).await,
-        Asked::Several(requests) => requests,
+    let requests = match body {
+        RequestBody::Single(request) => return execute(&context, request, RequestMethod::Post).await,
+        RequestBody::Batch(requests) => requests,
     };
     let mut out = Output::from(b"[".to_vec());
     for (index, request) in requests.into_iter().enumerate() {
         if index > 0 {
             out.extend(b",");
         }
-        match execute(&asker, request, Came::ByPost).await {
+        match execute(&context, request, RequestMethod::Post).await {
             Ok(answer) => out.append(answer),
-            Err(failures) if failures.iter().any(Failure::is_overload) => return Err(failures),
-            Err(failures) => write_refusal(&failures, out.buffer()),
+            Err(errors) if errors.iter().any(GraphqlError::is_overload) => return Err(errors),
+            Err(errors) => write_refusal(&errors, out.buffer()),
         }
     }
     out.extend(b"]");
@@ -108,82 +115,87 @@ fn body(body: impl Into<Body>, media_type: MediaType) -> Response<Body> {
     response
 }
 
-fn write_refusal(failures: &[Failure], out: &mut Vec<u8>) {
+fn write_refusal(errors: &[GraphqlError], out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"errors\":");
-    failure::write(failures, out);
+    graphql_error::write(errors, out);
     out.push(b'}');
 }
 
-fn refusal(failures: &[Failure], media_type: MediaType) -> Response<Body> {
+fn refusal(errors: &[GraphqlError], media_type: MediaType) -> Response<Body> {
     let mut bytes = Vec::new();
-    write_refusal(failures, &mut bytes);
+    write_refusal(errors, &mut bytes);
     let mut response = body(bytes, media_type);
-    if let Some(failure) = failures.first() {
-        failure.problem.mark_graphql(media_type, &mut response);
+    if let Some(error) = errors.first() {
+        error.problem.mark_graphql(media_type, &mut response);
     }
     response
 }
 
-/// The media type to answer with: the one that is wanted most, `application/json` where both are welcome.
+/// The media type that the client prefers; `application/json` if it prefers none.
 fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
     accept::best(headers, &[("application/json", MediaType::Json), ("application/graphql-response+json", MediaType::Graphql)])
 }
 
-/// Only `application/json`: a page of another origin cannot send it without asking first.
+/// Only `application/json`: a page of another origin cannot send it without a CORS preflight.
 fn is_json(headers: &HeaderMap) -> bool {
     is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-enum Asked {
-    One(Request),
-    Several(Vec<Request>),
+/// The body of a POST.
+enum RequestBody {
+    Single(GraphqlRequest),
+    Batch(Vec<GraphqlRequest>),
 }
 
-impl Asked {
-    /// About how much memory its variables take while it is answered.
+impl RequestBody {
+    /// The approximate memory of the variables.
     fn memory(&self) -> usize {
         let requests = match self {
-            Asked::One(request) => std::slice::from_ref(request),
-            Asked::Several(requests) => requests,
+            RequestBody::Single(request) => std::slice::from_ref(request),
+            RequestBody::Batch(requests) => requests,
         };
         requests.iter().flat_map(|request| &request.variables).map(|(_, value)| memory(value)).sum()
     }
 }
 
-fn wrong(detail: impl Into<String>) -> Problem {
+fn bad_request(detail: impl Into<String>) -> Problem {
     Problem::Graphql(Refusal::Request, detail.into())
 }
 
-/// What a body asks, and how many bytes it has. The trees that are made of it are reserved like the body itself.
-async fn of_body(asker: &Asker<'_>, request: HttpRequest, reservation: &mut Reservation) -> Result<(Asked, usize), Problem> {
+/// Reads a body. Returns it with its number of bytes, and reserves memory for its variables too.
+async fn read_body(
+    context: &ExecutionContext<'_>,
+    request: HttpRequest,
+    reservation: &mut Reservation,
+) -> Result<(RequestBody, usize), Problem> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         return Err(Problem::MediaType);
     }
     let bytes = body::json(&head.headers, body, reservation).await?;
-    let asked = validation::run(&asker.service.budgets, asker.caller.key(), bytes.len(), || read(&bytes)).await??;
+    let parsed = validation::run(&context.service.budgets, context.caller.key(), bytes.len(), || parse_body(&bytes)).await??;
     if bytes.len() > FREE_BODY_BYTES {
-        reservation.grow(asked.memory())?;
+        reservation.grow(parsed.memory())?;
     }
-    Ok((asked, bytes.len()))
+    Ok((parsed, bytes.len()))
 }
 
-fn read(bytes: &[u8]) -> Result<Asked, Problem> {
+fn parse_body(bytes: &[u8]) -> Result<RequestBody, Problem> {
     match json::strict(bytes)? {
-        Json::Array(items) if items.is_empty() => Err(wrong("the batch is empty")),
-        Json::Array(items) if items.len() > MOST_REQUESTS => {
-            let message = format!("the batch has {} requests; at most {MOST_REQUESTS} are answered", items.len());
+        Json::Array(items) if items.is_empty() => Err(bad_request("the batch is empty")),
+        Json::Array(items) if items.len() > MAX_BATCH => {
+            let message = format!("the batch has {} requests; the maximum is {MAX_BATCH}", items.len());
             Err(Problem::Graphql(Refusal::Request, message))
         }
-        Json::Array(items) => items.into_iter().map(of_json).collect::<Result<_, _>>().map(Asked::Several),
-        one => of_json(one).map(Asked::One),
+        Json::Array(items) => items.into_iter().map(request_of_json).collect::<Result<_, _>>().map(RequestBody::Batch),
+        single => request_of_json(single).map(RequestBody::Single),
     }
 }
 
-/// A request as JSON. Keys that are not known are ignored, as the specification has it.
-fn of_json(json: Json) -> Result<Request, Problem> {
+/// A request as JSON. Unknown keys are ignored, as the specification says.
+fn request_of_json(json: Json) -> Result<GraphqlRequest, Problem> {
     let Json::Object(entries) = json else {
-        return Err(wrong(format!("a request is an object with the key `query`; found {}", json.noun())));
+        return Err(bad_request(format!("a request must be an object with the key `query`; found {}", json.noun())));
     };
     let (mut document, mut operation, mut variables) = (None, None, Vec::new());
     for (key, value) in entries {
@@ -193,21 +205,21 @@ fn of_json(json: Json) -> Result<Request, Problem> {
             ("variables", Json::Object(values)) => variables = values,
             ("extensions", Json::Object(_)) => {}
             ("query" | "operationName" | "variables" | "extensions", Json::Null) => {}
-            ("query" | "operationName", other) => return Err(wrong(format!("`{key}` is a text; found {}", other.noun()))),
-            ("variables" | "extensions", other) => return Err(wrong(format!("`{key}` is an object; found {}", other.noun()))),
+            ("query" | "operationName", other) => return Err(bad_request(format!("`{key}` must be a string; found {}", other.noun()))),
+            ("variables" | "extensions", other) => return Err(bad_request(format!("`{key}` must be an object; found {}", other.noun()))),
             _ => {}
         }
     }
-    let document = document.ok_or_else(|| wrong("`query` is missing: the text of a GraphQL document"))?;
-    Ok(Request { document, operation: operation.filter(|name| !name.is_empty()), variables })
+    let document = document.ok_or_else(|| bad_request("`query` is missing: the text of a GraphQL document"))?;
+    Ok(GraphqlRequest { document, operation: operation.filter(|name| !name.is_empty()), variables })
 }
 
-/// A request in an address: `?query=…&operationName=…&variables={…}&extensions={…}`.
-fn of_address(query: &str) -> Result<Request, Problem> {
+/// A request in a URL: `?query=…&operationName=…&variables={…}&extensions={…}`.
+fn request_of_url(query: &str) -> Result<GraphqlRequest, Problem> {
     let mut entries: Vec<(String, Json)> = Vec::new();
-    for (name, value) in form::pairs(query).map_err(|error| wrong(error.description()))? {
+    for (name, value) in form::pairs(query).map_err(|error| bad_request(error.description()))? {
         if entries.iter().any(|(known, _)| *known == name) {
-            return Err(wrong(format!("`{name:.40}` stands twice in the address")));
+            return Err(bad_request(format!("`{name:.40}` is repeated in the URL")));
         }
         let value = match name.as_str() {
             "variables" | "extensions" if value.is_empty() => Json::Null,
@@ -216,7 +228,7 @@ fn of_address(query: &str) -> Result<Request, Problem> {
         };
         entries.push((name, value));
     }
-    of_json(Json::Object(entries))
+    request_of_json(Json::Object(entries))
 }
 
 #[cfg(test)]
@@ -226,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_media_type_is_the_one_that_is_wanted_most() {
+    fn the_response_has_the_media_type_that_the_client_prefers() {
         // contract G2.2
         let (graphql, plain) = (Some(MediaType::Graphql), Some(MediaType::Json));
         for (accept, expected) in [

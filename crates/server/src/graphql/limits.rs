@@ -1,58 +1,58 @@
-//! What one document may ask for, measured on its text and its tree before anything is made of it.
+//! Limits of a document, checked on its text and its tree before it is validated.
 //!
-//! Fragments are measured once and their sums added where they are spread, so that a document that would unfold to
-//! millions of fields costs no more than it is long.
+//! Each fragment is measured once, and its sums are added at each spread. A document that unfolds to millions of fields so costs no more
+//! than its length.
 
 use std::collections::HashMap;
 
 use apollo_compiler::Node;
 use apollo_compiler::ast::{Definition, DirectiveList, Document, FragmentDefinition, OperationDefinition, Selection};
 
-/// The longest document, in bytes. Values belong in variables, which only the body's own limit bounds.
-pub(super) const MOST_BYTES: usize = 64 * 1024;
-/// The most tokens, white space and commas included.
-pub(super) const MOST_TOKENS: usize = 20_000;
-/// How deep braces, brackets and parentheses of a document may nest.
-pub(super) const MOST_NESTING: usize = 128;
-/// How deep fields may nest: ten relations and what is around them, and the introspection query of every tool.
-pub(super) const DEEPEST: usize = 16;
-/// The most fields once fragments are unfolded.
-pub(super) const MOST_FIELDS: usize = 2_000;
-/// The most aliases.
-pub(super) const MOST_ALIASES: usize = 50;
-/// The most aliases of a document that asks for the schema: each could be another copy of it.
-pub(super) const MOST_INTROSPECTION_ALIASES: usize = 10;
-/// The most fields of the root.
-pub(super) const MOST_ROOTS: usize = 20;
-/// The most directives.
-pub(super) const MOST_DIRECTIVES: usize = 50;
+/// The bytes of a document. Long values belong in variables, which only the limit of the body bounds.
+pub(super) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
+/// The tokens of a document, white space and commas included.
+pub(super) const MAX_TOKENS: usize = 20_000;
+/// The nesting of braces, brackets and parentheses.
+pub(super) const MAX_NESTING: usize = 128;
+/// The nesting of fields: enough for ten relations, and for the introspection query of every tool.
+pub(super) const MAX_DEPTH: usize = 16;
+/// The fields of an operation, fragments unfolded.
+pub(super) const MAX_FIELDS: usize = 2_000;
+/// The aliases of an operation.
+pub(super) const MAX_ALIASES: usize = 50;
+/// The aliases of an introspection query: each could be one more copy of the schema.
+pub(super) const MAX_INTROSPECTION_ALIASES: usize = 10;
+/// The fields of the root.
+pub(super) const MAX_ROOT_FIELDS: usize = 20;
+/// The directives of an operation.
+pub(super) const MAX_DIRECTIVES: usize = 50;
 /// The operations of one document.
 pub(super) const MAX_OPERATIONS: usize = 50;
-/// The fields of all operations of one document, once fragments are unfolded.
+/// The fields of all operations of one document, fragments unfolded.
 pub(super) const MAX_DOCUMENT_FIELDS: usize = 10_000;
 /// The fragment spreads of one document.
 pub(super) const MAX_SPREADS: usize = 1_000;
 /// The directives of one document.
 pub(super) const MAX_DOCUMENT_DIRECTIVES: usize = 200;
-/// The most requests in one batch.
-pub(super) const MOST_REQUESTS: usize = 10;
-/// The largest answer that is built, in bytes.
-pub(super) const MOST_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// The requests of one batch.
+pub(super) const MAX_BATCH: usize = 10;
+/// The bytes of one answer.
+pub(super) const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// What an operation or a fragment comes to.
+/// The size of an operation or a fragment, fragments unfolded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Measure {
     depth: usize,
     fields: usize,
     aliases: usize,
-    /// Fields that stand at the top, fragments unfolded.
+    /// The fields of its own root.
     roots: usize,
     directives: usize,
 }
 
 impl Measure {
-    /// Both, side by side.
-    fn beside(&mut self, other: Measure) {
+    /// Adds a selection that stands beside this one.
+    fn add(&mut self, other: Measure) {
         self.depth = self.depth.max(other.depth);
         self.fields = self.fields.saturating_add(other.fields);
         self.aliases = self.aliases.saturating_add(other.aliases);
@@ -61,9 +61,9 @@ impl Measure {
     }
 }
 
-/// Refuses a document that is too much as a whole, whichever of its operations is asked for.
+/// Checks the limits of a whole document, whichever of its operations is requested.
 pub(super) fn check_document(document: &Document) -> Result<(), String> {
-    let mut scales = Scales::of(document);
+    let mut measurer = Measurer::of(document);
     let (mut operations, mut whole) = (0, Measure::default());
     for definition in &document.definitions {
         if let Definition::OperationDefinition(operation) = definition {
@@ -71,58 +71,58 @@ pub(super) fn check_document(document: &Document) -> Result<(), String> {
             if operations > MAX_OPERATIONS {
                 return Err(format!("the document has more than {MAX_OPERATIONS} operations"));
             }
-            whole.beside(scales.operation(operation)?);
+            whole.add(measurer.operation(operation)?);
         }
     }
-    let written = Written::of(document);
-    within(&[
-        ("levels of fields", whole.depth, DEEPEST),
+    let written = WrittenCounts::of(document);
+    check_limits(&[
+        ("levels of fields", whole.depth, MAX_DEPTH),
         ("fields in all its operations, fragments unfolded", whole.fields, MAX_DOCUMENT_FIELDS),
         ("fragment spreads", written.spreads, MAX_SPREADS),
         ("directives", written.directives, MAX_DOCUMENT_DIRECTIVES),
     ])
 }
 
-/// Refuses a document of one operation that asks for too much; says how many fields it has.
+/// Checks the limits of a document of one operation. Returns the number of its fields.
 pub(super) fn check_operation(document: &Document) -> Result<usize, String> {
-    let mut scales = Scales::of(document);
+    let mut measurer = Measurer::of(document);
     let mut fields = 0;
     for definition in &document.definitions {
         let measure = match definition {
-            Definition::OperationDefinition(operation) => scales.operation(operation)?,
-            // One that no operation uses is looked at all the same: validation walks it too.
-            Definition::FragmentDefinition(fragment) => Measure { roots: 0, ..scales.fragment(&fragment.name)? },
+            Definition::OperationDefinition(operation) => measurer.operation(operation)?,
+            // Unused fragments too: validation walks them.
+            Definition::FragmentDefinition(fragment) => Measure { roots: 0, ..measurer.fragment(&fragment.name)? },
             _ => continue,
         };
-        within(&[
-            ("levels of fields", measure.depth, DEEPEST),
-            ("fields, its fragments unfolded", measure.fields, MOST_FIELDS),
-            ("aliases", measure.aliases, MOST_ALIASES),
-            ("fields at its root", measure.roots, MOST_ROOTS),
-            ("directives", measure.directives, MOST_DIRECTIVES),
+        check_limits(&[
+            ("levels of fields", measure.depth, MAX_DEPTH),
+            ("fields, its fragments unfolded", measure.fields, MAX_FIELDS),
+            ("aliases", measure.aliases, MAX_ALIASES),
+            ("fields at its root", measure.roots, MAX_ROOT_FIELDS),
+            ("directives", measure.directives, MAX_DIRECTIVES),
         ])?;
         fields = fields.max(measure.fields);
     }
     Ok(fields)
 }
 
-fn within(measures: &[(&str, usize, usize)]) -> Result<(), String> {
-    match measures.iter().find(|(_, found, most)| found > most) {
-        Some((what, found, most)) => Err(format!("the document has {found} {what}; at most {most} are answered")),
+fn check_limits(counts: &[(&str, usize, usize)]) -> Result<(), String> {
+    match counts.iter().find(|(_, found, max)| found > max) {
+        Some((what, found, max)) => Err(format!("the document has {found} {what}; the maximum is {max}")),
         None => Ok(()),
     }
 }
 
-/// What stands in a document, as it is written.
+/// Counts of a document as it is written, fragments not unfolded.
 #[derive(Default)]
-struct Written {
+struct WrittenCounts {
     spreads: usize,
     directives: usize,
 }
 
-impl Written {
+impl WrittenCounts {
     fn of(document: &Document) -> Self {
-        let mut written = Written::default();
+        let mut written = WrittenCounts::default();
         for definition in &document.definitions {
             match definition {
                 Definition::OperationDefinition(operation) => {
@@ -140,7 +140,7 @@ impl Written {
         written
     }
 
-    /// The parser bounds how deep selections nest.
+    /// The parser limits the nesting, and so this recursion.
     fn set(&mut self, selections: &[Selection]) {
         for selection in selections {
             match selection {
@@ -161,20 +161,21 @@ impl Written {
     }
 }
 
-struct Scales<'d> {
+/// Measures operations and fragments.
+struct Measurer<'d> {
     fragments: HashMap<&'d str, &'d Node<FragmentDefinition>>,
-    known: HashMap<&'d str, State>,
-    /// How deep this measuring itself has gone: a chain of fragments can be as long as the document.
+    known: HashMap<&'d str, FragmentState>,
+    /// The depth of the recursion: a chain of fragments can be as long as the document.
     depth: usize,
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum FragmentState {
     Open,
     Measured(Measure),
 }
 
-impl<'d> Scales<'d> {
+impl<'d> Measurer<'d> {
     fn of(document: &'d Document) -> Self {
         let mut fragments = HashMap::new();
         for definition in &document.definitions {
@@ -182,7 +183,7 @@ impl<'d> Scales<'d> {
                 fragments.insert(fragment.name.as_str(), fragment);
             }
         }
-        Scales { fragments, known: HashMap::new(), depth: 0 }
+        Measurer { fragments, known: HashMap::new(), depth: 0 }
     }
 
     fn operation(&mut self, operation: &'d OperationDefinition) -> Result<Measure, String> {
@@ -196,8 +197,8 @@ impl<'d> Scales<'d> {
 
     fn set(&mut self, selections: &'d [Selection]) -> Result<Measure, String> {
         self.depth += 1;
-        if self.depth > 4 * MOST_NESTING {
-            return Err(format!("fragments of the document lead on to each other more than {} times", 4 * MOST_NESTING));
+        if self.depth > 4 * MAX_NESTING {
+            return Err(format!("fragments of the document spread each other more than {} levels deep", 4 * MAX_NESTING));
         }
         let mut whole = Measure::default();
         for selection in selections {
@@ -212,10 +213,10 @@ impl<'d> Scales<'d> {
                         directives: inner.directives.saturating_add(field.directives.len()),
                     }
                 }
-                Selection::InlineFragment(inline) => with(self.set(&inline.selection_set)?, &inline.directives),
-                Selection::FragmentSpread(spread) => with(self.fragment(&spread.fragment_name)?, &spread.directives),
+                Selection::InlineFragment(inline) => with_directives(self.set(&inline.selection_set)?, &inline.directives),
+                Selection::FragmentSpread(spread) => with_directives(self.fragment(&spread.fragment_name)?, &spread.directives),
             };
-            whole.beside(part);
+            whole.add(part);
         }
         self.depth -= 1;
         Ok(whole)
@@ -223,20 +224,20 @@ impl<'d> Scales<'d> {
 
     fn fragment(&mut self, name: &'d str) -> Result<Measure, String> {
         match self.known.get(name) {
-            Some(State::Measured(measure)) => return Ok(*measure),
-            // One that leads back to itself is refused by validation; here it must only have an end.
-            Some(State::Open) => return Ok(Measure::default()),
+            Some(FragmentState::Measured(measure)) => return Ok(*measure),
+            // Validation refuses a cycle of fragments; here it must only end.
+            Some(FragmentState::Open) => return Ok(Measure::default()),
             None => {}
         }
         let Some(fragment) = self.fragments.get(name).copied() else { return Ok(Measure::default()) };
-        self.known.insert(name, State::Open);
-        let measure = with(self.set(&fragment.selection_set)?, &fragment.directives);
-        self.known.insert(name, State::Measured(measure));
+        self.known.insert(name, FragmentState::Open);
+        let measure = with_directives(self.set(&fragment.selection_set)?, &fragment.directives);
+        self.known.insert(name, FragmentState::Measured(measure));
         Ok(measure)
     }
 }
 
-fn with(mut measure: Measure, directives: &DirectiveList) -> Measure {
+fn with_directives(mut measure: Measure, directives: &DirectiveList) -> Measure {
     measure.directives = measure.directives.saturating_add(directives.len());
     measure
 }
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_measured_as_a_whole() {
+    fn the_limits_of_a_whole_document_are_checked() {
         // contract G3.6, attack 56
         let fragment = format!("fragment f on Query {{ {} }}", "a ".repeat(1_900));
         let operations = |count: usize| (0..count).fold(fragment.clone(), |text, index| format!("{text} query q{index} {{ ...f }}"));
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_that_double_each_other_are_measured_without_being_unfolded() {
+    fn fragments_that_double_each_other_are_measured_without_unfolding() {
         // contract G3.1, trap 19
         let mut bomb = String::from("{ ...f0 }");
         for index in 0..300 {
@@ -278,11 +279,11 @@ mod tests {
         }
         bomb.push_str(" fragment f300 on Query { a }");
         let message = checked(&bomb).expect_err("too much");
-        assert!(message.contains("at most 10000"), "{message}");
+        assert!(message.contains("the maximum is 10000"), "{message}");
     }
 
     #[test]
-    fn a_fragment_that_leads_back_to_itself_has_an_end() {
+    fn measuring_a_cycle_of_fragments_ends() {
         // contract G3.1
         for text in ["{ ...a } fragment a on Query { ...a }", "{ x } fragment a on Query { b { ...b } } fragment b on Query { c { ...a } }"]
         {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn each_measure_has_its_end() {
+    fn each_limit_of_an_operation_is_checked() {
         // contract G3.1, trap 19
         let times = |text: &str, count: usize| (0..count).map(|index| text.replace('#', &index.to_string())).collect::<String>();
         for (good, bad) in [

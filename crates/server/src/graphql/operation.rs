@@ -1,4 +1,4 @@
-//! The operation that is asked for, cut out of its document together with the fragments that it uses.
+//! Selects the requested operation of a document, together with the fragments that it uses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,21 +7,21 @@ use apollo_compiler::ast::{Definition, Document, FragmentDefinition, OperationDe
 
 use crate::error::Refusal;
 
-use super::failure::Failure;
+use super::graphql_error::GraphqlError;
 
-/// The document with this operation alone; without a name, its only one. What the document must obey as a whole is checked here: names
-/// are unique, an operation without a name stands alone, and every fragment is used by some operation.
-pub(super) fn select(document: &Document, asked: Option<&str>) -> Result<(Document, OperationType), Vec<Failure>> {
+/// A document with the named operation alone; without a name, with its only one. Checks the rules for whole documents: names are unique,
+/// an anonymous operation is the only one, and some operation uses every fragment.
+pub(super) fn select(document: &Document, requested: Option<&str>) -> Result<(Document, OperationType), Vec<GraphqlError>> {
     let operations: Vec<&Node<OperationDefinition>> = document.definitions.iter().filter_map(as_operation).collect();
     check_names(&operations)?;
-    let selected = match asked {
+    let selected = match requested {
         Some(name) => operations.iter().find(|operation| operation.name.as_deref() == Some(name)),
         None if operations.len() > 1 => {
-            return Err(unresolved("the document has several operations; `operationName` says which one is meant"));
+            return Err(unresolved("the document has several operations; name one in `operationName`"));
         }
         None => operations.first(),
     };
-    let selected = selected.copied().ok_or_else(|| match asked {
+    let selected = selected.copied().ok_or_else(|| match requested {
         Some(name) => unresolved(&format!("the document has no operation {name:.60}")),
         None => unresolved("the document has no operation"),
     })?;
@@ -29,12 +29,12 @@ pub(super) fn select(document: &Document, asked: Option<&str>) -> Result<(Docume
     let fragments = Fragments::of(document);
     let used = fragments.used_by([selected]);
     let used_by_any = fragments.used_by(operations.iter().copied());
-    // The validator says of one that it is unused.
+    // Keep one unused fragment, which the validator then reports.
     let unused = fragments.0.keys().find(|name| !used_by_any.contains(*name)).copied();
     let is_kept = |definition: &Definition| match definition {
         Definition::OperationDefinition(operation) => Node::ptr_eq(operation, selected),
         Definition::FragmentDefinition(fragment) => used.contains(fragment.name.as_str()) || unused == Some(fragment.name.as_str()),
-        // The validator refuses what no document may define.
+        // The validator refuses other definitions.
         _ => true,
     };
     let definitions = document.definitions.iter().filter(|definition| is_kept(definition)).cloned().collect();
@@ -49,8 +49,8 @@ fn as_operation(definition: &Definition) -> Option<&Node<OperationDefinition>> {
     }
 }
 
-fn check_names(operations: &[&Node<OperationDefinition>]) -> Result<(), Vec<Failure>> {
-    let refused = |message: String| Err(vec![Failure::new(Refusal::Validation, message)]);
+fn check_names(operations: &[&Node<OperationDefinition>]) -> Result<(), Vec<GraphqlError>> {
+    let refused = |message: String| Err(vec![GraphqlError::new(Refusal::Validation, message)]);
     let mut names = HashSet::new();
     for operation in operations {
         match &operation.name {
@@ -62,11 +62,11 @@ fn check_names(operations: &[&Node<OperationDefinition>]) -> Result<(), Vec<Fail
     Ok(())
 }
 
-fn unresolved(message: &str) -> Vec<Failure> {
-    vec![Failure::new(Refusal::Operation, message)]
+fn unresolved(message: &str) -> Vec<GraphqlError> {
+    vec![GraphqlError::new(Refusal::Operation, message)]
 }
 
-/// The fragments of a document by name. Of those with one name the validator refuses all but the first.
+/// The fragments of a document by name. The validator refuses a second fragment of one name.
 struct Fragments<'d>(HashMap<&'d str, &'d FragmentDefinition>);
 
 impl<'d> Fragments<'d> {
@@ -107,14 +107,14 @@ impl<'d> Fragments<'d> {
 mod tests {
     use super::*;
 
-    fn selected(text: &str, asked: Option<&str>) -> Result<String, String> {
+    fn selected(text: &str, requested: Option<&str>) -> Result<String, String> {
         let document = Document::parse(text, "document").expect("a document");
-        let reduced = select(&document, asked).map_err(|failures| failures[0].problem.extensions().0)?;
+        let reduced = select(&document, requested).map_err(|errors| errors[0].problem.extensions().0)?;
         Ok(reduced.0.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
     #[test]
-    fn an_operation_comes_with_its_fragments_and_nothing_else() {
+    fn a_selected_operation_keeps_its_fragments_and_nothing_else() {
         // contract G3.6
         let text = "query A { ...f } query B { a { ...g } } fragment f on T { x } fragment g on T { ... { ...h } } fragment h on T { y }";
         assert_eq!(selected(text, Some("A")).as_deref(), Ok("query A { ...f } fragment f on T { x }"));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_whole_document_is_not_overlooked() {
+    fn faults_of_the_whole_document_are_reported() {
         // contract G3.6
         assert!(selected("query A { x } query A { y }", Some("A")).is_err_and(|message| message.contains("several times")));
         assert!(selected("{ x } query A { y }", Some("A")).is_err_and(|message| message.contains("without a name")));

@@ -1,4 +1,4 @@
-//! An answer on its way into a body: pieces that are never copied to make room for more.
+//! The bytes of an answer, in pieces. A growing answer is never copied to a larger buffer.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -9,10 +9,10 @@ use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-/// A piece that is this large is closed.
+/// A piece of this size is closed.
 const PIECE_BYTES: usize = 256 * 1024;
-/// Bytes that are passed on as they are, where they are more than this; fewer are copied.
-const WORTH_SHARING: usize = 4 * 1024;
+/// Fewer bytes are copied; more are shared.
+const MIN_SHARED_BYTES: usize = 4 * 1024;
 
 /// Bytes in pieces.
 #[derive(Debug, Default)]
@@ -29,17 +29,16 @@ impl From<Vec<u8>> for Output {
 }
 
 impl Output {
-    /// How many bytes it has.
     pub(super) fn len(&self) -> usize {
         self.closed_bytes + self.open.len()
     }
 
-    /// Adds a copy of these bytes.
+    /// Adds a copy of bytes.
     pub(super) fn extend(&mut self, bytes: &[u8]) {
         self.open.extend_from_slice(bytes);
     }
 
-    /// Where more is written. Call [`Output::settle`] from time to time.
+    /// A buffer to write to. Call [`Output::settle`] from time to time.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.open
     }
@@ -48,14 +47,14 @@ impl Output {
     pub(super) fn settle(&mut self) {
         if self.open.len() >= PIECE_BYTES {
             self.close();
-            // A buffer that grows step by step would have room for twice what is in it.
+            // A buffer that doubles would reserve twice its content.
             self.open.reserve_exact(PIECE_BYTES + PIECE_BYTES / 4);
         }
     }
 
     /// Adds bytes without a copy.
     pub(super) fn share(&mut self, bytes: &Bytes) {
-        if bytes.len() <= WORTH_SHARING {
+        if bytes.len() <= MIN_SHARED_BYTES {
             return self.extend(bytes);
         }
         self.close();
@@ -63,12 +62,11 @@ impl Output {
         self.pieces.push_back(bytes.clone());
     }
 
-    /// Adds all of another one.
     pub(super) fn append(&mut self, other: Output) {
         for piece in &other.pieces {
             self.share(piece);
         }
-        if other.open.len() <= WORTH_SHARING {
+        if other.open.len() <= MIN_SHARED_BYTES {
             self.extend(&other.open);
         } else {
             self.share(&Bytes::from(other.open));
@@ -82,22 +80,21 @@ impl Output {
         }
     }
 
-    /// The body of an answer.
     pub(super) fn into_body(mut self) -> Body {
         if self.pieces.is_empty() {
             return Body::from(self.open);
         }
         self.close();
-        Body::new(Pieces { left: self.closed_bytes as u64, pieces: self.pieces })
+        Body::new(PiecesBody { left: self.closed_bytes as u64, pieces: self.pieces })
     }
 }
 
-struct Pieces {
+struct PiecesBody {
     pieces: VecDeque<Bytes>,
     left: u64,
 }
 
-impl HttpBody for Pieces {
+impl HttpBody for PiecesBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -123,8 +120,8 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_written_is_sent_in_order() {
-        let large = Bytes::from(vec![b'x'; WORTH_SHARING + 1]);
+    async fn pieces_are_sent_in_order() {
+        let large = Bytes::from(vec![b'x'; MIN_SHARED_BYTES + 1]);
         let mut expected = Vec::new();
         let mut output = Output::default();
         for round in 0..200 {
@@ -148,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_takes_no_more_room_than_it_has_bytes() {
+    fn a_large_answer_reserves_little_more_than_its_bytes() {
         // attack 53
         let mut output = Output::default();
         while output.len() < 16 * PIECE_BYTES {

@@ -1,6 +1,6 @@
-//! The catalog as a GraphQL schema, written in the schema definition language.
+//! Writes the GraphQL schema of a catalog in the schema definition language.
 
-mod members;
+mod fields;
 mod mutations;
 
 use std::collections::HashMap;
@@ -13,10 +13,10 @@ use query::manifest::{ManifestError, ManifestFault};
 use crate::hub::ACCOUNT;
 use crate::operations::Operation;
 
-use members::{describe, object_field, relation_description};
+use fields::{describe, object_field, relation_description};
 
-/// What every schema has, whatever the catalog declares. No field of an object is non-null: a group of an aggregation has
-/// none of them, a mask may leave nothing, and a stored value that does not fit its type reads as null.
+/// The types of every schema. No field of an object is non-null: a group of an aggregation has none of them, a mask may leave nothing,
+/// and an invalid value reads as null.
 const PRELUDE: &str = r#""Any JSON value."
 scalar JSON @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259")
 "An instant, in UTC: `2024-05-01T10:00:00.25Z`."
@@ -27,7 +27,7 @@ scalar Date @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.
 scalar Time @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")
 "A UUID in lower case."
 scalar UUID @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc9562")
-"An exact decimal number, as a text: `\"19.99\"`."
+"An exact decimal number, as a string: `\"19.99\"`."
 scalar Decimal @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#decimal")
 "A whole number of 64 bits, as a JSON number."
 scalar BigInt @specifiedBy(url: "https://www.w3.org/TR/xmlschema11-2/#long")
@@ -38,29 +38,29 @@ input QueryStatementInput {
   where: JSON
   "Which related rows are loaded with them."
   relations: JSON
-  "How they are sorted: a list of `{field, dir}`."
+  "The order of the rows: a list of `{field, dir}`."
   order: JSON
   "Groups instead of rows: `{fields, groupBy}`."
   aggregation: JSON
-  "At most so many rows."
+  "The maximum number of rows."
   limit: Int
-  "So many rows are passed over first."
+  "The number of rows to skip."
   offset: Int
 }
 
 "A page of rows."
 type Pagination {
-  "How many rows match, whatever `limit` and `offset` say."
+  "The number of rows that match, without `limit` and `offset`."
   total: Int!
-  "How many rows are in this page."
+  "The number of rows in this page."
   count: Int!
   "The rows of this page."
   rows: [JSON]!
 }
 "#;
 
-/// Names of types that no resource can have.
-const TAKEN: [&str; 15] = [
+/// Type names that no resource can have.
+const RESERVED: [&str; 15] = [
     "JSON",
     "DateTime",
     "Date",
@@ -83,9 +83,9 @@ const ARGUMENTS: &str = "query: QueryStatementInput, constraint: QueryStatementI
 /// The field that holds a group.
 pub(super) const AGGREGATION: &str = "_aggregation";
 
-/// What a field of the root asks for.
+/// What a field of the query root reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum QueryField {
     Paginate,
     Get,
     Find,
@@ -94,22 +94,28 @@ pub(super) enum Question {
     Me,
 }
 
-/// A schema, and what its root fields stand for.
+/// A schema, and the meaning of its root fields.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredSchema {
     pub(super) sdl: String,
-    pub(super) roots: HashMap<String, (ResourceId, Question)>,
+    pub(super) roots: HashMap<String, (ResourceId, QueryField)>,
     /// The operations of administration, where there is a hub.
     pub(super) mutations: HashMap<String, &'static Operation>,
-    /// What the manifest declares and GraphQL cannot name.
+    /// Declarations whose names GraphQL cannot use.
     pub(super) left_out: Vec<String>,
 }
 
-/// Writes the schema of a catalog, the same text for the same catalog. Names that clash are faults of the manifest.
-pub(super) fn declare(catalog: &Catalog) -> Result<Declared, ManifestError> {
+/// Writes the schema of a catalog: the same text for the same catalog. Names that clash are faults of the manifest.
+pub(super) fn declare(catalog: &Catalog) -> Result<DeclaredSchema, ManifestError> {
     let mutations = mutations::declare(catalog);
-    let mut writer =
-        Writer { catalog, taken: &mutations.types, types: HashMap::new(), roots: HashMap::new(), left_out: Vec::new(), faults: Vec::new() };
+    let mut writer = SchemaWriter {
+        catalog,
+        taken: &mutations.types,
+        types: HashMap::new(),
+        roots: HashMap::new(),
+        left_out: Vec::new(),
+        faults: Vec::new(),
+    };
     let mut shown = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
         if writer.admit(id, resource) {
@@ -122,7 +128,7 @@ pub(super) fn declare(catalog: &Catalog) -> Result<Declared, ManifestError> {
         writer.root_fields(&mut sdl, *id);
     }
     if shown.is_empty() {
-        // A type needs a field, and a process without resources is still asked whether it is there.
+        // A type needs a field.
         sdl.push_str("  \"Always `peristyle`: no resource is declared.\"\n  _service: String!\n");
     }
     sdl.push_str("}\n");
@@ -130,27 +136,27 @@ pub(super) fn declare(catalog: &Catalog) -> Result<Declared, ManifestError> {
     for id in &shown {
         writer.object(&mut sdl, *id);
     }
-    let Writer { mut left_out, roots, faults, .. } = writer;
+    let SchemaWriter { mut left_out, roots, faults, .. } = writer;
     if !faults.is_empty() {
         return Err(ManifestError(faults));
     }
     left_out.sort();
     left_out.dedup();
-    Ok(Declared { sdl, roots, mutations: mutations.by_name, left_out })
+    Ok(DeclaredSchema { sdl, roots, mutations: mutations.by_name, left_out })
 }
 
-struct Writer<'c> {
+struct SchemaWriter<'c> {
     catalog: &'c Catalog,
-    /// Names of types beside those that every schema has.
+    /// Type names of the mutations.
     taken: &'c [String],
     types: HashMap<String, ResourceId>,
-    roots: HashMap<String, (ResourceId, Question)>,
+    roots: HashMap<String, (ResourceId, QueryField)>,
     left_out: Vec<String>,
     faults: Vec<ManifestFault>,
 }
 
-impl Writer<'_> {
-    /// Whether GraphQL can name the resource; two that it would name alike are a fault.
+impl SchemaWriter<'_> {
+    /// Whether GraphQL can name the resource. Two resources of one GraphQL name are a fault.
     fn admit(&mut self, id: ResourceId, resource: &Resource) -> bool {
         let name = type_name(resource);
         if ![&resource.context, &resource.name, &resource.plural].into_iter().all(|name| is_name(name)) || !is_name(&name) {
@@ -159,7 +165,7 @@ impl Writer<'_> {
         }
         let other = match self.types.get(&name) {
             Some(other) => format!("resource `{}`", self.catalog.resource(*other).full_name),
-            None if TAKEN.contains(&name.as_str()) || self.taken.contains(&name) => "GraphQL's own type of that name".to_owned(),
+            None if RESERVED.contains(&name.as_str()) || self.taken.contains(&name) => "GraphQL's own type of that name".to_owned(),
             None => {
                 self.types.insert(name, id);
                 return true;
@@ -177,14 +183,14 @@ impl Writer<'_> {
         let mut fields = vec![
             (
                 format!("{context}Paginate{plural}"),
-                Question::Paginate,
+                QueryField::Paginate,
                 format!("({ARGUMENTS}): Pagination!"),
                 format!("A page of `{full_name}`."),
             ),
-            (format!("{context}Get{plural}"), Question::Get, format!("({ARGUMENTS}): [{kind}!]!"), format!("The rows of `{full_name}`.")),
+            (format!("{context}Get{plural}"), QueryField::Get, format!("({ARGUMENTS}): [{kind}!]!"), format!("The rows of `{full_name}`.")),
             (
                 format!("{context}Find{name}"),
-                Question::Find,
+                QueryField::Find,
                 format!("({ARGUMENTS}): {kind}"),
                 format!("The first row of `{full_name}`, or null."),
             ),
@@ -194,31 +200,31 @@ impl Writer<'_> {
             let end = if keys.len() == 1 { String::new() } else { format!(" The key is written `{}`.", keys.join(",")) };
             fields.push((
                 format!("{context}Find{name}ById"),
-                Question::FindById,
+                QueryField::FindById,
                 format!("(id: ID!, {ARGUMENTS}): {kind}"),
                 format!("The row of `{full_name}` with this key, or null.{end}"),
             ));
         }
         if full_name == ACCOUNT {
-            let description = "The account of the token that asks, with its roles and tenants.".to_owned();
-            fields.push(("iamMeAccount".to_owned(), Question::Me, format!(": {kind}"), description));
+            let description = "The account of the access token, with its roles and tenants.".to_owned();
+            fields.push(("iamMeAccount".to_owned(), QueryField::Me, format!(": {kind}"), description));
         }
-        for (field, question, signature, description) in fields {
-            self.claim(&field, id, question);
+        for (field, query_field, signature, description) in fields {
+            self.claim(&field, id, query_field);
             describe(sdl, "  ", &description);
             _ = writeln!(sdl, "  {field}{signature}");
         }
     }
 
-    fn claim(&mut self, field: &str, id: ResourceId, question: Question) {
-        if let Some((other, _)) = self.roots.insert(field.to_owned(), (id, question)) {
+    fn claim(&mut self, field: &str, id: ResourceId, query_field: QueryField) {
+        if let Some((other, _)) = self.roots.insert(field.to_owned(), (id, query_field)) {
             let other = format!("resource `{}`", self.catalog.resource(other).full_name);
             self.clash(self.catalog.resource(id), &format!("query `{field}`"), &other);
         }
     }
 
     fn clash(&mut self, Resource { full_name, line, .. }: &Resource, what: &str, other: &str) {
-        let message = format!("resource `{full_name}` would be the GraphQL {what}, as {other} is; rename one of them");
+        let message = format!("resource `{full_name}` and {other} are both the GraphQL {what}; rename one of them");
         self.faults.push(ManifestFault { line: *line, message });
     }
 
@@ -240,16 +246,16 @@ impl Writer<'_> {
                 _ = writeln!(sdl, "  {}: {kind}", relation.name);
             }
         }
-        describe(sdl, "  ", "The group, when the statement aggregates; every other field is null then.");
+        describe(sdl, "  ", "The group, if the statement aggregates; then every other field is null.");
         _ = writeln!(sdl, "  {AGGREGATION}: JSON\n}}");
     }
 
     fn can_name(&mut self, resource: &Resource, name: &str) -> bool {
-        let good = is_name(name) && name != AGGREGATION;
-        if !good {
+        let is_usable = is_name(name) && name != AGGREGATION;
+        if !is_usable {
             self.left_out.push(format!("`{name}` of resource `{}`", resource.full_name));
         }
-        good
+        is_usable
     }
 }
 
@@ -263,10 +269,10 @@ fn lower_first(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
 }
 
-/// What GraphQL takes for a name and does not keep for itself.
+/// Whether GraphQL takes a name and does not reserve it.
 fn is_name(name: &str) -> bool {
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    name.bytes().all(word) && !name.starts_with("__") && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(is_word) && !name.starts_with("__") && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -275,7 +281,7 @@ mod tests {
 
     use super::*;
 
-    fn declared(manifest: &str) -> Result<Declared, ManifestError> {
+    fn declared(manifest: &str) -> Result<DeclaredSchema, ManifestError> {
         let manifest = Manifest::read(manifest).expect("a manifest");
         declare(&Catalog::resolve(&manifest).expect("a catalog"))
     }
@@ -283,7 +289,7 @@ mod tests {
     const FIELDS: &str = "id = { type = \"int\", key = true }\n";
 
     #[test]
-    fn two_resources_of_one_name_are_told_apart_or_refused() {
+    fn two_resources_of_one_graphql_name_are_refused() {
         // contract G1.8
         let both = format!("[resource.a.bC.fields]\n{FIELDS}[resource.aB.c.fields]\n{FIELDS}");
         let message = declared(&both).expect_err("one type").to_string();
@@ -298,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_graphql_cannot_name_is_left_out() {
+    fn names_that_graphql_reserves_are_left_out() {
         // contract G1.8
         let manifest = format!(
             "[resource.a.b.fields]\n{FIELDS}__x = \"text\"\n_aggregation = \"int\"\nfine = \"text\"\n[resource.a.__z.fields]\n{FIELDS}\n[resource.a.b.relations]\nz = {{ many = \"a.__z\", on = {{ id = \"id\" }} }}\n"

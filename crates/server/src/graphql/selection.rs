@@ -1,4 +1,4 @@
-//! Which fields a selection comes to, once fragments are unfolded and `@skip` and `@include` decided.
+//! Collects the fields of a selection: unfolds fragments, and applies `@skip` and `@include`.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,66 +9,66 @@ use query::json::Json;
 
 use crate::error::{Problem, Refusal};
 
-use super::arguments::{Literals, Variables};
+use super::arguments::{LiteralReader, Variables};
 
-/// The fields that share a response key. They are the same field by validation; only what is selected below them differs.
-pub(super) struct Picked<'d> {
+/// The fields with one response key. By validation they are the same field; only their subfields differ.
+pub(super) struct SelectedField<'d> {
     pub(super) key: &'d str,
     pub(super) fields: Vec<&'d Node<Field>>,
 }
 
-/// Among the arguments of a field may be a password.
-impl fmt::Debug for Picked<'_> {
+/// Hides the arguments: one may be a password.
+impl fmt::Debug for SelectedField<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Picked").field("key", &self.key).finish_non_exhaustive()
+        out.debug_struct("SelectedField").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-impl<'d> Picked<'d> {
-    /// The first of them, which stands for all.
+impl<'d> SelectedField<'d> {
+    /// The first field, which stands for all.
     pub(super) fn field(&self) -> &'d Node<Field> {
         self.fields[0]
     }
 
-    /// What is selected below all of them.
-    pub(super) fn below(&self, document: &'d ExecutableDocument, variables: &Variables) -> Vec<Picked<'d>> {
-        pick(document, self.fields.iter().map(|field| &field.selection_set), variables)
+    /// The subfields of all of them.
+    pub(super) fn subfields(&self, document: &'d ExecutableDocument, variables: &Variables) -> Vec<SelectedField<'d>> {
+        collect_fields(document, self.fields.iter().map(|field| &field.selection_set), variables)
     }
 }
 
-/// The fields of selections that stand for the same object, in the order they are first named. There are no interfaces and
-/// no unions in the schema, so a fragment that passed validation always applies.
-pub(super) fn pick<'d>(
+/// The fields of selections on one object, in the order of their first use: `CollectFields` of the specification. The schema has no
+/// interfaces and no unions, so that a fragment that passed validation always applies.
+pub(super) fn collect_fields<'d>(
     document: &'d ExecutableDocument,
     sets: impl IntoIterator<Item = &'d SelectionSet>,
     variables: &Variables,
-) -> Vec<Picked<'d>> {
-    let mut picker = Picker { document, variables, unfolded: HashSet::new(), picked: Vec::new() };
+) -> Vec<SelectedField<'d>> {
+    let mut collector = FieldCollector { document, variables, unfolded: HashSet::new(), fields: Vec::new() };
     for set in sets {
-        picker.set(set);
+        collector.set(set);
     }
-    picker.picked
+    collector.fields
 }
 
-struct Picker<'d, 'v> {
+struct FieldCollector<'d, 'v> {
     document: &'d ExecutableDocument,
     variables: &'v Variables,
     unfolded: HashSet<&'d str>,
-    picked: Vec<Picked<'d>>,
+    fields: Vec<SelectedField<'d>>,
 }
 
-impl<'d> Picker<'d, '_> {
+impl<'d> FieldCollector<'d, '_> {
     fn set(&mut self, set: &'d SelectionSet) {
         for selection in &set.selections {
-            if !self.is_wanted(selection.directives()) {
+            if !self.is_included(selection.directives()) {
                 continue;
             }
             match selection {
                 Selection::Field(field) => {
                     let key = field.response_key().as_str();
-                    match self.picked.iter_mut().find(|picked| picked.key == key) {
-                        Some(picked) => picked.fields.push(field),
-                        None => self.picked.push(Picked { key, fields: vec![field] }),
+                    match self.fields.iter_mut().find(|selected| selected.key == key) {
+                        Some(selected) => selected.fields.push(field),
+                        None => self.fields.push(SelectedField { key, fields: vec![field] }),
                     }
                 }
                 Selection::InlineFragment(inline) => self.set(&inline.selection_set),
@@ -83,20 +83,19 @@ impl<'d> Picker<'d, '_> {
         }
     }
 
-    fn is_wanted(&self, directives: &DirectiveList) -> bool {
-        let says = |name: &str, word: bool| conditions(directives, name, self.variables).any(|value| value == Json::Bool(word));
-        !says("skip", true) && !says("include", false)
+    fn is_included(&self, directives: &DirectiveList) -> bool {
+        let has = |name: &str, condition: bool| conditions(directives, name, self.variables).any(|value| value == Json::Bool(condition));
+        !has("skip", true) && !has("include", false)
     }
 }
 
-/// What the directives of this name are told.
+/// The values of `if` of the directives with this name.
 fn conditions<'v>(directives: &'v DirectiveList, name: &'v str, variables: &'v Variables) -> impl Iterator<Item = Json> + 'v {
     let values = directives.get_all(name).filter_map(|directive| directive.specified_argument_by_name("if"));
-    values.filter_map(|value| Literals::new(variables, String::new()).read(value).ok())
+    values.filter_map(|value| LiteralReader::new(variables, String::new()).read(value).ok())
 }
 
-/// Refuses an operation in which `@skip` or `@include` is told null: a variable that has a default may still be sent as null, and whether
-/// its field is wanted is then not known.
+/// Refuses `@skip` and `@include` with null: a client may send null even for a variable that has a default.
 pub(super) fn check_conditions(document: &ExecutableDocument, operation: &Operation, variables: &Variables) -> Result<(), Problem> {
     if variables.values().all(|variable| variable.json != Json::Null) {
         return Ok(());
@@ -107,7 +106,7 @@ pub(super) fn check_conditions(document: &ExecutableDocument, operation: &Operat
         for selection in &set.selections {
             for name in ["skip", "include"] {
                 if conditions(selection.directives(), name, variables).any(|value| value == Json::Null) {
-                    return Err(Problem::Graphql(Refusal::Input, format!("`if` of `@{name}` is true or false; found null")));
+                    return Err(Problem::Graphql(Refusal::Input, format!("`if` of `@{name}` must be true or false; found null")));
                 }
             }
             match selection {

@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub::{self as pages, AccountPage, ChangeRefused, Field, Here, Notice, SessionLine};
 
 use super::credentials::{self, Renewal, Right};
 use super::incoming::{self, Sender};
+use super::pages::{self, AccountPage, Notice, PasswordInput, PasswordRefusal, SessionRow};
 use super::session::Cookies;
 use super::{Hub, device, name_of, session};
 
@@ -39,7 +39,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     answered.unwrap_or_else(|fault| pages::refusal(&fault))
 }
 
-async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> Result<Response<Body>, Fault> {
+async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&PasswordRefusal>) -> Result<Response<Body>, Fault> {
     let Some((live, account)) = session::live(hub, sender).await? else {
         return Ok(redirect(Redirection::SeeOther, "/sign-in"));
     };
@@ -58,14 +58,14 @@ async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> R
     Ok(pages::account(&page))
 }
 
-fn line(seen: SessionDetails, live: LiveSession) -> SessionLine {
-    SessionLine {
+fn line(seen: SessionDetails, live: LiveSession) -> SessionRow {
+    SessionRow {
         id: seen.session.id,
-        here: if seen.session.id == live.id() { Here::Yes } else { Here::No },
+        is_current: seen.session.id == live.id(),
         device: device::name(seen.device.as_deref()),
         signed_in_at: chance::rfc3339(seen.session.authenticated_at),
-        used: ago(chance::now().since(seen.last_used_at)),
-        address: seen.address,
+        last_used: ago(chance::now().since(seen.last_used_at)),
+        client_address: seen.address,
     }
 }
 
@@ -114,14 +114,14 @@ async fn end_one(hub: &Hub, sender: &Sender, account: &Account, live: LiveSessio
 }
 
 /// Sets a new password, for who knows the present one; it ends everything but this session.
-async fn change(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, body: &Parameters) -> Result<(), ChangeRefused> {
-    let at = |field| move |fault| ChangeRefused { fault, field };
-    let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
-    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(credentials::UNFIT.into()))?;
-    let proof = proven(hub, sender, account, present).await.map_err(at(Field::Present))?;
-    let hash = made(hub, chosen).await.map_err(at(Field::Chosen))?;
+async fn change(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, body: &Parameters) -> Result<(), PasswordRefusal> {
+    let at = |input| move |fault| PasswordRefusal { fault, input };
+    let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(PasswordInput::Current)(WRONG.into()))?;
+    let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(PasswordInput::New)(credentials::UNFIT.into()))?;
+    let proof = proven(hub, sender, account, present).await.map_err(at(PasswordInput::Current))?;
+    let hash = made(hub, chosen).await.map_err(at(PasswordInput::New))?;
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Present(&proof, live) };
-    renewed(hub, sender, &renewal).await.map_err(at(Field::Present))
+    renewed(hub, sender, &renewal).await.map_err(at(PasswordInput::Current))
 }
 
 /// Behind the same throttle as a sign-in: a browser left open must not be a place to guess.

@@ -14,10 +14,9 @@ use store::hub_records::apps::Admission;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub as pages;
 
 use super::incoming::{self, Sender};
-use super::{Hub, session};
+use super::{Hub, pages, session};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no id_token of this hub");

@@ -58,7 +58,11 @@ pub(super) async fn judge_known(
 ) -> Result<Judged, Fault> {
     let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
     // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
-    let judged = async move { count(&hub, &name, known, password, &sender).await };
+    let judged = async move {
+        let judged = count(&hub, &name, known, password, &sender).await?;
+        hub.metrics().sign_in(judged.admitted().map(|_| ()).ok_or(()));
+        Ok(judged)
+    };
     tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
 }
 

@@ -114,6 +114,12 @@ impl Hasher {
         Hasher { admitted, bench: Bench { queue: Arc::default(), cores } }
     }
 
+    /// How many passwords wait, and how many threads hash.
+    pub(super) fn queue_lengths(&self) -> (usize, usize) {
+        let queue = self.bench.queue();
+        (queue.waiting.len(), queue.threads)
+    }
+
     /// A place in the queue, or word that it is full. Taken before an attempt is counted: who is sent away has not failed.
     pub(crate) fn admit(&self) -> Result<Ticket, Fault> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| Fault::Busy)?;

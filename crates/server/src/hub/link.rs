@@ -14,10 +14,10 @@ use identity::secret_token::LinkToken;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub::{self as pages, Notice};
 
 use super::credentials::{self, Renewal, Right};
 use super::incoming::{self, Sender};
+use super::pages::{self, Notice};
 use super::{Hub, name_of};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");

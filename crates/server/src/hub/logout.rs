@@ -11,11 +11,10 @@ use identity::revocation::Revocation;
 use uuid::Uuid;
 
 use crate::error::oauth::{Fault, Redirection, no_content, redirect};
-use crate::pages::hub as pages;
 
 use super::incoming::{self, Sender};
 use super::session::Cookies;
-use super::{Hub, session};
+use super::{Hub, pages, session};
 
 const ELSEWHERE: Error =
     Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");

@@ -6,7 +6,7 @@ use axum::routing::{MethodRouter, any, get};
 
 use crate::admission;
 use crate::auth::Caller;
-use crate::pages;
+use crate::html::Stylesheet;
 use crate::service::Service;
 
 use super::{Hub, account_page, authorize, events, introspect, link, logout, me, revoke, session, sign_in, token, userinfo};
@@ -88,5 +88,5 @@ pub(crate) fn routes(hub: &Hub) -> Router<Service> {
         .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
         .route("/userinfo", any(serve!(hub, userinfo::answer)))
         .route("/api/iam/me", get(me::answer))
-        .merge(pages::Style::Hub.route())
+        .merge(Stylesheet::Hub.route())
 }

@@ -12,9 +12,9 @@ use identity::return_path::HubReturnPath;
 use store::hub_records::sessions::SignInProof;
 
 use crate::error::oauth::{Fault, Redirection, redirect};
-use crate::pages::hub::{self as pages, Notice};
 
 use super::incoming::{self, Sender};
+use super::pages::{self, Notice};
 use super::session::Cookies;
 use super::{Hub, credentials, session};
 
@@ -37,7 +37,7 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
     let name = authorize::login_hint(&continuation).unwrap_or_default();
-    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
+    Ok(pages::sign_in(&pages::SignInPage { return_path: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
@@ -54,8 +54,8 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
         Err(fault) if matches!(fault, Fault::Rule(_) | Fault::Throttled(_)) || fault.is_temporary() => {
             let app = app_of(hub, &continuation).await.unwrap_or_default();
-            let continuation = continuation.as_str();
-            Ok(pages::sign_in(&pages::SignIn { continuation, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
+            let return_path = continuation.as_str();
+            Ok(pages::sign_in(&pages::SignInPage { return_path, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
         }
         Err(fault) => Err(fault),
     }

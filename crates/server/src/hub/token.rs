@@ -21,6 +21,7 @@ async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (sender, body) = incoming::posted(hub, request).await?;
     let credentials = clients::read(hub, &sender, &body).await?;
     let issue = Desk { hub, sender: &sender, credentials: &credentials, body: &body }.serve().await?;
+    hub.metrics().tokens_issued(body.get("grant_type"));
     Ok(json_no_store(written(hub, &issue)?))
 }
 

@@ -1,17 +1,16 @@
-//! `/auth/…` in the document: who is asking, under every strategy, and the way to the hub and back at a satellite. Each address stands
-//! under `/api` too.
+//! `/auth/…` in the document: `me` and `verify` under every strategy, and the login at a satellite. Each path is under `/api` too.
 
 use query::describe::{UniqueNames, upper_first};
 use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use super::parts::{OWN_TAG, answer, by_account, error, fault, member, reference, text};
+use super::parts::{OWN_TAG, answer, member, oauth_error, oauth_error_schema, reference, text, token_required};
 use super::{Serving, problems};
 
 const LOGIN: &str = "Login";
 
-/// What a satellite answers.
+/// The schemas of a satellite's answers.
 pub(super) fn schemas() -> Vec<(String, Json)> {
     let tokens = object! {
         "type" => "object",
@@ -19,16 +18,15 @@ pub(super) fn schemas() -> Vec<(String, Json)> {
             "access_token" => text("A JWT of the hub"),
             "token_type" => object! { "type" => "string", "const" => "Bearer" },
             "expires_in" => object! { "type" => "integer", "description" => "Seconds" },
-            "refresh_token" => text("To be used once"),
-            "scope" => text("What was granted"),
-            "return_to" => text("Of `callback`: where in the app the login began"),
+            "refresh_token" => text("Valid for one use"),
+            "scope" => text("The granted scope"),
+            "return_to" => text("Only from `callback`: the path of the app where the login began"),
         },
         "required" => texts(["access_token", "token_type", "expires_in", "refresh_token"]),
     };
-    vec![error(), member(LOGIN, tokens)]
+    vec![oauth_error_schema(), member(LOGIN, tokens)]
 }
 
-/// Every address.
 pub(super) fn paths(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let mut endpoints = vec![me(serving), verify(serving)];
     if serving == Serving::Satellite {
@@ -57,53 +55,53 @@ fn endpoint(name: &'static str, method: &'static str, summary: &str, rest: Vec<(
 }
 
 fn bearer(serving: Serving) -> Vec<(String, Json)> {
-    if serving.knows_accounts() { vec![member("security", by_account())] } else { Vec::new() }
+    if serving.has_accounts() { vec![member("security", token_required())] } else { Vec::new() }
 }
 
-/// The answer, and the problems of these statuses.
+/// The success response, and the problems of these statuses.
 fn responses(good: (&str, Json), statuses: &[u16]) -> (String, Json) {
     let all = [vec![member(good.0, good.1)], problems::references(statuses)].concat();
     member("responses", Json::Object(all))
 }
 
-/// The answer, and refusals in the words of OAuth.
+/// The success response, and refusals in the shape of OAuth.
 fn refusals(good: (&str, Json), statuses: &[&str]) -> (String, Json) {
     let mut all = vec![member(good.0, good.1)];
-    all.extend(statuses.iter().map(|status| member(status, fault())));
+    all.extend(statuses.iter().map(|status| member(status, oauth_error())));
     member("responses", Json::Object(all))
 }
 
 fn me(serving: Serving) -> Endpoint {
     let account = answer("The account", Some(object! { "type" => "object" }));
-    let statuses: &[u16] = if serving.knows_accounts() { &[401, 500, 503, 504] } else { &[500] };
-    endpoint("me", "get", "The account that asks", [bearer(serving), vec![responses(("200", account), statuses)]].concat())
+    let statuses: &[u16] = if serving.has_accounts() { &[401, 500, 503, 504] } else { &[500] };
+    endpoint("me", "get", "The account of the caller", [bearer(serving), vec![responses(("200", account), statuses)]].concat())
 }
 
 fn verify(serving: Serving) -> Endpoint {
     let parameter = object! {
         "name" => "permission",
         "in" => "query",
-        "description" => "Permissions of which one is enough; without any, an account is",
+        "description" => "Permissions, of which the caller needs one; without this parameter, any account passes",
         "schema" => object! { "type" => "array", "items" => object! { "type" => "string", "minLength" => 1 } },
     };
-    let good = answer("It may; headers `X-Account-…` say who it is", None);
+    let good = answer("The request may pass; headers `X-Account-…` describe the account", None);
     let rest = vec![member("parameters", Json::Array(vec![parameter])), responses(("200", good), &[400, 401, 403, 500, 503, 504])];
-    endpoint("verify", "get", "Whether a proxy should let the request pass", [bearer(serving), rest].concat())
+    endpoint("verify", "get", "Tells a proxy whether to let a request pass", [bearer(serving), rest].concat())
 }
 
 fn login() -> Endpoint {
     let parameter = object! {
         "name" => "return_to",
         "in" => "query",
-        "description" => "A path of the app, where the login is to end",
+        "description" => "The path of the app to return to after the login",
         "schema" => object! { "type" => "string" },
     };
-    let led = answer("To the hub, with a cookie that ties the login to this browser", None);
+    let led = answer("Redirects to the hub, with a cookie that binds the login to this browser", None);
     let rest = vec![member("parameters", Json::Array(vec![parameter])), refusals(("302", led), &["400", "429", "500", "503"])];
-    endpoint("login", "get", "Leads to the hub", rest)
+    endpoint("login", "get", "Starts a login at the hub", rest)
 }
 
-/// What is posted: texts, those of `required` at least.
+/// An endpoint that takes an object of strings by POST.
 fn posted(name: &'static str, summary: &str, members: &[(&str, &str)], required: &[&str], good: Json) -> Endpoint {
     let properties = members.iter().map(|(name, description)| member(name, text(description))).collect();
     let schema = object! {
@@ -120,22 +118,22 @@ fn posted(name: &'static str, summary: &str, members: &[(&str, &str)], required:
 }
 
 fn callback() -> Endpoint {
-    let members = [("code", "Of the hub"), ("state", "Of the hub"), ("iss", "Of the hub, if the app passes it on")];
+    let members = [("code", "From the hub"), ("state", "From the hub"), ("iss", "From the hub, if the app sends it")];
     let tokens = answer("Signed in", Some(reference(LOGIN)));
-    posted("callback", "Finishes a login with what the hub sent the browser back with", &members, &["code", "state"], tokens)
+    posted("callback", "Finishes a login with the code and state from the hub", &members, &["code", "state"], tokens)
 }
 
 fn refresh() -> Endpoint {
-    let members = [("refresh_token", "Of the last answer; it is used up")];
-    posted("refresh", "New tokens for a refresh token", &members, &["refresh_token"], answer("Renewed", Some(reference(LOGIN))))
+    let members = [("refresh_token", "From the last response; valid for one use")];
+    posted("refresh", "Exchanges a refresh token for new tokens", &members, &["refresh_token"], answer("Renewed", Some(reference(LOGIN))))
 }
 
 fn logout() -> Endpoint {
-    let members = [("refresh_token", "Of the last answer")];
-    let left = object! {
+    let members = [("refresh_token", "From the last response")];
+    let signed_out = object! {
         "type" => "object",
-        "properties" => object! { "logout_url" => text("May be opened, to clear the hub's cookie") },
+        "properties" => object! { "logout_url" => text("A URL that clears the hub's cookie in the browser") },
         "required" => texts(["logout_url"]),
     };
-    posted("logout", "Ends the login and the hub's session", &members, &["refresh_token"], answer("Signed out", Some(left)))
+    posted("logout", "Signs out, and ends the session at the hub", &members, &["refresh_token"], answer("Signed out", Some(signed_out)))
 }

@@ -1,4 +1,4 @@
-//! The operations of administration in the document: their addresses, what they take and what they answer.
+//! The operations of administration in the document: paths, inputs and answers.
 
 use query::catalog::Catalog;
 use query::describe::UniqueNames;
@@ -9,7 +9,7 @@ use query::object;
 use crate::operations::describe::offered;
 use crate::operations::{Operation, OperationTarget};
 
-use super::parts::{ALWAYS, by_account, json, member, reference, success};
+use super::parts::{ALWAYS, json, member, reference, success, token_required};
 use super::{SCHEMAS, problems};
 
 /// Every operation of a hub.
@@ -29,7 +29,7 @@ fn describe(operation: &Operation, id: String) -> Json {
         member("summary", Json::from(operation.summary)),
         member("description", Json::from(description(operation))),
         member("x-permission", texts([operation.permission])),
-        member("security", by_account()),
+        member("security", token_required()),
     ];
     if operation.target == OperationTarget::RecordById {
         entries.push((
@@ -60,7 +60,7 @@ fn describe(operation: &Operation, id: String) -> Json {
 fn description(operation: &Operation) -> String {
     let reading = format!("{}.get", operation.resource);
     format!(
-        "Takes the permission `{}`, and a token of a client that is marked `administers`. A record is answered as the caller may read it: without `{reading}`, its `id` alone.",
+        "Needs the permission `{}` and a token of a client with the flag `administers`. The answer holds what the caller may read of the record: without `{reading}`, only its `id`.",
         operation.permission
     )
 }

@@ -1,4 +1,4 @@
-//! What the parts of the document have in common: schemas by reference, answers, refusals and the ways in.
+//! Parts that the whole document shares: references, responses and security requirements.
 
 use query::json::Json;
 use query::json::build::texts;
@@ -6,25 +6,25 @@ use query::object;
 
 use super::{BEARER, SCHEMAS};
 
-/// What a body can bring on any operation.
+/// The error statuses of every operation with a body.
 pub(super) const ALWAYS: [u16; 7] = [400, 408, 413, 415, 500, 503, 504];
 
-/// What a token can bring wherever it is looked at, public addresses included.
+/// The error statuses of a token, which public paths check too.
 pub(super) const WITH_TOKEN: [u16; 4] = [401, 500, 503, 504];
 
-/// A context has no hyphen, so none is called this.
+/// The name of a context has no hyphen, so that none equals this.
 pub(super) const OWN_TAG: &str = "the-server";
 
-/// The schema of a refusal in the words of OAuth.
+/// The schema of a refusal by OAuth.
 const REFUSAL: &str = "OAuthError";
 
-/// With a token.
-pub(super) fn by_account() -> Json {
+/// A token is required.
+pub(super) fn token_required() -> Json {
     Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }])
 }
 
-/// With a token or without one; one that is not good is refused all the same.
-pub(super) fn perhaps_by_account() -> Json {
+/// A token is optional; an invalid one is refused.
+pub(super) fn token_optional() -> Json {
     Json::Array(vec![object! { BEARER => Json::Array(Vec::new()) }, object! {}])
 }
 
@@ -59,13 +59,13 @@ pub(super) fn answer(description: &str, schema: Option<Json>) -> Json {
     }
 }
 
-/// A refusal in the words of OAuth.
-pub(super) fn fault() -> Json {
+/// A refusal in the shape of OAuth.
+pub(super) fn oauth_error() -> Json {
     answer("Refused", Some(reference(REFUSAL)))
 }
 
-/// What such a refusal is.
-pub(super) fn error() -> (String, Json) {
+/// Its schema.
+pub(super) fn oauth_error_schema() -> (String, Json) {
     let schema = object! {
         "type" => "object",
         "description" => "In the shape of RFC 6749, 5.2",

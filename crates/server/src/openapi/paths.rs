@@ -1,4 +1,4 @@
-//! The addresses of the document: every operation of every resource, and what stands beside them.
+//! The paths of the document: the operations of the resources, and the endpoints of the server itself.
 
 use query::catalog::Catalog;
 use query::describe::UniqueNames;
@@ -7,10 +7,10 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use super::parts::{OWN_TAG, WITH_TOKEN, json, member, perhaps_by_account, success};
+use super::parts::{OWN_TAG, WITH_TOKEN, json, member, success, token_optional};
 use super::{Serving, auth, oauth, operations, problems, resources};
 
-/// One tag a context.
+/// One tag for each context.
 pub(super) fn tags(catalog: &Catalog) -> Json {
     let mut contexts: Vec<&str> = Vec::new();
     for resource in catalog.resources() {
@@ -26,7 +26,7 @@ pub(super) fn tags(catalog: &Catalog) -> Json {
 
 pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) -> Vec<(String, Json)> {
     let mut claims = UniqueNames::default();
-    let mut paths = beside(serving, &mut claims);
+    let mut paths = server_paths(serving, &mut claims);
     paths.extend(auth::paths(serving, &mut claims));
     paths.extend(resources::paths(catalog, serving, defined, &mut claims));
     paths.extend(operations::paths(catalog, &mut claims));
@@ -36,8 +36,8 @@ pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined]) ->
     paths
 }
 
-/// What stands beside the resources.
-fn beside(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
+/// The endpoints of the server itself.
+fn server_paths(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
     let status = |word: &str| {
         json(object! {
             "type" => "object",
@@ -52,8 +52,8 @@ fn beside(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
             member("summary", Json::from(summary)),
         ];
         let mut statuses = statuses.to_vec();
-        if serving.knows_accounts() {
-            entries.push(member("security", perhaps_by_account()));
+        if serving.has_accounts() {
+            entries.push(member("security", token_optional()));
             statuses.extend(WITH_TOKEN);
         }
         statuses.sort_unstable();
@@ -64,10 +64,10 @@ fn beside(serving: Serving, claims: &mut UniqueNames) -> Vec<(String, Json)> {
         entries.push(member("responses", Json::Object(responses)));
         object! { "get" => entries }
     };
-    let known = vec![member("304", object! { "description" => "It is the one that `If-None-Match` names" })];
+    let not_modified = vec![member("304", object! { "description" => "`If-None-Match` names the current document" })];
     vec![
-        member("/health", get("health", "The process lives", status("live"), (Vec::new(), &[]))),
+        member("/health", get("health", "The process is alive", status("live"), (Vec::new(), &[]))),
         member("/ready", get("ready", "The database answers", status("ready"), (Vec::new(), &[500, 503, 504]))),
-        member("/api/openapi.json", get("openapi", "This document", json(object! { "type" => "object" }), (known, &[]))),
+        member("/api/openapi.json", get("openapi", "This document", json(object! { "type" => "object" }), (not_modified, &[]))),
     ]
 }

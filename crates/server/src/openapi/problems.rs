@@ -1,4 +1,4 @@
-//! The errors of the document: their shape, and one answer for each status with the codes it may bear.
+//! The problems of the document: their schema, and one response for each status with its codes.
 
 use query::error::Code;
 use query::json::Json;
@@ -10,19 +10,19 @@ use crate::operations::InputCode;
 
 use super::Serving;
 
-/// The body of every error.
+/// The schema of every problem.
 pub(super) fn schema(serving: Serving) -> Json {
     let text = |description: &str| object! { "type" => "string", "description" => description };
-    let mut codes: Vec<&str> = told(serving).iter().map(|told| told.code).collect();
+    let mut codes: Vec<&str> = kinds(serving).iter().map(|kind| kind.code).collect();
     codes.sort_unstable();
-    let mut kinds: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let mut fault_codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
     if serving == Serving::Hub {
-        kinds.extend(InputCode::ALL.iter().map(|code| code.as_str()));
+        fault_codes.extend(InputCode::ALL.iter().map(|code| code.as_str()));
     }
     let fault = object! {
         "type" => "object",
         "properties" => object! {
-            "code" => object! { "enum" => texts(kinds), "description" => "The kind of fault" },
+            "code" => object! { "enum" => texts(fault_codes), "description" => "The kind of fault" },
             "path" => text("A JSON Pointer into the body"),
             "message" => text("What was found and what is accepted"),
         },
@@ -43,42 +43,42 @@ pub(super) fn schema(serving: Serving) -> Json {
     }
 }
 
-/// Every problem of a process.
-fn told(serving: Serving) -> Vec<Told> {
-    let mut told = error::told();
+/// Every kind of problem of a process.
+fn kinds(serving: Serving) -> Vec<Told> {
+    let mut kinds = error::told();
     if serving == Serving::Hub {
-        told.extend(error::told_of_operations());
+        kinds.extend(error::told_of_operations());
     }
-    told
+    kinds
 }
 
-/// All statuses there are, each once.
+/// All statuses, each once.
 fn statuses(serving: Serving) -> Vec<u16> {
-    let mut statuses: Vec<u16> = told(serving).iter().map(|told| told.status).collect();
+    let mut statuses: Vec<u16> = kinds(serving).iter().map(|kind| kind.status).collect();
     statuses.sort_unstable();
     statuses.dedup();
     statuses
 }
 
-/// One answer a status: `Problem400`, `Problem403`, …
+/// One response for each status: `Problem400`, `Problem403`, …
 pub(super) fn responses(serving: Serving) -> Json {
     let responses = statuses(serving).into_iter().map(|status| {
-        let all = told(serving);
-        let these: Vec<&Told> = all.iter().filter(|told| told.status == status).collect();
-        let words: Vec<String> = these.iter().map(|told| format!("`{}`: {}", told.code, told.title)).collect();
+        let all = kinds(serving);
+        let these: Vec<&Told> = all.iter().filter(|kind| kind.status == status).collect();
+        let lines: Vec<String> = these.iter().map(|kind| format!("`{}`: {}", kind.code, kind.title)).collect();
         let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];
-        if let Some((name, description)) = these.iter().find_map(|told| told.header) {
+        if let Some((name, description)) = these.iter().find_map(|kind| kind.header) {
             let schema = object! { "type" => "string" };
             headers.push((name.to_owned(), object! { "description" => description, "schema" => schema }));
         }
         let content =
             object! { "application/problem+json" => object! { "schema" => object! { "$ref" => "#/components/schemas/Problem" } } };
-        (format!("Problem{status}"), object! { "description" => words.join("; "), "headers" => headers, "content" => content })
+        (format!("Problem{status}"), object! { "description" => lines.join("; "), "headers" => headers, "content" => content })
     });
     Json::Object(responses.collect())
 }
 
-/// References to the answers of these statuses.
+/// References to the responses of these statuses.
 pub(super) fn references(statuses: &[u16]) -> Vec<(String, Json)> {
     let reference = |status: &u16| (status.to_string(), object! { "$ref" => format!("#/components/responses/Problem{status}") });
     statuses.iter().map(reference).collect()
@@ -94,14 +94,14 @@ mod tests {
     const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/errors.md"));
 
     #[test]
-    fn every_code_that_is_chosen_is_described() {
+    fn every_code_of_a_problem_is_described() {
         // contract E6.6
         let is_code = |text: &&str| text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         let chosen: BTreeSet<&str> = CHOSEN.split('"').filter(is_code).collect();
         assert!(chosen.contains("INVALID_STATEMENT") && chosen.contains("LAST_ADMINISTRATOR"), "{chosen:?}");
-        let told: BTreeSet<&str> = told(Serving::Hub).iter().map(|told| told.code).collect();
-        assert_eq!(told, chosen);
-        let unexplained: Vec<&&str> = told.iter().filter(|code| !GUIDE.contains(&format!("`{code}`"))).collect();
+        let described: BTreeSet<&str> = kinds(Serving::Hub).iter().map(|kind| kind.code).collect();
+        assert_eq!(described, chosen);
+        let unexplained: Vec<&&str> = described.iter().filter(|code| !GUIDE.contains(&format!("`{code}`"))).collect();
         assert!(unexplained.is_empty(), "{unexplained:?}");
     }
 }

@@ -10,7 +10,7 @@ use query::object;
 use crate::explain;
 use crate::verb::Verb;
 
-use super::parts::{ALWAYS, by_account, json, member, perhaps_by_account, reference, success};
+use super::parts::{ALWAYS, json, member, reference, success, token_optional, token_required};
 use super::{Serving, problems};
 
 /// Every operation of every resource.
@@ -39,10 +39,10 @@ fn summary(verb: Verb) -> &'static str {
     match verb {
         Verb::Paginate => "A page of rows, with the total",
         Verb::List => "All rows that match",
-        Verb::Get => "All rows that match; another name of list",
+        Verb::Get => "All rows that match; the same as list",
         Verb::Find => "The first row that matches",
         Verb::FindById => "The row with this key",
-        Verb::Explain => "What a statement becomes: its SQL, level by level",
+        Verb::Explain => "The SQL of a statement, level by level",
     }
 }
 
@@ -53,7 +53,7 @@ fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined
     }
     let description = match &permissions[..] {
         [] => format!("`{}`; public.", resource.full_name),
-        needed => format!("`{}`; takes the permission `{}`.", resource.full_name, needed.join("` and `")),
+        needed => format!("`{}`; needs the permission `{}`.", resource.full_name, needed.join("` and `")),
     };
     let mut entries = vec![
         member("operationId", Json::from(id)),
@@ -64,8 +64,8 @@ fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined
     if !permissions.is_empty() {
         entries.push(member("x-permission", texts(&permissions)));
     }
-    if serving.knows_accounts() {
-        entries.push(member("security", if permissions.is_empty() { perhaps_by_account() } else { by_account() }));
+    if serving.has_accounts() {
+        entries.push(member("security", if permissions.is_empty() { token_optional() } else { token_required() }));
     }
     if let Some(parameter) = parameter(verb, resource) {
         entries.push(member("parameters", Json::Array(vec![parameter])));
@@ -77,7 +77,7 @@ fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined
     if !permissions.is_empty() {
         statuses.push(403);
     }
-    if serving.knows_accounts() {
+    if serving.has_accounts() {
         statuses.push(401);
     }
     if matches!(verb, Verb::Find | Verb::FindById) {
@@ -111,14 +111,14 @@ fn parameter(verb: Verb, resource: &Resource) -> Option<Json> {
 }
 
 fn answer(verb: Verb, row: &str) -> Json {
-    // An aggregation is answered by groups.
+    // An aggregation answers groups.
     let row = object! { "anyOf" => [reference(row), reference("Group")] };
     let rows = object! { "type" => "array", "items" => row.clone() };
     let content = match verb {
         Verb::Paginate => json(object! {
             "type" => "object",
             "properties" => object! {
-                "total" => object! { "type" => "integer", "description" => "All that match, whatever limit and offset" },
+                "total" => object! { "type" => "integer", "description" => "All rows that match, without limit and offset" },
                 "count" => object! { "type" => "integer", "description" => "The rows of this page" },
                 "rows" => rows,
             },
@@ -126,7 +126,7 @@ fn answer(verb: Verb, row: &str) -> Json {
         }),
         Verb::List | Verb::Get => object! {
             "application/json" => object! { "schema" => rows },
-            "application/x-ndjson" => object! { "schema" => object! { "description" => "One row a line", "anyOf" => [row] } },
+            "application/x-ndjson" => object! { "schema" => object! { "description" => "One row on each line", "anyOf" => [row] } },
         },
         Verb::Find | Verb::FindById => json(row),
         Verb::Explain => json(object! { "type" => "object" }),

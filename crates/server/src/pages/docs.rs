@@ -1,23 +1,24 @@
-//! `/docs`: what a caller may ask, and a playground to ask it in. The page is static; what it shows comes from
+//! `/docs`: the resources that a caller may query, and a playground. The page is static; its content comes from
 //! `/docs/resources.json`, which depends on the caller.
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::http::{HeaderMap, Response};
 use axum::routing::get;
 
 use crate::auth::Caller;
 use crate::error::Problem;
+use crate::html::set_header;
 use crate::service::Service;
 use crate::tagged::Tagged;
 
 use super::resources;
 
-/// Nothing but our own files, nothing inline, no frame around us and no form that leaves.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+/// Allows our own files only: nothing inline, no frame around the page, no form.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -28,23 +29,23 @@ const IMAGE: &str = "image/svg+xml";
 /// A file of the page, compiled in.
 #[derive(Clone, Copy)]
 struct Asset {
-    address: &'static str,
-    kind: &'static str,
+    path: &'static str,
+    media_type: &'static str,
     text: &'static str,
 }
 
-/// A script under its own name.
+/// A script, served under its own name.
 macro_rules! script {
     ($name:literal) => {
-        Asset { address: concat!("/docs/", $name), kind: SCRIPT, text: include_str!(concat!("docs/", $name)) }
+        Asset { path: concat!("/docs/", $name), media_type: SCRIPT, text: include_str!(concat!("docs/", $name)) }
     };
 }
 
 const ASSETS: [Asset; 21] = [
-    Asset { address: "/docs", kind: HTML, text: include_str!("docs/index.html") },
-    Asset { address: "/docs/", kind: HTML, text: include_str!("docs/index.html") },
-    Asset { address: "/docs/style.css", kind: STYLE, text: include_str!("docs/style.css") },
-    Asset { address: "/docs/mark.svg", kind: IMAGE, text: include_str!("docs/mark.svg") },
+    Asset { path: "/docs", media_type: HTML, text: include_str!("docs/index.html") },
+    Asset { path: "/docs/", media_type: HTML, text: include_str!("docs/index.html") },
+    Asset { path: "/docs/style.css", media_type: STYLE, text: include_str!("docs/style.css") },
+    Asset { path: "/docs/mark.svg", media_type: IMAGE, text: include_str!("docs/mark.svg") },
     script!("answer.js"),
     script!("catalog.js"),
     script!("complete.js"),
@@ -64,39 +65,35 @@ const ASSETS: [Asset; 21] = [
     script!("table.js"),
 ];
 
-/// The page, its files, and what it shows.
-pub(super) fn routes() -> Router<Service> {
+/// The page, its files, and the resources.
+pub(crate) fn routes() -> Router<Service> {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
-        let file = Tagged::new(asset.kind, asset.text);
-        router.route(asset.address, get(async move |_: Caller, headers: HeaderMap| guarded(file.answer(&headers))))
+        let file = Tagged::new(asset.media_type, asset.text);
+        router.route(asset.path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
     });
-    page.route("/docs/resources.json", get(described))
+    page.route("/docs/resources.json", get(visible_resources))
 }
 
-/// What the caller may see; never kept, since it is the caller's own.
-async fn described(State(service): State<Service>, request: Parts) -> Response<Body> {
+/// What the caller may see. Never cached, since it depends on the caller.
+async fn visible_resources(State(service): State<Service>, request: Parts) -> Response<Body> {
     let caller = match service.gate.caller(&request.headers, &request.extensions).await {
         Ok(caller) => caller,
-        Err(problem) => return guarded(problem.response()),
+        Err(problem) => return with_page_headers(problem.response()),
     };
     let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, caller.viewer())) else {
-        return Problem::Internal("the page of the docs cannot be written").response();
+        return Problem::Internal("could not write the resources of /docs").response();
     };
     let mut response = Response::new(Body::from(text));
-    set(&mut response, CONTENT_TYPE, "application/json");
-    set(&mut response, CACHE_CONTROL, "no-store");
-    set(&mut response, VARY, "Authorization");
-    guarded(response)
+    set_header(&mut response, CONTENT_TYPE, "application/json");
+    set_header(&mut response, CACHE_CONTROL, "no-store");
+    set_header(&mut response, VARY, "Authorization");
+    with_page_headers(response)
 }
 
 /// The headers of everything below `/docs`.
-fn guarded(mut response: Response<Body>) -> Response<Body> {
-    set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
-    set(&mut response, REFERRER_POLICY, "no-referrer");
-    set(&mut response, X_FRAME_OPTIONS, "DENY");
+fn with_page_headers(mut response: Response<Body>) -> Response<Body> {
+    set_header(&mut response, CONTENT_SECURITY_POLICY, CONTENT_POLICY);
+    set_header(&mut response, REFERRER_POLICY, "no-referrer");
+    set_header(&mut response, X_FRAME_OPTIONS, "DENY");
     response
-}
-
-fn set(response: &mut Response<Body>, name: HeaderName, value: &'static str) {
-    response.headers_mut().insert(name, HeaderValue::from_static(value));
 }

@@ -1,68 +1,71 @@
-//! Refusals as pages: where a program gets JSON, a person who opened an address in a browser gets a page that says what happened, what
-//! they can do, and, below, the details that a developer needs.
+//! Refusals as pages. A program gets JSON; a person who opened a URL in a browser gets a page that says what happened and what to do, and
+//! below it the details for a developer.
 
-use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::Arc;
 
+use askama::Template;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
 use crate::body::is_media_type;
+use crate::error::ProblemSummary;
+use crate::html::{self, Stylesheet, remove_basic_challenge, sentence, set_header};
 use crate::sender::wants_page;
 use crate::service::Service;
 
-use super::document::{Document, Scripts, Style, escaped, sentence, set};
-
-/// What an answer refuses. It travels beside the JSON of the answer, as an extension, so that a page can say the same.
-#[derive(Clone, Debug)]
-pub(crate) struct Refused {
-    pub(crate) code: &'static str,
-    pub(crate) detail: Cow<'static, str>,
+#[derive(Debug, Template)]
+#[template(path = "refusal.html")]
+struct RefusalPage<'a> {
+    stylesheet: Stylesheet,
+    text: RefusalText,
+    home: &'a HomeLink,
+    facts: Vec<(&'static str, String)>,
 }
 
 /// Makes pages of refusals. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Pages {
-    style: Style,
-    /// The link that leads away from a page, as markup that "go to" comes before.
-    home: Arc<str>,
+pub(crate) struct RefusalPages {
+    stylesheet: Stylesheet,
+    home: Arc<HomeLink>,
 }
 
-/// Who reads an answer.
+/// The link that leads away from a page. Its name follows "go to".
 #[derive(Debug)]
-pub(crate) enum Reader {
+struct HomeLink {
+    url: String,
+    name: &'static str,
+}
+
+/// Who reads the response to a request.
+#[derive(Debug)]
+pub(crate) enum ResponseReader {
     Program,
-    Person(Pages, Opened),
+    Person(RefusalPages, OpenedPath),
 }
 
-/// What a person opened.
+/// The path that a person opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
-    /// Where the app of a satellite posts what its hub sent it back with.
+pub(crate) enum OpenedPath {
+    /// Where the app of a satellite posts the code that the hub sent it.
     Callback,
-    Anything,
+    Other,
 }
 
-impl Pages {
-    /// The pages of a process.
+impl RefusalPages {
     pub(crate) fn of(service: &Service) -> Self {
-        let link = |address: &str, text: &str| format!("<a href=\"{}\">{text}</a>", escaped(address)).into();
-        if service.gate.as_hub().is_some() {
-            return Pages { style: Style::Hub, home: link("/", "your account") };
+        let pages = |stylesheet, url: &str, name| RefusalPages { stylesheet, home: Arc::new(HomeLink { url: url.to_owned(), name }) };
+        match (service.gate.as_hub(), service.gate.as_satellite(), &service.app) {
+            (Some(_), ..) => pages(Stylesheet::Hub, "/", "your account"),
+            (_, _, Some(_)) => pages(Stylesheet::Other, "/", "the app"),
+            (_, Some(satellite), None) => pages(Stylesheet::Other, &format!("{}/", satellite.app_origin()), "the app"),
+            (_, None, None) => pages(Stylesheet::Other, "/docs", "the description of this server"),
         }
-        let home = match (service.gate.as_satellite(), &service.app) {
-            (_, Some(_)) => link("/", "the app"),
-            (Some(satellite), None) => link(&format!("{}/", satellite.app_origin()), "the app"),
-            (None, None) => link("/docs", "the description of this server"),
-        };
-        Pages { style: Style::Other, home }
     }
 
-    /// Who reads the answer to a request: a person where a browser opens an address or sends a form, and would rather have a page.
-    pub(crate) fn reader(&self, request: &Request) -> Reader {
+    /// The reader is a person where a browser opens a URL or sends a form, and prefers HTML.
+    pub(crate) fn reader(&self, request: &Request) -> ResponseReader {
         let opens = match *request.method() {
             Method::GET | Method::HEAD => true,
             Method::POST => is_form(request.headers()),
@@ -71,10 +74,10 @@ impl Pages {
         let path = request.uri().path().strip_prefix("/api").unwrap_or(request.uri().path());
         // A proxy passes a browser's headers on to `verify` and reads the answer itself.
         if !opens || !wants_page(request.headers()) || path == "/auth/verify" {
-            return Reader::Program;
+            return ResponseReader::Program;
         }
-        let opened = if path == "/auth/callback" && self.style == Style::Other { Opened::Callback } else { Opened::Anything };
-        Reader::Person(self.clone(), opened)
+        let is_callback = path == "/auth/callback" && self.stylesheet == Stylesheet::Other;
+        ResponseReader::Person(self.clone(), if is_callback { OpenedPath::Callback } else { OpenedPath::Other })
     }
 }
 
@@ -82,87 +85,60 @@ fn is_form(headers: &HeaderMap) -> bool {
     is_media_type(headers, |kind| kind.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
 }
 
-impl Reader {
-    /// The answer as its reader wants it.
-    pub(crate) fn answer(self, mut response: Response<Body>) -> Response<Body> {
-        let Some(refused) = response.extensions_mut().remove::<Refused>() else { return response };
-        // Caches must not give the one for the other.
+impl ResponseReader {
+    /// Turns a refusal into a page if a person reads it. Other responses pass unchanged.
+    pub(crate) fn rendered(self, mut response: Response<Body>) -> Response<Body> {
+        let Some(problem) = response.extensions_mut().remove::<ProblemSummary>() else { return response };
+        // A cache must keep the page and the JSON apart.
         response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
-        let Reader::Person(pages, opened) = self else { return response };
-        let words = Words::of(response.status().as_u16(), opened);
-        let way = if words.retry { "<a href=\"\">Try again</a>, or go to" } else { "Go to" };
-        let mut facts = vec![("Error", refused.code.to_owned()), ("Reason", sentence(&refused.detail))];
-        if let Some(mend) = words.mend {
-            facts.push(("To mend it", mend.to_owned()));
-        }
-        let body = format!(
-            "<div class=\"sheet\"><h1>{}</h1><p class=\"lead\">{}</p><p>{way} {}.</p>{}</div>",
-            words.heading,
-            words.lead,
-            pages.home,
-            for_developers(&facts)
-        );
-        let page = Document { title: words.heading, class: "", style: pages.style, scripts: Scripts::None, body: &body }.answer();
-        let (head, body) = page.into_parts();
+        let ResponseReader::Person(RefusalPages { stylesheet, home }, opened) = self else { return response };
+        let text = RefusalText::of(response.status().as_u16(), opened);
+        let mut facts = vec![("Error", problem.code.to_owned()), ("Reason", sentence(&problem.detail))];
+        facts.extend(text.remedy.map(|remedy| ("Remedy", remedy.to_owned())));
+        let (head, body) = html::response(&RefusalPage { stylesheet, text, home: &home, facts }).into_parts();
         response.headers_mut().remove(CONTENT_LENGTH);
         response.headers_mut().remove(CONTENT_ENCODING);
         response.headers_mut().extend(head.headers);
-        forget_dialog(response.headers_mut());
-        // The address may hold what came back from a hub.
-        set(&mut response, REFERRER_POLICY, "no-referrer");
+        remove_basic_challenge(response.headers_mut());
+        // The URL may hold a code or an error of the hub.
+        set_header(&mut response, REFERRER_POLICY, "no-referrer");
         response.map(|_| body)
     }
 }
 
-/// A browser would ask for a name and a password in a dialog of its own, over the page.
-pub(super) fn forget_dialog(headers: &mut HeaderMap) {
-    if headers.get(WWW_AUTHENTICATE).is_some_and(|value| value.as_bytes().starts_with(b"Basic")) {
-        headers.remove(WWW_AUTHENTICATE);
-    }
-}
-
-/// What a page says to a person.
-struct Words {
+/// The text for a person.
+#[derive(Debug)]
+struct RefusalText {
     heading: &'static str,
     lead: &'static str,
-    /// Whether the same may work in a moment.
-    retry: bool,
-    /// What whoever set this up must change.
-    mend: Option<&'static str>,
+    /// Whether the same request may work in a moment.
+    can_retry: bool,
+    /// What the operator must change.
+    remedy: Option<&'static str>,
 }
 
-impl Words {
-    fn of(status: u16, opened: Opened) -> Self {
-        let told = |heading, lead| Words { heading, lead, retry: false, mend: None };
-        let later = |heading, lead| Words { retry: true, ..told(heading, lead) };
+impl RefusalText {
+    fn of(status: u16, opened: OpenedPath) -> Self {
+        let text = |heading, lead| RefusalText { heading, lead, can_retry: false, remedy: None };
+        let later = |heading, lead| RefusalText { can_retry: true, ..text(heading, lead) };
         match (status, opened) {
-            (404, _) => told("There is nothing here", "The address may be mistyped, or the page is gone."),
-            (405, Opened::Callback) => Words {
-                mend: Some(
-                    "Let OAUTH_REDIRECT_URI, and the redirect of the client at the hub, be a page of the app. That page sends code and \
+            (404, _) => text("There is nothing here", "The address may be mistyped, or the page is gone."),
+            (405, OpenedPath::Callback) => RefusalText {
+                remedy: Some(
+                    "Set OAUTH_REDIRECT_URI, and the redirect of the client at the hub, to a page of the app. That page sends code and \
                      state to /auth/callback by POST.",
                 ),
-                ..told(
+                ..text(
                     "Signing in could not be finished",
                     "The hub sent you to an address that is for the app alone. This is no fault of yours.",
                 )
             },
-            (401 | 405 | 406, _) => told("This address is for programs", "It cannot be opened in a browser."),
-            (403, _) => told("This is not allowed", "You lack the permission for it, or it was sent by a page of another site."),
+            (401 | 405 | 406, _) => text("This address is for programs", "It cannot be opened in a browser."),
+            (403, _) => text("This is not allowed", "You lack the permission for it, or a page of another site sent the request."),
             (429, _) => later("Too many attempts", "Wait a minute before you try again."),
             (503 | 504, _) => later("This does not work right now", "The fault is on our side, not on yours. Wait a moment."),
             (500.., _) => later("Something went wrong", "The fault is on our side, not on yours."),
-            _ => told("This did not work", "The request that brought you here cannot be answered."),
+            _ => text("This did not work", "The request that brought you here cannot be answered."),
         }
     }
-}
-
-/// The facts of a refusal for whoever builds or runs the app, below what a person reads. Names are constants, values are not.
-pub(super) fn for_developers(facts: &[(&str, String)]) -> String {
-    let mut rows = String::new();
-    for (name, value) in facts {
-        // Writing to a String cannot fail.
-        _ = write!(rows, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
-    }
-    format!("<section class=\"details\" aria-labelledby=\"details\"><h2 id=\"details\">For the developer</h2><dl>{rows}</dl></section>")
 }

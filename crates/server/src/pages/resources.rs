@@ -1,5 +1,5 @@
-//! What one caller may ask, as the page wants it: resources, fields, operators and relations. What the caller may not
-//! see is absent, by the same rules that a statement meets.
+//! The resources, fields, operators and relations that one caller may use, for `/docs/resources.json`. The same policy as for a statement
+//! leaves out the others.
 
 use query::catalog::{Catalog, FieldId, Relation, Resource};
 use query::policy::{self, Viewer};
@@ -9,35 +9,35 @@ use serde::Serialize;
 use crate::explain;
 use crate::verb::Verb;
 
-/// Everything that is visible to one caller.
+/// Everything that one caller may see.
 #[derive(Debug, Serialize)]
-pub(super) struct Visible<'c> {
+pub(super) struct VisibleResources<'c> {
     /// Whether the caller may see SQL.
     explain: bool,
-    resources: Vec<Described<'c>>,
+    resources: Vec<DescribedResource<'c>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Described<'c> {
+struct DescribedResource<'c> {
     /// `shop.customer`
     name: &'c str,
     context: &'c str,
     resource: &'c str,
-    operations: Vec<Operation>,
-    /// The fields of the key, where a row can be found by it.
+    operations: Vec<DescribedOperation>,
+    /// The fields of the key, if the caller may find a row by it.
     key: Vec<&'c str>,
     fields: Vec<DescribedField<'c>>,
     relations: Vec<DescribedRelation<'c>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Operation {
+struct DescribedOperation {
     name: &'static str,
     address: String,
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "a wire type: each is a fact of its own, under its own name")]
+#[expect(clippy::struct_excessive_bools, reason = "a wire type: each flag is a key of its own")]
 struct DescribedField<'c> {
     name: &'c str,
     #[serde(rename = "type")]
@@ -47,7 +47,7 @@ struct DescribedField<'c> {
     key: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<&'c str>>,
-    /// Present while the value is masked for this caller, who then can show it and do nothing else with it.
+    /// Present if the value is masked for this caller; then it can only be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     mask: Option<&'static str>,
     operators: Vec<&'static str>,
@@ -62,19 +62,18 @@ struct DescribedRelation<'c> {
     target: &'c str,
 }
 
-/// Describes what this caller may see.
-pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> Visible<'c> {
+pub(super) fn visible<'c>(catalog: &'c Catalog, viewer: &Viewer) -> VisibleResources<'c> {
     let entered = (0..catalog.resources().len()).filter_map(|id| policy::authorize_read(catalog, id, viewer).ok());
-    Visible {
+    VisibleResources {
         explain: viewer.has_permission(explain::PERMISSION),
         resources: entered.map(|entrance| describe(catalog, entrance.resource(), viewer)).collect(),
     }
 }
 
-fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -> Described<'c> {
+fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -> DescribedResource<'c> {
     let found = viewer.sees_key(resource);
     let fields = resource.fields.iter().enumerate().filter(|(_, field)| !field.hidden);
-    Described {
+    DescribedResource {
         name: &resource.full_name,
         context: &resource.context,
         resource: &resource.name,
@@ -85,8 +84,8 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
     }
 }
 
-/// The addresses that answer this caller.
-fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
+/// The operations that this caller may use.
+fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
     let base = resource.path();
     let answers = |verb: &Verb| match verb {
         Verb::FindById => viewer.sees_key(resource),
@@ -94,7 +93,7 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
         _ => true,
     };
     let named = Verb::ALL.into_iter().filter(answers);
-    named.map(|verb| Operation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
+    named.map(|verb| DescribedOperation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
 }
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {
@@ -119,7 +118,7 @@ fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> D
     }
 }
 
-/// A relation, unless its other side may not be read: then it is as unknown as one that does not exist.
+/// A relation, unless the caller may not read its target: then it is unknown.
 fn describe_relation<'c>(catalog: &'c Catalog, relation: &'c Relation, viewer: &Viewer) -> Option<DescribedRelation<'c>> {
     let target = catalog.resource(relation.target);
     viewer.can_read(target).then_some(DescribedRelation { name: &relation.name, many: relation.many, target: &target.full_name })

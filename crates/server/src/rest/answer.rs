@@ -1,4 +1,4 @@
-//! The answer's side: rows as JSON or one a line, whole or as they come.
+//! Turns the answer of the store into a response: JSON or one row on each line, whole or streamed.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -12,32 +12,32 @@ use crate::error::Problem;
 use crate::reader::Reading;
 use crate::{accept, body};
 
-const LINES: &str = "application/x-ndjson";
+const NDJSON: &str = "application/x-ndjson";
 
-/// One row a line where that was asked for before JSON, and there are rows to list.
+/// One row on each line if the client prefers that to JSON, and the operation is `list`.
 pub(super) fn format(headers: &HeaderMap, operation: Operation) -> Format {
     if operation != Operation::List {
         return Format::Json;
     }
-    accept::best(headers, &[("application/json", Format::Json), (LINES, Format::Lines)]).unwrap_or(Format::Json)
+    accept::best(headers, &[("application/json", Format::Json), (NDJSON, Format::Lines)]).unwrap_or(Format::Json)
 }
 
-/// The answer to a request. It holds its memory and its slots until it was sent.
-pub(super) fn of(reading: Reading, format: Format, mut reservation: Reservation) -> Result<Response<Body>, Problem> {
+/// The response. It holds its memory and its slots until it was sent.
+pub(super) fn response(reading: Reading, format: Format, mut reservation: Reservation) -> Result<Response<Body>, Problem> {
     let Reading { answer, slots } = reading;
     let body = match answer {
         Answer::Nothing => return Err(Problem::NotFound("there is no such row")),
-        // The connection has room for a small answer.
+        // The connection reserves room for a small answer.
         Answer::Whole(bytes) | Answer::Page(bytes, _) if bytes.len() <= FREE_BODY_BYTES => Body::from(bytes),
         Answer::Whole(bytes) | Answer::Page(bytes, _) => {
             reservation.grow(bytes.len())?;
             body::holding(Body::from(bytes), reservation)
         }
-        // An error in the stream makes the server cut the connection: a cut answer never looks whole.
+        // An error in the stream makes the server cut the connection, so that the answer does not look complete.
         Answer::Chunks(chunks) => body::holding(Body::from_stream(chunks), slots),
     };
-    let kind = if format == Format::Lines { LINES } else { "application/json" };
+    let media_type = if format == Format::Lines { NDJSON } else { "application/json" };
     let mut response = Response::new(body);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     Ok(response)
 }

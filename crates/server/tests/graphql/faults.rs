@@ -1,4 +1,4 @@
-//! What is wrong is told as the specification wants it, with REST's problem in `extensions`.
+//! Errors have the shape of the specification, with the problem of REST in `extensions`.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{data, errors, refused, send};
 
 // contract G2.4, contract G2.5
 #[tokio::test]
-async fn a_refused_statement_is_the_problem_of_rest() {
+async fn a_refused_statement_has_the_problem_of_rest() {
     let statements = [
         json!({"where": {"and": [{"name": {"eq": "a"}}, {"visits": {"like": 1}}]}, "limit": 10001}),
         json!({"where": {"nam": {"eq": 1}}}),
@@ -56,7 +56,7 @@ async fn one_refused_field_leaves_the_others_answered() {
 
 // contract G2.5
 #[tokio::test]
-async fn what_graphql_itself_refuses_has_a_code() {
+async fn errors_of_graphql_itself_have_codes() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         for (document, variables, code) in [
@@ -93,7 +93,7 @@ async fn what_graphql_itself_refuses_has_a_code() {
         }
         let unknown = send(&server, "{ shopGetItems { nope } }", Value::Null).await;
         assert!(errors(&unknown)[0]["message"].as_str().unwrap().contains("`nope`"), "{}", unknown.text());
-        // No message tells a hidden name from one that does not exist.
+        // A hidden name and an unknown name get the same message.
         let hidden = send(&server, "{ shopGetCustomers { apiKey } }", Value::Null).await.text();
         let absent = send(&server, "{ shopGetCustomers { apiKez } }", Value::Null).await.text();
         assert_eq!(hidden.replace("apiKey", "NAME"), absent.replace("apiKez", "NAME"), "{place:?}");
@@ -108,19 +108,19 @@ async fn a_statement_in_a_variable_is_refused_as_over_rest() {
         let document = "query ($q: QueryStatementInput) { shopGetItems(query: $q) { id } }";
         for statement in [json!(7), json!({"nope": 1}), json!({"limit": "1"}), json!({"limit": 1.5, "attributes": ["id"]})] {
             let answer = send(&server, document, json!({"q": statement})).await;
-            let told = &errors(&answer)[0]["extensions"];
-            assert_eq!(told["code"], "BAD_REQUEST", "{place:?} {}", answer.text());
+            let problem = &errors(&answer)[0]["extensions"];
+            assert_eq!(problem["code"], "BAD_REQUEST", "{place:?} {}", answer.text());
             let rest = server.post("/api/shop/items/list", json!({"query": statement}).to_string()).await;
-            assert_eq!(told["errors"], rest.problem(400)["errors"], "{place:?} {statement}");
+            assert_eq!(problem["errors"], rest.problem(400)["errors"], "{place:?} {statement}");
         }
-        // What fits as GraphQL has it does so still.
+        // Values that GraphQL coerces are accepted.
         data(&server, document, json!({"q": {"limit": 1.0, "offset": null}})).await;
     }
 }
 
 // contract G2.5
 #[tokio::test]
-async fn a_database_out_of_reach_is_told_without_its_words() {
+async fn a_database_error_shows_no_text_of_the_database() {
     let database = shop::database(PLACES[0]).await;
     let server = Setup::new(shop::MANIFEST).serve(&database).await;
     data(&server, "{ shopFindItem { id } }", Value::Null).await;

@@ -1,8 +1,8 @@
-//! GraphQL over real HTTP: the schema, the queries and their answers, the protocol, faults and abuse.
+//! GraphQL over real HTTP: the schema, the queries and their answers, the protocol, faults and limits.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod abuse;
 mod faults;
+mod limits;
 mod numbers;
 mod protocol;
 mod queries;
@@ -27,7 +27,7 @@ async fn data(server: &Server, document: &str, variables: Value) -> Value {
     whole["data"].take()
 }
 
-/// The errors of an answer, the form of each checked.
+/// The errors of an answer, after a check of their shape.
 fn errors(answer: &Response) -> Vec<Value> {
     let whole = answer.json();
     let errors = whole["errors"].as_array().unwrap_or_else(|| panic!("no errors: {whole}")).clone();

@@ -1,4 +1,4 @@
-//! GraphQL over HTTP: methods, media types, statuses, and what a request may look like.
+//! GraphQL over HTTP: methods, media types, statuses and requests.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ const GRAPHQL: &str = "application/graphql-response+json";
 
 // contract G2.2, contract G2.8
 #[tokio::test]
-async fn both_media_types_have_their_own_statuses() {
+async fn each_media_type_has_its_own_statuses() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for (document, plain, strict) in [
         ("{ __typename }", 200, 200),
@@ -39,7 +39,7 @@ async fn both_media_types_have_their_own_statuses() {
 
 // contract G2.7
 #[tokio::test]
-async fn a_query_can_be_asked_by_get() {
+async fn a_query_can_be_sent_by_get() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let variables = "%7B%22q%22%3A%7B%22limit%22%3A1%2C%22order%22%3A%5B%7B%22field%22%3A%22id%22%7D%5D%7D%7D";
@@ -70,7 +70,7 @@ async fn a_query_can_be_asked_by_get() {
 
 // contract G2.7, contract G3.5
 #[tokio::test]
-async fn get_runs_nothing_but_queries() {
+async fn get_runs_only_queries() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for query in ["mutation%7B__typename%7D", "mutation%20A%7B__typename%7D", "subscription%7B__typename%7D"] {
         let answer = server.get(&format!("/graphql?query={query}")).await;
@@ -81,7 +81,7 @@ async fn get_runs_nothing_but_queries() {
     assert_eq!((head.status(), head.header("allow")), (405, Some("POST")));
     let named = server.get("/graphql?query=mutation%20A%7B__typename%7D%20query%20B%7B__typename%7D&operationName=A").await;
     assert_eq!(named.status(), 405);
-    // An address has room for thousands of names, and none of them is compared with all others.
+    // A URL can hold thousands of parameters; comparing each with all others would be slow.
     let many: Vec<String> = (0..5_000).map(|number| format!("a{number}")).collect();
     let crowded = server.get(&format!("/graphql?query=%7B__typename%7D&{}", many.join("&"))).await;
     assert!(crowded.status() == 400 && crowded.text().contains("too many parameters"), "{}", crowded.text());
@@ -95,7 +95,7 @@ async fn get_runs_nothing_but_queries() {
 
 // contract G2.7, contract G3.5
 #[tokio::test]
-async fn a_body_is_sent_as_json_and_as_nothing_else() {
+async fn only_a_json_body_is_accepted() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let body = r#"{"query":"{ __typename }"}"#;
     for kind in [
@@ -119,7 +119,7 @@ async fn a_body_is_sent_as_json_and_as_nothing_else() {
 
 // contract G2.7
 #[tokio::test]
-async fn what_is_no_graphql_request_is_400() {
+async fn an_invalid_graphql_request_is_400() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for body in [
         "",
@@ -156,7 +156,7 @@ async fn what_is_no_graphql_request_is_400() {
 
 // contract G3.2
 #[tokio::test]
-async fn a_batch_is_answered_in_order_and_has_an_end() {
+async fn a_batch_is_answered_in_order_and_limited() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let one = json!({"query": "query ($n: ID!) { shopFindItemById(id: $n) { id } }", "variables": {"n": 3}});

@@ -1,4 +1,4 @@
-//! Every query and the shape of its answer, and the same answer by REST.
+//! Every kind of query, its answer, and the equal answer over REST.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{data, errors, send};
 
 // contract G1.1, contract G2.1
 #[tokio::test]
-async fn one_document_asks_several_resources() {
+async fn one_document_queries_several_resources() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let document = r#"query Everything($page: QueryStatementInput) {
@@ -41,7 +41,7 @@ async fn one_document_asks_several_resources() {
 /// All fields of a customer.
 const CUSTOMER: &str = "id name email status visits balance score isVip bornOn wakesAt createdAt code tags profile";
 
-/// A row as GraphQL has it: relations that were not asked for are there, and null.
+/// A row as GraphQL answers it: relations that are not loaded are null.
 fn completed(mut row: Value) -> Value {
     for relation in ["orders", "bills"] {
         let object = row.as_object_mut().unwrap();
@@ -56,7 +56,7 @@ async fn rest(server: &Server, path: &str, query: &Value) -> Value {
 
 // contract G2.1, contract G2.3, trap 9, trap 10
 #[tokio::test]
-async fn a_statement_gives_equal_rows_by_rest_and_by_graphql() {
+async fn a_statement_returns_equal_rows_over_rest_and_graphql() {
     let statements = [
         json!({}),
         json!({"order": [{"field": "id"}], "limit": 2, "offset": 1}),
@@ -93,7 +93,7 @@ async fn a_statement_gives_equal_rows_by_rest_and_by_graphql() {
 
 // contract G2.1
 #[tokio::test]
-async fn the_rows_of_a_page_are_the_bytes_of_rest() {
+async fn the_rows_of_a_page_are_the_same_bytes_as_over_rest() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         for limit in ["", r#","limit":2"#, r#","limit":2000"#] {
@@ -111,7 +111,7 @@ async fn the_rows_of_a_page_are_the_bytes_of_rest() {
 
 // contract G1.4
 #[tokio::test]
-async fn a_relation_that_was_not_asked_for_is_null() {
+async fn a_relation_that_is_not_loaded_is_null() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let document = "query ($r: JSON) { shopGetOrders(query: { relations: $r, order: [{ field: id, dir: desc }] }) {
@@ -150,7 +150,7 @@ async fn every_query_answers_an_aggregation() {
         let object = |group: &Value| json!({"__typename": "ShopOrder", "id": null, "customerId": null, "customer": null, "group": group});
         assert_eq!(answer["shopGetOrders"], json!([object(&groups[0]), object(&groups[1])]), "{place:?}");
         assert_eq!(answer["shopFindOrder"], json!({"_aggregation": groups[0], "total": null}), "{place:?}");
-        // Without one it is null, and a key that is null counts as absent.
+        // Without an aggregation it is null; a null key counts as absent.
         let plain = data(&server, document, json!({"q": {"aggregation": null, "where": {"id": {"eq": 10}}}})).await;
         assert_eq!(plain["shopFindOrder"], json!({"_aggregation": null, "total": "19.99"}), "{place:?}");
     }
@@ -158,7 +158,7 @@ async fn every_query_answers_an_aggregation() {
 
 // contract G1.6
 #[tokio::test]
-async fn a_key_is_a_text_or_a_number() {
+async fn a_key_is_a_string_or_a_number() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let document = r#"query ($id: ID!) { a: shopFindCustomerById(id: $id) { name } b: shopFindCustomerById(id: 1) { name } c: shopFindCustomerById(id: "1") { name } }"#;
@@ -180,7 +180,7 @@ async fn a_key_is_a_text_or_a_number() {
 
 // contract G2.1
 #[tokio::test]
-async fn masks_and_permissions_are_those_of_rest() {
+async fn masks_and_permissions_apply_as_over_rest() {
     let document = "{ shopGetCustomers(query: { where: { id: { eq: 1 } }, relations: { plans: true } }) { email plans { title } } }";
     let secret = "{ vaultGetSecretPlans(query: { limit: -5 }) { title } open: shopFindItem { __typename } }";
     for place in PLACES {
@@ -191,7 +191,7 @@ async fn masks_and_permissions_are_those_of_rest() {
         assert_eq!(errors(&unknown)[0]["extensions"]["errors"][0]["path"], "/query/relations/plans", "{place:?}");
         let used = send(&server, r#"{ shopGetCustomers(query: { where: { email: { eq: "x" } } }) { id } }"#, Value::Null).await;
         assert_eq!(errors(&used)[0]["extensions"]["errors"][0]["code"], "QS304", "{place:?}");
-        // Permission is decided before the statement is looked at.
+        // Permission is checked before the statement.
         let refused = send(&server, secret, Value::Null).await;
         let error = &errors(&refused)[0];
         assert_eq!((&error["extensions"]["code"], &error["path"]), (&json!("FORBIDDEN"), &json!(["vaultGetSecretPlans"])), "{place:?}");
@@ -205,7 +205,7 @@ async fn masks_and_permissions_are_those_of_rest() {
 
 // contract G1.1
 #[tokio::test]
-async fn fragments_aliases_and_conditions_shape_an_answer() {
+async fn fragments_aliases_and_conditions_apply() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let document = "query ($yes: Boolean!, $no: Boolean = false) {
@@ -225,7 +225,7 @@ async fn fragments_aliases_and_conditions_shape_an_answer() {
 
 // contract G1.3
 #[tokio::test]
-async fn a_long_list_is_whole() {
+async fn a_long_list_is_complete() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let answer = data(&server, "{ shopGetItems { id } shopPaginateItems { total count } }", Value::Null).await;

@@ -1,4 +1,4 @@
-//! The schema that a manifest becomes.
+//! The schema of a manifest.
 
 use peristyle::graphql::sdl;
 use query::catalog::Catalog;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{PLACES, Setup, shop};
 use crate::{data, send};
 
-/// A type as it is written: `[ShopCustomer!]!`.
+/// A type in the schema definition language: `[ShopCustomer!]!`.
 fn written(kind: &Value) -> String {
     match kind["kind"].as_str().unwrap() {
         "NON_NULL" => format!("{}!", written(&kind["ofType"])),
@@ -68,7 +68,7 @@ async fn every_resource_has_its_queries() {
 
 // contract G1.3, contract G1.4, contract G1.5
 #[tokio::test]
-async fn fields_have_types_and_descriptions_and_hidden_ones_do_not_exist() {
+async fn fields_have_types_and_descriptions_and_hidden_fields_are_absent() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let customer = data(&server, TYPE, json!({"name": "ShopCustomer"})).await["__type"].take();
@@ -112,7 +112,7 @@ async fn fields_have_types_and_descriptions_and_hidden_ones_do_not_exist() {
 
 // contract G1.7
 #[test]
-fn one_manifest_gives_one_text() {
+fn the_same_manifest_gives_the_same_schema() {
     let text = || {
         let manifest = Manifest::read(shop::MANIFEST).expect("a manifest");
         sdl(&Catalog::resolve(&manifest).expect("a catalog")).expect("a schema")
@@ -123,7 +123,7 @@ fn one_manifest_gives_one_text() {
 
 // contract G1.8
 #[tokio::test]
-async fn a_server_without_resources_still_speaks_graphql() {
+async fn a_server_without_resources_answers_graphql() {
     for place in PLACES {
         let database = shop::database(place).await;
         let server = Setup::new("").serve(&database).await;
@@ -133,7 +133,7 @@ async fn a_server_without_resources_still_speaks_graphql() {
 
 // contract G1.8
 #[tokio::test]
-async fn names_that_clash_end_the_process_at_boot() {
+async fn clashing_names_stop_the_process_at_boot() {
     let manifest = "[resource.shop.itemList]\ntable = \"items\"\n[resource.shop.itemList.fields]\nid = { type = \"int\", key = true }\n[resource.shopItem.list]\ntable = \"items\"\n[resource.shopItem.list.fields]\nid = { type = \"int\", key = true }\n";
     for place in PLACES {
         let database = shop::database(place).await;

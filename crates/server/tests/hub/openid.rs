@@ -90,7 +90,7 @@ async fn a_fault_of_a_post_is_told_like_that_of_a_get() {
 async fn a_login_hint_fills_the_name_in() {
     // contract I1.9, attack 41
     let stage = Stage::start(Place::Sqlite).await;
-    for (hint, shown) in [("ada@example.com", "value=\"ada@example.com\""), ("\"><script>", "value=\"&quot;&gt;&lt;script&gt;\"")] {
+    for (hint, shown) in [("ada@example.com", "value=\"ada@example.com\""), ("\"><script>", "value=\"&#34;&#62;&#60;script&#62;\"")] {
         let led = stage.send(&get(&authorize(&verifier(), &[("login_hint", hint)]))).await;
         let page = stage.send(&get(led.header("location").unwrap())).await.text();
         // One script is the page's own.

@@ -1,4 +1,4 @@
-//! `APP_FILES`: which files of a folder are served, at which addresses, and which are not.
+//! `APP_FILES`: which files of a folder are served, and at which paths.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
-/// An app beside things that are none of its.
+/// An app, beside files that do not belong to it.
 fn folder() -> tempfile::TempDir {
     let around = tempfile::tempdir().expect("a folder");
     let app = around.path().join("app");
@@ -65,7 +65,7 @@ async fn the_files_of_the_folder_are_served_and_every_other_page_is_the_index() 
         ("/style.css", "a {}", "text/css; charset=utf-8"),
         ("/a%20b%25.svg", "<svg/>", "image/svg+xml"),
         ("/plain", "no ending", "application/octet-stream"),
-        // A link within the folder is a file of it.
+        // A link to a file inside the folder is served.
         ("/same.js", "// a script", "text/javascript; charset=utf-8"),
     ] {
         let answer = server.get(path).await;
@@ -88,7 +88,7 @@ async fn the_files_of_the_folder_are_served_and_every_other_page_is_the_index() 
 
 // contract B4.5
 #[tokio::test]
-async fn nothing_hidden_nothing_outside_and_nothing_in_our_own_places_is_served() {
+async fn no_hidden_no_outside_and_no_reserved_path_is_served() {
     let around = folder();
     let (server, _database) = serve(&around.path().join("app")).await;
     for path in [
@@ -129,7 +129,7 @@ async fn nothing_hidden_nothing_outside_and_nothing_in_our_own_places_is_served(
 
 // contract B4.5
 #[tokio::test]
-async fn a_folder_that_is_no_app_and_a_hub_with_an_app_do_not_start() {
+async fn a_folder_without_an_app_and_a_hub_with_an_app_do_not_start() {
     let empty = tempfile::tempdir().expect("a folder");
     let database = Database::with(Place::Sqlite, SCRIPT).await;
     let mut setup = Setup::new(MANIFEST);
@@ -147,7 +147,7 @@ async fn a_folder_that_is_no_app_and_a_hub_with_an_app_do_not_start() {
 
 // contract I39.1
 #[tokio::test]
-async fn without_an_authority_a_browser_gets_pages_too() {
+async fn without_a_hub_a_browser_gets_pages_too() {
     let database = Database::with(Place::Sqlite, SCRIPT).await;
     let server = Setup::new(MANIFEST).serve(&database).await;
     let browser = |path: &str| get(path).header("accept", "text/html,*/*;q=0.8");
@@ -156,7 +156,7 @@ async fn without_an_authority_a_browser_gets_pages_too() {
     assert!(page.text().contains("<a href=\"/docs\">") && page.text().contains("/auth/style.css"), "{}", page.text());
     assert_eq!(server.get("/auth/style.css").await.header("content-type"), Some("text/css; charset=utf-8"));
     server.get("/").await.problem(404);
-    // An app of its own is the way back.
+    // A process with an app links to the app.
     let around = folder();
     let (server, _database) = serve(&around.path().join("app")).await;
     let page = server.send(&browser("/missing.pdf")).await;

@@ -1,10 +1,10 @@
-//! The page's own files.
+//! The files of `/docs`.
 
 use std::collections::BTreeSet;
 
 use crate::support::{Place, Request, get, shop};
 
-/// Every address that a text names in quotes, as `href`, `src` or import.
+/// Every path that a text names in quotes, as `href`, `src` or import.
 fn named(text: &str) -> BTreeSet<String> {
     let pieces = text.split(['"', '\'']);
     let local = pieces.filter_map(|piece| piece.strip_prefix("./").map(|name| format!("/docs/{name}")).or(Some(piece.to_owned())));
@@ -13,7 +13,7 @@ fn named(text: &str) -> BTreeSet<String> {
 
 // contract E8.1
 #[tokio::test]
-async fn the_page_and_all_it_needs_are_served_under_a_policy_that_admits_nothing_else() {
+async fn the_page_and_its_files_are_served_under_a_strict_content_policy() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let mut open = vec!["/docs".to_owned(), "/docs/".to_owned()];
     let mut seen = BTreeSet::new();
@@ -42,8 +42,8 @@ async fn the_page_and_all_it_needs_are_served_under_a_policy_that_admits_nothing
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
         let text = answer.text();
         let foreign = text.replace("http://www.w3.org/2000/svg", "");
-        assert!(!foreign.contains("http://") && !foreign.contains("https://"), "{path} names another place");
-        assert!(!text.contains("innerHTML") && !text.contains("insertAdjacentHTML"), "{path} makes markup of text");
+        assert!(!foreign.contains("http://") && !foreign.contains("https://"), "{path} names another host");
+        assert!(!text.contains("innerHTML") && !text.contains("insertAdjacentHTML"), "{path} turns text into markup");
         open.extend(named(&text));
     }
     assert!(seen.len() > 10, "{seen:?}");
@@ -51,7 +51,7 @@ async fn the_page_and_all_it_needs_are_served_under_a_policy_that_admits_nothing
 
 // contract E8.1
 #[tokio::test]
-async fn a_file_that_is_known_already_is_not_sent_again() {
+async fn an_unchanged_file_is_not_sent_again() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let mut tags = BTreeSet::new();
     for path in ["/docs", "/docs/style.css", "/docs/main.js"] {
@@ -68,12 +68,12 @@ async fn a_file_that_is_known_already_is_not_sent_again() {
         assert_eq!((other.status(), other.body), (200, first.body), "{path}");
         tags.insert(tag);
     }
-    assert_eq!(tags.len(), 3, "a tag tells files apart");
+    assert_eq!(tags.len(), 3, "each file has its own tag");
 }
 
 // contract E8.1, contract E2.5
 #[tokio::test]
-async fn the_page_takes_get_and_head_and_has_no_other_addresses() {
+async fn the_page_takes_get_and_head_and_has_no_other_paths() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for path in ["/docs", "/docs/", "/docs/main.js", "/docs/resources.json"] {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {

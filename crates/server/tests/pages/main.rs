@@ -1,4 +1,4 @@
-//! The pages for people: which files there are, how they are guarded, and what each caller is shown.
+//! `/docs` and app files: which files are served, with which headers, and what each caller sees.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod app;

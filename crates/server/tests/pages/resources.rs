@@ -1,17 +1,17 @@
-//! `/docs/resources.json`: the same rights that a statement meets, for callers of different rights.
+//! `/docs/resources.json` applies the same permissions as a statement, for callers with different permissions.
 
 use serde_json::{Value, json};
 
 use crate::support::{Database, Place, Response, Server, Setup, get, shop};
 
-const ADDRESS: &str = "/docs/resources.json";
+const PATH: &str = "/docs/resources.json";
 const OPERATORS: [&str; 13] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "notIn", "between", "isNull", "iLike", "contains", "overlap"];
 
-/// A server for an account with these permissions, its database, and what it is shown.
+/// A server for an account with these permissions, its database, and the answer to the account.
 async fn shown(permissions: &[&str]) -> ((Server, Database), Response) {
     let database = shop::database(Place::Sqlite).await;
     let server = Setup::new(shop::MANIFEST).viewer(permissions).serve(&database).await;
-    let answer = server.get(ADDRESS).await;
+    let answer = server.get(PATH).await;
     ((server, database), answer)
 }
 
@@ -25,7 +25,7 @@ fn find<'v>(list: &'v Value, name: &str) -> &'v Value {
 
 // contract E8.2
 #[tokio::test]
-async fn what_the_caller_may_not_see_is_absent() {
+async fn resources_and_fields_that_the_caller_may_not_see_are_absent() {
     let (_server, answer) = shown(&[]).await;
     let all = answer.good();
     assert_eq!(
@@ -34,7 +34,7 @@ async fn what_the_caller_may_not_see_is_absent() {
         "in the order of the manifest"
     );
     let customer = find(&all["resources"], "shop.customer");
-    assert_eq!(names(&customer["relations"]), ["orders", "bills"], "a relation to what may not be read is absent");
+    assert_eq!(names(&customer["relations"]), ["orders", "bills"], "a relation to an unreadable resource is absent");
     assert!(!names(&customer["fields"]).contains(&"apiKey"), "a hidden field is absent");
     let email = find(&customer["fields"], "email");
     assert_eq!(
@@ -53,7 +53,7 @@ async fn what_the_caller_may_not_see_is_absent() {
 
 // contract E8.2
 #[tokio::test]
-async fn each_permission_shows_what_it_opens_and_nothing_more() {
+async fn each_permission_shows_only_what_it_grants() {
     let (_server, answer) = shown(&["vault.secretPlan.get"]).await;
     let all = answer.good();
     assert!(names(&all["resources"]).contains(&"vault.secretPlan"));
@@ -65,7 +65,7 @@ async fn each_permission_shows_what_it_opens_and_nothing_more() {
     let all = answer.good();
     assert!(!names(&all["resources"]).contains(&"vault.secretPlan"));
     let email = find(&find(&all["resources"], "shop.customer")["fields"], "email").clone();
-    assert_eq!((&email["mask"], &email["sortable"]), (&Value::Null, &json!(true)), "seen plainly");
+    assert_eq!((&email["mask"], &email["sortable"]), (&Value::Null, &json!(true)), "not masked");
     assert!(email["operators"].as_array().is_some_and(|operators| operators.contains(&json!("iLike"))));
     assert_eq!(all["explain"], false);
 
@@ -79,11 +79,11 @@ async fn each_permission_shows_what_it_opens_and_nothing_more() {
 
 // contract E8.2, contract E3.2
 #[tokio::test]
-async fn under_none_no_header_shows_more() {
+async fn under_strategy_none_no_header_shows_more() {
     let (server, _database) = shop::open(Place::Sqlite).await;
-    let bare = server.get(ADDRESS).await;
+    let bare = server.get(PATH).await;
     for value in ["Bearer x", "Bearer eyJhbGciOiJub25lIn0.e30.", "nonsense"] {
-        let answer = server.send(&get(ADDRESS).header("authorization", value)).await;
+        let answer = server.send(&get(PATH).header("authorization", value)).await;
         assert_eq!((answer.status(), &answer.body), (200, &bare.body), "{value}");
     }
 }
@@ -112,11 +112,11 @@ async fn fields_are_described_as_the_manifest_declares_them() {
     assert_eq!(
         (&note["key"], names(&note["operations"])),
         (&json!([]), vec!["paginate", "list", "get", "find"]),
-        "no key, nothing to find by it"
+        "a resource without a key has no find by key"
     );
 }
 
-/// A value that fits an operator on a type, as far as its form goes.
+/// A value of the right shape for an operator on a type.
 fn operand(kind: &str, operator: &str) -> Value {
     let one = match kind {
         "bool" => json!(true),
@@ -138,7 +138,7 @@ fn operand(kind: &str, operator: &str) -> Value {
 
 // contract E8.3
 #[tokio::test]
-async fn every_operator_function_and_order_that_is_described_is_accepted_and_every_other_refused() {
+async fn exactly_the_described_operators_functions_and_orders_are_accepted() {
     let ((server, _database), answer) = shown(&[]).await;
     let all = answer.good();
     for resource in all["resources"].as_array().expect("resources") {
@@ -173,7 +173,7 @@ async fn every_operator_function_and_order_that_is_described_is_accepted_and_eve
 
 // contract E8.2
 #[tokio::test]
-async fn every_address_that_is_described_answers() {
+async fn every_described_path_answers() {
     let ((server, _database), answer) = shown(&["vault.secretPlan.get", "peristyle.explain"]).await;
     for resource in answer.good()["resources"].as_array().expect("resources") {
         for operation in resource["operations"].as_array().expect("operations") {
@@ -188,9 +188,9 @@ async fn every_address_that_is_described_answers() {
 
 // contract E8.2
 #[tokio::test]
-async fn without_a_manifest_there_is_nothing_to_see() {
+async fn without_a_manifest_no_resource_is_shown() {
     let database = shop::database(Place::Sqlite).await;
     let server = Setup::new("").serve(&database).await;
-    assert_eq!(server.get(ADDRESS).await.good(), json!({"explain": false, "resources": []}));
+    assert_eq!(server.get(PATH).await.good(), json!({"explain": false, "resources": []}));
     assert_eq!(server.get("/docs").await.status(), 200);
 }

@@ -1,4 +1,4 @@
-//! `POST …/explain`: for those who may, and without the values of constraints.
+//! `POST …/explain`: needs a permission, and shows no value of a constraint.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ async fn explain_needs_its_own_permission() {
             let answer = server.post("/api/shop/customers/explain", body).await;
             assert_eq!(answer.problem(403)["code"], "FORBIDDEN", "{place:?}");
         }
-        // And it opens no resource by itself.
+        // It grants no access to a resource.
         let server = serve(&database, "anonymous", &[PERMISSION]).await;
         server.post("/api/shop/customers/explain", "").await.problem(403);
         server.post("/api/shop/countries/explain", "").await.good();
@@ -39,7 +39,7 @@ fn predicates(explained: &Value) -> Vec<(String, String, String)> {
 
 // contract E5.4, contract Q12.5, contract Q14.2
 #[tokio::test]
-async fn explain_tells_where_each_predicate_came_from_and_no_constraint_value() {
+async fn explain_shows_the_source_of_each_predicate_and_no_constraint_value() {
     for place in PLACES {
         let database = fixture(place).await;
         let server = serve(&database, "clerk", &[PERMISSION]).await;
@@ -76,14 +76,14 @@ async fn explain_tells_where_each_predicate_came_from_and_no_constraint_value() 
         from("policy", "shop.order", "deleted_at");
         let text = answer.text();
         assert!(!text.contains(TENANT) && !text.contains("aaaaaaaa"), "{place:?} {text}");
-        // Values of the statement are bound, never written.
+        // Values of the statement are bound, never part of the SQL.
         assert!(levels.iter().all(|level| !level["sql"].as_str().unwrap().contains("a%")), "{text}");
     }
 }
 
 // contract E5.4, contract Q12.5
 #[tokio::test]
-async fn analyze_adds_the_database_s_own_plan_and_no_constraint_value() {
+async fn analyze_adds_the_plan_of_the_database_and_no_constraint_value() {
     for place in PLACES {
         let database = fixture(place).await;
         let server = serve(&database, "clerk", &[PERMISSION]).await;
@@ -99,7 +99,7 @@ async fn analyze_adds_the_database_s_own_plan_and_no_constraint_value() {
             assert!(answer.text().contains("actual"), "it was run");
         }
         assert!(!answer.text().contains("aaaaaaaa"), "{place:?} {}", answer.text());
-        // A value that looks like a line of a plan brings no other value along.
+        // A value that looks like a line of a plan shows no other value.
         for value in ["x\nY", "x\n  Sort Key: y", "a'b\n->  Seq Scan on z"] {
             let body = serde_json::json!({"query": {"where": {"name": {"eq": value}}}}).to_string();
             let text = server.post("/api/shop/customers/explain?analyze=true", body).await.text();
@@ -124,7 +124,7 @@ async fn explain_refuses_what_the_operations_refuse() {
     }
 }
 
-/// What an explained statement tells, without the times, which differ from run to run, and without saying which side of a join is hashed.
+/// An explained statement without times, which differ from run to run, and without the side of a join that is hashed.
 fn settled(mut explained: Value) -> String {
     for level in explained["levels"].as_array_mut().expect("levels") {
         let lines = level["plan"].as_array().expect("a plan").iter().filter_map(Value::as_str);
@@ -137,7 +137,7 @@ fn settled(mut explained: Value) -> String {
 
 // contract E5.7, contract P2.10, attack 72
 #[tokio::test]
-async fn analyze_shows_nothing_of_rows_out_of_reach() {
+async fn analyze_shows_nothing_of_invisible_rows() {
     let manifest = "
 [resource.shop.customer]
 constraint = { where = { tenant = { eq = \"$account.meta.tenant\" } } }
@@ -174,7 +174,7 @@ customer = { one = \"shop.customer\", on = { customerId = \"id\" } }
             setup.viewer = Some(Viewer::new([PERMISSION.to_owned()], json!({ "meta": { "tenant": 1 } })));
             if place == Place::Postgres {
                 database.execute("ANALYZE").await;
-                // Node types are shown, and depend on how many rows are expected: here it has no choice.
+                // Node types depend on the expected number of rows; here the planner has no choice.
                 for setting in ["indexscan", "bitmapscan", "mergejoin", "nestloop"] {
                     database.execute(&format!("ALTER DATABASE {} SET enable_{setting} = off", database.name())).await;
                 }

@@ -1,14 +1,14 @@
-//! The policy over real HTTP: what a viewer may not see changes nothing in any answer.
+//! The policy over real HTTP: data that a viewer may not see changes no answer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
 mod explain;
-mod names;
-mod sight;
+mod hidden_names;
+mod invisible_data;
 #[path = "../support/mod.rs"]
 mod support;
 mod tenants;
 mod ties;
+mod viewers;
 
 use oracle::{Case, Operation};
 use query::policy::Viewer;
@@ -35,14 +35,14 @@ fn kebab(name: &str) -> String {
     split.collect()
 }
 
-/// The address of a resource: `shop.orderLine` → `/api/shop/order-lines`
+/// The path of a resource: `shop.orderLine` → `/api/shop/order-lines`
 fn address(resource: &str) -> String {
     let (context, name) = resource.split_once('.').expect("a full name");
     let plural = if name == "country" { "countries".to_owned() } else { format!("{name}s") };
     format!("/api/{}/{}", kebab(context), kebab(&plural))
 }
 
-/// The address a case asks.
+/// The path of a case.
 fn path(case: &Case) -> String {
     let operation = match &case.operation {
         Operation::Paginate => "paginate".to_owned(),

@@ -1,4 +1,4 @@
-//! A constraint over what an account holds.
+//! A constraint on the tenants of an account.
 
 use query::policy::Viewer;
 use serde_json::json;
@@ -19,7 +19,7 @@ fn tenant(number: usize) -> String {
 
 // contract P2.7, Q11.3
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_of_more_tenants_than_a_statement_may_list_sees_the_rows_of_all() {
+async fn an_account_of_very_many_tenants_sees_the_rows_of_all() {
     for place in PLACES {
         let kind = if place == Place::Postgres { "uuid" } else { "text" };
         let rows = [1, 10_001, 20_000].map(|number| format!("INSERT INTO notes VALUES ({number}, '{}');", tenant(number))).concat();

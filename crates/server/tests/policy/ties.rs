@@ -1,4 +1,4 @@
-//! Rows that an order leaves equal: a key that the caller cannot see plainly decides nothing about them.
+//! Rows with equal order values: a masked or hidden key does not decide their order.
 
 use std::fmt::Write;
 
@@ -64,7 +64,7 @@ async fn boxes(place: Place, key: fn(usize) -> usize) -> Database {
     Database::with(place, &script.replace("EXTRA", extra).replace("RANK", rank)).await
 }
 
-fn questions() -> Vec<(&'static str, Value)> {
+fn statements() -> Vec<(&'static str, Value)> {
     let by_name = json!([{ "field": "name" }]);
     vec![
         ("boxes", json!({ "order": by_name })),
@@ -93,12 +93,12 @@ fn questions() -> Vec<(&'static str, Value)> {
 
 // contract Q8.6, contract P2.10, attack 71
 #[tokio::test]
-async fn a_key_that_is_masked_or_hidden_decides_no_order() {
+async fn a_masked_or_hidden_key_does_not_affect_the_order() {
     for place in PLACES {
         let databases = [boxes(place, |number| number + 1).await, boxes(place, |number| 40 - number).await];
         let setup = Setup::new(MANIFEST).viewer(&[]);
         let servers = [setup.serve(&databases[0]).await, setup.serve(&databases[1]).await];
-        for (plural, query) in questions() {
+        for (plural, query) in statements() {
             for operation in ["list", "paginate", "find"] {
                 let (path, body) = (format!("/api/shop/{plural}/{operation}"), json!({ "query": query }).to_string());
                 let answers = [servers[0].post(&path, &body).await, servers[1].post(&path, &body).await];
@@ -111,7 +111,7 @@ async fn a_key_that_is_masked_or_hidden_decides_no_order() {
 
 // contract Q8.6, contract Q8.4
 #[tokio::test]
-async fn ties_are_broken_by_what_the_caller_sees_in_the_order_of_the_manifest() {
+async fn ties_are_broken_by_visible_fields_in_the_order_of_the_manifest() {
     for place in PLACES {
         let database = boxes(place, |number| number + 1).await;
         let body = json!({ "query": { "order": [{ "field": "name" }], "limit": 9 } }).to_string();

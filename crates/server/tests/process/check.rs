@@ -82,7 +82,7 @@ fn check_refuses_what_serve_refuses_for_graphql() {
     folder.write("peristyle.toml", &format!("[resource.a.bC]\n{fields}[resource.aB.c]\n{fields}"));
     for command in ["check", "serve"] {
         let message = folder.run(&[command], &[]).refused();
-        assert!(message.contains("peristyle.toml:4: resource `aB.c` would be the GraphQL type `ABC`"), "{message}");
+        assert!(message.contains("peristyle.toml:4: resource `aB.c` and resource `a.bC` are both the GraphQL type `ABC`"), "{message}");
     }
 }
 

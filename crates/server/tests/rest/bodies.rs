@@ -1,4 +1,4 @@
-//! What a body may be, and how a refusal looks.
+//! Request bodies, and the problems of bad ones.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ async fn a_body_of_another_content_type_is_415() {
         "",
         "application/json;charset=utf-16",
         "application/json; v=1; charset=\"iso-8859-1\"",
-        // Of several types at once; browsers send the first of these without asking.
+        // Several types at once; browsers send the first of these without a preflight.
         "text/plain; x=, application/json",
         "text/plain, application/json",
         "application/json, text/plain; charset=latin1",
@@ -84,9 +84,9 @@ async fn a_body_of_one_mebibyte_passes_and_one_byte_more_is_413() {
             let answer = server.post(LIST, sized(size)).await;
             assert_eq!(answer.problem(413)["code"], "BODY_TOO_LARGE", "{place:?} {size}");
         }
-        // Padding counts like anything else.
+        // White space counts too.
         server.post(LIST, format!("{{}}{}", " ".repeat(MEBIBYTE))).await.problem(413);
-        // Nor does it matter whether the length was said beforehand.
+        // A body of unknown length has the same limit.
         let mut wire = Wire::open(server.address).await;
         let head = format!("POST {LIST} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
         wire.send(head.as_bytes()).await;
@@ -101,7 +101,7 @@ async fn a_body_of_one_mebibyte_passes_and_one_byte_more_is_413() {
 
 // contract E2.4
 #[tokio::test]
-async fn a_refusal_reaches_a_client_that_is_still_sending() {
+async fn a_client_that_is_still_sending_receives_the_refusal() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let kind = ("content-type", "application/json");
     for (path, (name, value), size, status) in [
@@ -118,11 +118,11 @@ async fn a_refusal_reaches_a_client_that_is_still_sending() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         assert_eq!(wire.response("POST").await.status(), status, "{path}");
-        // The connection is as good as before.
+        // The connection can be used again.
         wire.request(&post(LIST, "{}")).await;
         wire.response("POST").await.good();
     }
-    // Who asks before sending is told at once, and sends nothing.
+    // A client that sends `Expect: 100-continue` gets the refusal at once, and sends no body.
     let mut wire = Wire::open(server.address).await;
     let head =
         format!("POST {LIST} HTTP/1.1\r\nhost: test\r\nexpect: 100-continue\r\n{}: {}\r\ncontent-length: 2000000\r\n\r\n", kind.0, kind.1);
@@ -145,7 +145,7 @@ async fn an_unknown_body_key_is_refused() {
 
 // contract Q1.1
 #[tokio::test]
-async fn a_body_or_statement_that_is_no_object_is_refused() {
+async fn a_body_or_statement_that_is_not_an_object_is_refused() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for body in ["[]", "1", "\"query\"", "null", "true"] {
         assert_eq!(server.post(LIST, body).await.fault(), ("QS103".to_owned(), String::new()), "{body}");
@@ -162,7 +162,7 @@ async fn a_body_or_statement_that_is_no_object_is_refused() {
 
 // contract E2.1, contract E2.2, contract E2.3, contract Q1.7
 #[tokio::test]
-async fn all_faults_stand_in_one_answer() {
+async fn one_answer_lists_all_faults() {
     let mut bodies = Vec::new();
     for place in PLACES {
         let (server, _database) = shop::open(place).await;

@@ -1,4 +1,4 @@
-//! `GET /api/openapi.json`: what it says, and how it is kept by those who fetch it.
+//! `GET /api/openapi.json`: its content, and its caching.
 
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ async fn the_document_has_every_operation_of_every_resource() {
 
 // contract E6.6
 #[tokio::test]
-async fn tokens_are_described_where_they_are_looked_at() {
+async fn tokens_are_described_where_they_are_read() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let document = server.get(ADDRESS).await.good();
     let catalog = query::catalog::Catalog::default();
@@ -53,7 +53,7 @@ async fn tokens_are_described_where_they_are_looked_at() {
             assert!(satellite["paths"][path]["get"]["responses"][status].is_object(), "{path} {status}");
         }
     }
-    // What the address of `/auth/verify` can be refused for has a code, too.
+    // The refusals of `/auth/verify` have codes too.
     let malformed = server.get("/auth/verify?foo=1").await.problem(400);
     let codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"].as_array().expect("codes");
     assert!(codes.contains(&malformed["code"]), "{malformed}");
@@ -61,7 +61,7 @@ async fn tokens_are_described_where_they_are_looked_at() {
 
 // contract E6.6
 #[tokio::test]
-async fn every_described_address_is_served() {
+async fn every_described_path_is_served() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let document = server.get(ADDRESS).await.good();
     for (path, item) in document["paths"].as_object().expect("paths") {
@@ -81,7 +81,7 @@ async fn every_described_address_is_served() {
 
 // contract E6.6
 #[tokio::test]
-async fn a_client_that_has_the_document_is_told_so() {
+async fn a_client_with_the_current_document_gets_304() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let first = server.get(ADDRESS).await;
     let tag = first.header("etag").expect("a tag").to_owned();

@@ -1,4 +1,4 @@
-//! Request ids, compression, one row a line, and cross-origin access.
+//! Request ids, compression, one row on each line, CORS and hosts.
 
 use std::io::Read;
 
@@ -12,7 +12,7 @@ const ITEMS: &str = "/api/shop/items/list";
 
 // contract E2.8
 #[tokio::test]
-async fn every_answer_bears_a_request_id_and_no_body_does() {
+async fn every_response_has_a_request_id_in_its_header_only() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let requests =
         [post(LIST, ""), post(LIST, "nonsense"), get("/nowhere"), get("/health"), get(LIST), post("/api/vault/secret-plans/list", "")];
@@ -35,7 +35,7 @@ async fn every_answer_bears_a_request_id_and_no_body_does() {
 
 // contract E5.3
 #[tokio::test]
-async fn a_large_answer_is_compressed_for_who_accepts_it() {
+async fn a_large_answer_is_compressed_if_the_client_accepts_it() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         for body in ["", r#"{"query":{"order":[{"field":"id"}],"limit":1000}}"#] {
@@ -56,7 +56,7 @@ async fn a_large_answer_is_compressed_for_who_accepts_it() {
         assert_eq!(small.header("content-encoding"), None, "what fits a packet is not compressed");
         let refused = server.send(&post(ITEMS, "").header("accept-encoding", "gzip;q=0, identity")).await;
         assert_eq!(refused.header("content-encoding"), None);
-        // Who forbids an answer as it is gets one all the same, and its own status.
+        // A client that forbids `identity` gets an uncompressed answer all the same, with its own status.
         for accepted in ["identity;q=0", "*;q=0", "identity;q=0.0, *;q=0", "Identity; Q=0"] {
             let answer = server.send(&post(ITEMS, "").header("accept-encoding", accepted)).await;
             assert_eq!((answer.status(), answer.header("content-encoding")), (200, None), "{accepted}");
@@ -68,7 +68,7 @@ async fn a_large_answer_is_compressed_for_who_accepts_it() {
 
 // contract E4.1
 #[tokio::test]
-async fn a_list_may_come_as_one_row_a_line() {
+async fn a_list_can_be_one_row_on_each_line() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let lines = async |body: &str| server.send(&post(ITEMS, body).header("accept", "application/x-ndjson")).await;
@@ -84,7 +84,7 @@ async fn a_list_may_come_as_one_row_a_line() {
             assert_eq!(rows.len(), count, "{place:?} {body}");
             assert!(rows.iter().all(|row| row["label"].is_string()));
         }
-        // A page and a row are what they are; an error is a problem; what cannot be met is answered with JSON.
+        // Pages and rows are JSON, errors are problems; any other `Accept` is answered with JSON.
         let page =
             server.send(&post("/api/shop/items/paginate", r#"{"query":{"limit":1}}"#).header("accept", "application/x-ndjson")).await;
         assert_eq!((page.good()["total"].as_i64(), page.header("content-type")), (Some(2500), Some("application/json")), "{place:?}");
@@ -94,7 +94,7 @@ async fn a_list_may_come_as_one_row_a_line() {
             ("application/x-ndjson;q=0.5, application/json", "application/json"),
             ("*/*", "application/json"),
             ("application/json;q=0.5, application/x-ndjson", "application/x-ndjson"),
-            // What is named first, where both are wanted alike.
+            // The first one, if both are accepted alike.
             ("application/json,application/x-ndjson,application/problem+json", "application/json"),
             ("application/x-ndjson, application/json", "application/x-ndjson"),
             ("application/x-ndjson, */*", "application/x-ndjson"),
@@ -127,12 +127,12 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
     setup.cors = vec!["https://app.example".to_owned(), "http://localhost:5173".to_owned()];
     let server = setup.serve(&database).await;
     for origin in ["https://app.example", "http://localhost:5173"] {
-        // Where a hub has its pages, others have nothing to hide.
+        // The paths of a hub's pages are ordinary paths elsewhere.
         for path in ["/", "/logout", "/sign-in"] {
             let answer = server.send(&get(path).header("origin", origin)).await;
             assert_eq!((answer.status(), answer.header("access-control-allow-origin")), (404, Some(origin)), "{path}");
         }
-        // Refusals too can be read by the page that asked.
+        // The page can read refusals too.
         for body in ["{}", "nonsense"] {
             let answer = server.send(&post(LIST, body).header("origin", origin)).await;
             assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
@@ -162,7 +162,7 @@ async fn listed_origins_are_allowed_with_credentials_and_no_others() {
 
 // contract E2.9
 #[tokio::test]
-async fn a_request_names_one_host() {
+async fn a_request_must_name_one_host() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for (head, status) in [
         ("GET /health HTTP/1.1\r\nhost: a.example\r\n\r\n", 200),
@@ -184,7 +184,7 @@ async fn a_request_names_one_host() {
 
 // trap 20
 #[tokio::test]
-async fn a_connection_that_asks_nothing_is_closed() {
+async fn an_idle_connection_is_closed() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let mut wires = Vec::new();
     for begun in ["", "P", "GET /health HTTP/1.1\r\nhost: t"] {
@@ -198,7 +198,7 @@ async fn a_connection_that_asks_nothing_is_closed() {
 }
 
 #[tokio::test]
-async fn http_2_is_refused_at_once() {
+async fn http_2_is_refused() {
     // contract E9.8
     let (server, _database) = shop::open(Place::Sqlite).await;
     let mut wire = Wire::open(server.address).await;

@@ -1,11 +1,11 @@
-//! REST over real HTTP: operations, addresses, bodies, headers and permission.
+//! REST over real HTTP: operations, paths, bodies, headers and permissions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod addresses;
 mod bodies;
 mod descriptions;
 mod headers;
 mod operations;
+mod paths;
 mod permission;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! Every operation and the shape of its answer.
+//! Every operation and its answer.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ async fn paginate_answers_a_page_with_its_total_and_count() {
 
 // contract E1.3, contract Q13.1
 #[tokio::test]
-async fn list_and_get_are_two_names_of_one_operation() {
+async fn get_answers_the_same_as_list() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let body = r#"{"query":{"where":{"id":{"lte":2}},"order":[{"field":"id","dir":"desc"}],"relations":{"orders":{"order":[{"field":"id"}]}}}}"#;
@@ -96,7 +96,7 @@ async fn find_by_id_answers_the_row_with_that_key_or_404() {
         let loaded = find("1", r#"{"query":{"relations":{"orders":{"where":{"total":{"gt":"6"}}}}}}"#).await.good();
         assert_eq!(loaded["orders"][0]["id"], 10, "{place:?}");
         assert_eq!(find("7", "").await.problem(404)["code"], "NOT_FOUND");
-        // The statement narrows here too.
+        // The conditions of the statement apply here too.
         find("1", r#"{"query":{"where":{"name":{"eq":"Bo"}}}}"#).await.problem(404);
         find("1", r#"{"constraint":{"where":{"name":{"eq":"Bo"}}}}"#).await.problem(404);
         for id in ["9223372036854775807", "-9223372036854775808"] {
@@ -118,7 +118,7 @@ async fn an_id_that_does_not_fit_the_key_is_refused_at_id() {
             let answer = server.post(&format!("/api/shop/order-lines/find/{id}"), "").await;
             assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{place:?} {id}");
         }
-        // Faults of the statement stand beside it.
+        // Faults of the statement are listed with it.
         let both = server.post("/api/shop/customers/find/abc", r#"{"query":{"limit":-1}}"#).await.faults();
         assert_eq!(both.len(), 2, "{both:?}");
     }
@@ -126,14 +126,14 @@ async fn an_id_that_does_not_fit_the_key_is_refused_at_id() {
 
 // contract E1.4, contract E2.1
 #[tokio::test]
-async fn an_id_that_is_no_utf8_is_refused_like_any_other() {
+async fn an_id_that_is_not_utf8_is_refused() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         for path in ["customers/find/%FF", "customers/find/%C3%28", "order-lines/find/x,%FF"] {
             let answer = server.post(&format!("/api/shop/{path}"), "").await;
             assert_eq!(answer.fault(), ("QS313".to_owned(), "/id".to_owned()), "{place:?} {path}");
         }
-        // A text key may be any text, and what is no text is no key.
+        // A key of type text may be any string; invalid UTF-8 is refused.
         server.post("/api/shop/order-lines/find/10,%FF", "").await.problem(404);
     }
 }
@@ -203,5 +203,30 @@ async fn a_constraint_on_the_wire_narrows_and_never_widens() {
         let relations = r#"{"query":{"where":{"id":{"eq":1}},"relations":{"orders":{"order":[{"field":"id"}]}}},"constraint":{"relations":{"orders":{"limit":1}}}}"#;
         let rows = server.post("/api/shop/customers/list", relations).await.good();
         assert_eq!(rows[0]["orders"].as_array().map(Vec::len), Some(1), "{place:?}");
+    }
+}
+
+// contract E5.5
+#[tokio::test]
+async fn metrics_count_the_requests_of_each_resource_over_rest_and_graphql() {
+    for place in PLACES {
+        let (server, _database) = shop::open(place).await;
+        server.post("/api/shop/items/find", "").await.good();
+        server.post("/api/shop/items/find", "[]").await.problem(400);
+        server.post("/api/shop/unknown/find", "").await.problem(404);
+        server.post("/graphql", r#"{"query":"{ a: shopFindItem { id } b: shopFindItem { id } shopFindNote { at } }"}"#).await.good();
+        let text = server.metrics_text();
+        for line in [
+            "peristyle_resource_requests_total{resource=\"shop.item\",status=\"2xx\"} 2",
+            "peristyle_resource_requests_total{resource=\"shop.item\",status=\"4xx\"} 1",
+            "peristyle_resource_requests_total{resource=\"shop.note\",status=\"2xx\"} 1",
+            "peristyle_resource_request_duration_seconds_count{resource=\"shop.item\"} 3",
+            "peristyle_pool_connections{pool=\"primary\",state=\"in_use\"} ",
+            "peristyle_pool_connections{pool=\"primary\",state=\"idle\"} ",
+            "peristyle_pool_waiting{pool=\"primary\"} 0",
+        ] {
+            assert!(text.contains(line), "{place:?}: {line} in {text}");
+        }
+        assert!(!text.contains("unknown"), "{place:?}: {text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Permission, and the answers to those who lack it.
+//! Permissions, and the answers without them.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const PLANS: &str = "/api/vault/secret-plans";
 
 // contract E3.2, contract B2.2
 #[tokio::test]
-async fn under_none_a_resource_with_a_permission_is_403_whatever_a_header_claims() {
+async fn under_strategy_none_a_resource_with_a_permission_is_403_with_any_header() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let bare = server.post(&format!("{PLANS}/list"), "").await;
@@ -25,7 +25,7 @@ async fn under_none_a_resource_with_a_permission_is_403_whatever_a_header_claims
         ] {
             let answer = server.send(&post(&format!("{PLANS}/list"), "").header(name, value)).await;
             assert_eq!((answer.status(), &answer.body), (403, &bare.body), "{place:?} {name}");
-            // Public resources do not mind.
+            // Public resources ignore it.
             server.send(&post("/api/shop/customers/list", "").header(name, value)).await.good();
         }
     }
@@ -33,7 +33,7 @@ async fn under_none_a_resource_with_a_permission_is_403_whatever_a_header_claims
 
 // contract E3.1
 #[tokio::test]
-async fn permission_is_decided_before_the_statement_is_looked_at() {
+async fn permission_is_checked_before_the_statement() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let expected = server.post(&format!("{PLANS}/list"), "").await.body;
@@ -56,14 +56,14 @@ async fn permission_is_decided_before_the_statement_is_looked_at() {
             let answer = server.send(&post(&format!("{PLANS}/{operation}"), "x").header("content-type", "text/plain")).await;
             assert_eq!(answer.body, expected, "{place:?} {operation}");
         }
-        // Whether the method is known is no secret.
+        // The check of the method comes before the permission.
         server.send(&Request::new("DELETE", &format!("{PLANS}/list"))).await.problem(405);
     }
 }
 
 // contract P2.2
 #[tokio::test]
-async fn a_relation_to_what_may_not_be_read_is_as_unknown_as_one_that_does_not_exist() {
+async fn a_relation_to_an_unreadable_resource_is_unknown() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         let ask = async |relation: &str| {
@@ -87,7 +87,7 @@ async fn a_relation_to_what_may_not_be_read_is_as_unknown_as_one_that_does_not_e
 
 // contract P2.4
 #[tokio::test]
-async fn with_the_permission_the_same_resource_answers() {
+async fn the_permission_opens_the_resource() {
     for place in PLACES {
         let database = shop::database(place).await;
         let server = Setup::new(shop::MANIFEST).viewer(&["vault.secretPlan.get", "shop.customer.pii"]).serve(&database).await;

@@ -1,4 +1,4 @@
-//! Statements that fail in the middle: the answer is cut, the connection is not poisoned.
+//! Statements that fail midway: the answer is cut off, and the connection stays usable.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,7 +49,7 @@ async fn database(place: Place) -> Database {
 
 // contract E4.3
 #[tokio::test]
-async fn a_fault_after_the_first_byte_cuts_the_answer() {
+async fn an_error_after_the_first_byte_cuts_the_answer_off() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
@@ -61,7 +61,7 @@ async fn a_fault_after_the_first_byte_cuts_the_answer() {
             let answer = server.post(path, body).await;
             assert_eq!(answer.status(), 200, "{place:?} {path} {body}");
             assert!(!answer.whole && answer.body.len() > 100_000, "{place:?} {path} {body}: {} bytes", answer.body.len());
-            // The only connection there is still serves, again and again.
+            // The only connection still works, again and again.
             for _ in 0..3 {
                 assert_eq!(
                     server.post("/api/shop/parts/paginate", r#"{"query":{"limit":1}}"#).await.good()["total"],
@@ -76,7 +76,7 @@ async fn a_fault_after_the_first_byte_cuts_the_answer() {
 
 // contract E4.3
 #[tokio::test]
-async fn by_http_1_0_an_answer_that_breaks_off_is_torn_down() {
+async fn an_answer_that_breaks_off_over_http_1_0_resets_the_connection() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
@@ -94,7 +94,7 @@ async fn by_http_1_0_an_answer_that_breaks_off_is_torn_down() {
 
 // contract E2.8, contract E4.3
 #[tokio::test]
-async fn a_fault_before_the_first_byte_is_a_500_without_the_database_s_words() {
+async fn an_error_before_the_first_byte_is_a_500_without_text_of_the_database() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(1).serve(&database).await;

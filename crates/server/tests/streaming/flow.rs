@@ -1,4 +1,4 @@
-//! Rows come as they are read.
+//! Rows are sent while they are read.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{ALL, DEEP, LIST, MANIFEST, ROWS, database};
 
 // contract E4.1, trap 18
 #[tokio::test]
-async fn a_list_without_a_limit_is_everything_in_many_chunks() {
+async fn a_list_without_a_limit_sends_all_rows_in_many_chunks() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).serve(&database).await;
@@ -58,10 +58,10 @@ async fn paginate_without_a_limit_writes_the_rows_first_and_the_total_last() {
 
 // contract E4.1, trap 18
 #[tokio::test]
-async fn the_first_bytes_come_before_the_last_row_is_read() {
+async fn the_first_bytes_are_sent_before_the_last_row_is_read() {
     let database = Database::with(
         Place::Postgres,
-        // Row 20,000 cannot be read while somebody holds the lock.
+        // Row 20,000 cannot be read while the lock is held.
         "CREATE VIEW items AS SELECT n AS id, repeat('x', 500) AS label FROM generate_series(1, 30000) n
              WHERE n <> 20000 OR pg_advisory_xact_lock_shared(7)::text IS NOT NULL;
          CREATE TABLE parts (id integer PRIMARY KEY, item_id integer); CREATE INDEX ON parts (item_id);",

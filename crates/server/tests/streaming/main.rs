@@ -1,10 +1,10 @@
-//! Answers without a limit: sent as they are read, from one snapshot, and never whole by mistake.
+//! Answers without a limit: streamed from one snapshot; one that breaks off never looks complete.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod clients;
 mod faults;
 mod flow;
-mod readers;
-mod shared;
+mod shared_rows;
 mod snapshot;
 #[path = "../support/mod.rs"]
 mod support;
@@ -27,7 +27,7 @@ id = { type = "int", key = true }
 itemId = "int"
 "#;
 
-/// Thirty thousand items of half a kilobyte, each with one part: more than all buffers between server and reader hold.
+/// Thirty thousand items of half a kilobyte, each with one part: more than all buffers between server and client hold.
 async fn database(place: Place) -> Database {
     let label = if place == Place::Postgres { "repeat('x', 500)" } else { "hex(zeroblob(250))" };
     let wal = if place == Place::Sqlite { "PRAGMA journal_mode = WAL;" } else { "" };
@@ -46,7 +46,7 @@ const ALL: &str = "{}";
 const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
 const ONE: &str = r#"{"query":{"where":{"id":{"eq":1}},"limit":1}}"#;
 
-/// A reader that has seen the head of an answer and reads nothing more for now.
+/// A client that has read the head of an answer and pauses.
 async fn stalled(server: &Server, path: &str, body: &str) -> (Wire, Head) {
     let mut wire = Wire::narrow(server.address).await;
     wire.request(&post(path, body)).await;

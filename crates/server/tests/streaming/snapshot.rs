@@ -1,4 +1,4 @@
-//! One answer, one snapshot.
+//! One answer reads one snapshot.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{DEEP, LIST, MANIFEST, ROWS, database, stalled};
 
 // contract E4.2
 #[tokio::test]
-async fn rows_that_are_deleted_midway_are_still_in_the_answer_with_their_children() {
+async fn rows_deleted_during_a_stream_stay_in_the_answer_with_their_children() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).serve(&database).await;

@@ -1,4 +1,4 @@
-//! The operations of administration in the schema: the types of what they take and answer.
+//! Writes the operations of administration as mutations: their root fields, inputs and answers.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,38 +8,38 @@ use query::catalog::Catalog;
 use crate::operations::describe::{is_hub, offered};
 use crate::operations::{FieldKind, Operation, OperationTarget, StringFormat};
 
-use super::members::{describe, object_fields};
+use super::fields::{describe, object_fields};
 
-/// What is answered beside records.
+/// The answers that are no records.
 const ANSWERS: &str = r#"
-"What is gone."
+"A deleted record."
 type Deleted {
   "Its key."
   id: ID!
 }
 
-"How much was ended."
+"The number of sessions and grants that were ended."
 type Ended {
-  "Whose: the id that was asked for."
+  "The id of the request."
   id: ID!
-  "Sessions of browsers."
+  "The sessions of browsers."
   sessions: Int!
-  "Grants to clients."
+  "The grants to clients."
   grants: Int!
 }
 
-"A link that sets the password of an account, once."
+"A one-time link that sets the password of an account."
 type IamAccountLink {
   "The account."
   id: ID!
-  "The address to send to whom it is for; it is not shown again."
+  "The URL to send to the account's owner; it is not shown again."
   link: String!
-  "For how many seconds it can be used."
+  "The lifetime of the link in seconds."
   expiresIn: Int!
 }
 "#;
 
-/// The operations that this catalog has, by their names, and the names of the types made for them.
+/// The operations of a catalog by name, and the names of their types.
 #[derive(Debug, Default)]
 pub(super) struct Mutations {
     pub(super) by_name: HashMap<String, &'static Operation>,
@@ -47,7 +47,7 @@ pub(super) struct Mutations {
     pub(super) sdl: String,
 }
 
-/// Declares the operations of a catalog that has the hub's records, and nothing for any other.
+/// Declares the operations of a hub's catalog. Other catalogs have none.
 pub(super) fn declare(catalog: &Catalog) -> Mutations {
     let mut mutations = Mutations::default();
     if !is_hub(catalog) {
@@ -55,11 +55,11 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
     }
     mutations.types = ["Deleted", "Ended", "IamAccountLink", "OAuthClientSecret", "Mutation"].map(str::to_owned).to_vec();
     let mut roots = String::from(
-        "\n\"Changes to the hub's own records: each needs its permission and a token of a client that is marked `administers`, and is one transaction.\"\ntype Mutation {\n",
+        "\n\"Changes to the hub's records. Each needs its permission and a token of a client with the flag `administers`, and is one transaction.\"\ntype Mutation {\n",
     );
     let mut inputs = String::new();
     for operation in offered(catalog) {
-        // Every field of the root may be refused, so none is non-null.
+        // An operation may be refused, so that no field is non-null.
         let mut arguments = Vec::new();
         if operation.target == OperationTarget::RecordById {
             arguments.push("id: ID!".to_owned());
@@ -69,7 +69,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
             mutations.types.push(operation.input_name());
             input(&mut inputs, operation);
         }
-        describe(&mut roots, "  ", &format!("{}. Takes the permission `{}`.", operation.summary, operation.permission));
+        describe(&mut roots, "  ", &format!("{}. Needs the permission `{}`.", operation.summary, operation.permission));
         _ = writeln!(roots, "  {}({}): {}", operation.name(), arguments.join(", "), operation.answer_name());
         mutations.by_name.insert(operation.name(), operation);
     }
@@ -80,7 +80,7 @@ pub(super) fn declare(catalog: &Catalog) -> Mutations {
 
 fn input(sdl: &mut String, operation: &Operation) {
     sdl.push('\n');
-    describe(sdl, "", &format!("What `{}` takes. A key that is null counts as left out.", operation.name()));
+    describe(sdl, "", &format!("The input of `{}`. A null key counts as left out.", operation.name()));
     _ = writeln!(sdl, "input {} {{", operation.input_name());
     for field in operation.fields {
         describe(sdl, "  ", &format!("{}.", field.description));
@@ -102,13 +102,13 @@ fn field_type(kind: FieldKind) -> &'static str {
     }
 }
 
-/// A client together with its secret: one object, as REST answers it.
+/// A client with its secret: one object, as over REST.
 fn client_secret(catalog: &Catalog) -> String {
-    let mut sdl = String::from("\n\"A client, and the secret that is shown this once.\"\ntype OAuthClientSecret {\n");
+    let mut sdl = String::from("\n\"A client and its secret, which is shown only once.\"\ntype OAuthClientSecret {\n");
     if let Some(id) = catalog.by_name("oAuth.client") {
         object_fields(&mut sdl, catalog.resource(id));
     }
-    sdl.push_str("  \"What the client proves itself with; it is kept as a digest only.\"\n  secret: String!\n");
-    sdl.push_str("  \"For how many seconds the secret before still counts, if there was one.\"\n  previousCountsFor: Int\n}\n");
+    sdl.push_str("  \"The client secret; the hub stores only its digest.\"\n  secret: String!\n");
+    sdl.push_str("  \"The seconds for which the previous secret stays valid, if there was one.\"\n  previousCountsFor: Int\n}\n");
     sdl
 }

@@ -1,19 +1,19 @@
-// The answer's side of the playground: tabs for the table, the JSON and the SQL, and a line that says how it went.
+// The answer in the playground: tabs for the table, the JSON and the SQL, and a status line.
 
 import { copyButton, counted, element } from './dom.js';
 import { explained } from './explain.js';
 import { member, parse, pretty } from './json.js';
 import { record, rowsTable } from './table.js';
 
-/** Answers beyond this are shown only when asked for: the browser has to hold them as a tree. */
-const LARGE = 8 * 1024 * 1024;
-/** How much JSON is drawn at once. */
-const SHOWN = 200_000;
-/** The tabs that show what a run answered, and the one that shows its SQL: two requests, each with its own outcome. */
+/** Bytes of an answer that is shown without a click: the browser holds it as a tree. */
+const MAX_SHOWN_BYTES = 8 * 1024 * 1024;
+/** Characters of JSON that are drawn at once. */
+const MAX_DRAWN = 200_000;
+/** The tabs of each request: one for the rows, one for the SQL. */
 const SIDES = { rows: ['Table', 'JSON'], sql: ['SQL'] };
 
 export class Answer {
-  /** `onSql` is told when the SQL is wanted; `canExplain` says whether there is that tab. */
+  /** `onSql` is called when the SQL tab is opened; `canExplain` says whether there is one. */
   constructor({ canExplain, onSql }) {
     this.onSql = onSql;
     this.outcomes = { rows: { kind: '', line: '' }, sql: { kind: '', line: '' } };
@@ -26,7 +26,7 @@ export class Answer {
     );
     this.panels = names.map((name) => element('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabindex: '0' }));
     const list = element('div', { role: 'tablist', 'aria-label': 'Answer', onkeydown: (event) => this.key(event) }, this.tabs);
-    this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'told-status' }, this.status, this.cancel), this.panels);
+    this.node = element('div', { class: 'answer' }, element('div', { class: 'bar' }, list, this.tools), element('div', { class: 'status-line' }, this.status, this.cancel), this.panels);
     this.select('Table', 'quietly');
     this.blank('rows', 'Run the statement to see rows here.');
   }
@@ -50,9 +50,9 @@ export class Answer {
       tab.tabIndex = chosen ? 0 : -1;
       this.panels[index].hidden = !chosen;
     }
-    // What can be copied and saved are the rows; the SQL has buttons of its own.
+    // These tools are for the rows; the SQL has its own buttons.
     this.tools.hidden = name === 'SQL';
-    this.tell();
+    this.showStatus();
     if (name === 'SQL' && how !== 'quietly') this.onSql();
   }
 
@@ -71,55 +71,55 @@ export class Answer {
     for (const name of SIDES[side]) this.panel(name).replaceChildren(element('p', { class: 'blank' }, text));
   }
 
-  /** Keeps how a side's request goes: `{kind, line, cancel}`, where only one under way can be cancelled. */
-  settle(side, outcome) {
+  /** Sets the outcome of a request: `{kind, line, cancel}`; only a running request has `cancel`. */
+  setOutcome(side, outcome) {
     this.outcomes[side] = outcome;
     for (const name of SIDES[side]) {
       if (outcome.cancel) this.panel(name).setAttribute('aria-busy', 'true');
       else this.panel(name).removeAttribute('aria-busy');
     }
-    if (side === this.side) this.tell();
+    if (side === this.side) this.showStatus();
   }
 
-  /** Tells how it goes on the side that is looked at. */
-  tell() {
+  /** Shows the status of the selected tab. */
+  showStatus() {
     const { kind, line, cancel } = this.outcomes[this.side];
     this.status.className = `status ${kind}`.trim();
-    // The same text written again would be heard again.
+    // A screen reader would read the same text again.
     if (this.status.textContent !== line) this.status.textContent = line;
-    const isLeft = !cancel && document.activeElement === this.cancel;
+    const losesFocus = !cancel && document.activeElement === this.cancel;
     this.cancel.hidden = !cancel;
-    // A button that goes must not take the focus with it.
-    if (isLeft) this.panel(this.selected).focus({ preventScroll: true });
+    // A hidden button must not keep the focus.
+    if (losesFocus) this.panel(this.selected).focus({ preventScroll: true });
   }
 
   /** While a request runs. */
   busy(side, cancel) {
-    this.settle(side, { kind: '', line: side === 'sql' ? 'Asking for the SQL…' : 'Running…', cancel });
+    this.setOutcome(side, { kind: '', line: side === 'sql' ? 'Asking for the SQL…' : 'Running…', cancel });
   }
 
   progress(side, bytes) {
-    this.settle(side, { ...this.outcomes[side], line: `Receiving… ${size(bytes)}` });
+    this.setOutcome(side, { ...this.outcomes[side], line: `Receiving… ${size(bytes)}` });
   }
 
-  /** Something that went wrong, in words. What the other side shows stays. */
+  /** Shows why a request failed. The other side stays. */
   failed(side, line, detail) {
-    this.settle(side, { kind: 'bad', line });
+    this.setOutcome(side, { kind: 'bad', line });
     this.blank(side, detail);
   }
 
-  /** A good answer. */
+  /** Shows a successful answer. */
   rows({ status, text, bytes, milliseconds }) {
-    const tell = (what) => this.settle('rows', { kind: 'good', line: [status, what, `${milliseconds} ms`, size(bytes)].filter((part) => part !== '').join(' · ') });
+    const done = (what) => this.setOutcome('rows', { kind: 'good', line: [status, what, `${milliseconds} ms`, size(bytes)].filter((part) => part !== '').join(' · ') });
     const save = element('button', { type: 'button', class: 'small', onclick: () => download(text) }, 'Download');
     this.tools.replaceChildren(copyButton(() => text, 'the answer'), save);
-    if (bytes <= LARGE) {
-      tell(this.draw(text));
+    if (bytes <= MAX_SHOWN_BYTES) {
+      done(this.draw(text));
       return;
     }
-    tell('');
+    done('');
     const show = () => {
-      tell(this.draw(text));
+      done(this.draw(text));
       this.panel('Table').focus({ preventScroll: true });
     };
     const anyway = element('button', { type: 'button', onclick: show }, 'Show it anyway');
@@ -128,7 +128,7 @@ export class Answer {
     this.panel('JSON').replaceChildren(element('p', { class: 'blank' }, 'See the table’s tab, or download it.'));
   }
 
-  /** Draws an answer and says what it holds. */
+  /** Draws an answer. Returns the number of rows as a text. */
   draw(text) {
     const { root, faults } = parse(text);
     if (!root || faults.length > 0) {
@@ -148,23 +148,23 @@ export class Answer {
     return counted(rows.length, 'row') + (total ? ` of ${Number(text.slice(total.start, total.end)).toLocaleString('en')}` : '');
   }
 
-  /** The SQL of an answer of `…/explain`, after what has to be known about it, if anything. */
+  /** Shows the SQL of an answer of `…/explain`, below a note if there is one. */
   sql({ status, milliseconds, text }, note) {
     this.panel('SQL').replaceChildren(...[note && element('p', { class: 'hint' }, note), explained(text)].filter(Boolean));
-    this.settle('sql', { kind: 'good', line: `${status} · SQL · ${milliseconds} ms` });
+    this.setOutcome('sql', { kind: 'good', line: `${status} · SQL · ${milliseconds} ms` });
   }
 }
 
 function json(text) {
-  const shown = element('pre', { class: 'json' }, text.slice(0, SHOWN));
-  if (text.length <= SHOWN) return shown;
+  const shown = element('pre', { class: 'json' }, text.slice(0, MAX_DRAWN));
+  if (text.length <= MAX_DRAWN) return shown;
   const show = () => {
     shown.textContent = text;
     more.remove();
     shown.closest('[role=tabpanel]').focus({ preventScroll: true });
   };
   const all = element('button', { type: 'button', onclick: show }, 'Show all of it');
-  const more = element('p', { class: 'more' }, `The first ${SHOWN.toLocaleString('en')} of ${counted(text.length, 'character')} are shown. `, all);
+  const more = element('p', { class: 'more' }, `The first ${MAX_DRAWN.toLocaleString('en')} of ${counted(text.length, 'character')} are shown. `, all);
   return element('div', {}, shown, more);
 }
 
@@ -174,8 +174,8 @@ function size(bytes) {
 }
 
 function download(text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = element('a', { href: address, download: 'answer.json' });
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = element('a', { href: url, download: 'answer.json' });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

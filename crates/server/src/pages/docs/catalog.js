@@ -1,6 +1,6 @@
-// The resources the caller may see, as the server describes them.
+// The resources that the caller may see, from /docs/resources.json.
 
-/** Asks the server; the token may be empty. */
+/** Loads the resources; the token may be empty. */
 export async function load(token) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const answer = await fetch('/docs/resources.json', { headers, cache: 'no-store', credentials: 'same-origin' });
@@ -39,7 +39,7 @@ export class Catalog {
     return [...contexts];
   }
 
-  /** Resources whose own name, or a field's or relation's, holds the words. */
+  /** Resources with every word in their own name or the name of a field or relation. */
   search(words) {
     const wanted = words.toLowerCase().split(/\s+/).filter((word) => word !== '');
     return this.resources.filter((resource) => {
@@ -55,12 +55,12 @@ export function typeName(field) {
   return field.array ? `${field.type}[]` : field.type;
 }
 
-/** The address of an operation, or undefined. */
-export function addressOf(resource, operation) {
+/** The path of an operation, or undefined. */
+export function pathOf(resource, operation) {
   return resource.operations.find((candidate) => candidate.name === operation)?.address;
 }
 
-/** The address of one row; each part of the key is written so that no character of it is taken for an address's own. */
-export function addressOfRow(resource, parts) {
-  return addressOf(resource, 'findById').replace('{id}', parts.map((part) => encodeURIComponent(part)).join(','));
+/** The path of one row, each part of the key encoded. */
+export function pathOfRow(resource, parts) {
+  return pathOf(resource, 'findById').replace('{id}', parts.map((part) => encodeURIComponent(part)).join(','));
 }

@@ -1,11 +1,11 @@
-// What could be written at the cursor: keys, names, operators and values that fit there, and how each is inserted.
+// Completion at the cursor: the keys, names, operators and values that fit there, and how each is inserted.
 
 import { typeName } from './catalog.js';
 import { KEYS, isBody, walk } from './grammar.js';
 import { member, parse } from './json.js';
 import { placeAt } from './pointer.js';
 
-/** Stands in an insertion for where the cursor goes. */
+/** Marks the place of the cursor in an insertion. */
 const CURSOR = '\u0001';
 
 /**
@@ -18,7 +18,7 @@ export function complete(text, cursor, scope) {
   return (isDone ? behind(text, cursor, scope) : null) ?? found;
 }
 
-/** Right behind a number or a literal nothing may be left to say about it: then what follows it is suggested. */
+/** Right behind a complete number or literal, suggests what can follow it. */
 function behind(text, cursor, scope) {
   if (!/\w/.test(text[cursor - 1] ?? '') || /[\w"]/.test(text[cursor] ?? '')) return null;
   const found = at(`${text.slice(0, cursor)} ${text.slice(cursor)}`, cursor + 1, scope);
@@ -199,7 +199,7 @@ function arrow(relation) {
   return `${relation.many ? 'many' : 'one'} ${relation.target}`;
 }
 
-/** Those that fit what was typed: by their beginning first, then by any part of them. */
+/** The options that match the typed text: first those that begin with it, then those that hold it. */
 function rank(options, typed) {
   const wanted = typed.toLowerCase();
   const begins = options.filter(({ label }) => label.toLowerCase().startsWith(wanted));

@@ -12,23 +12,23 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Says something to those who do not see it happen. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   const place = document.getElementById('announcer');
-  // The same text twice would be heard once.
+  // A screen reader skips the same text unless it changes in between.
   place.textContent = '';
   place.textContent = text;
 }
 
-/** A button that copies what `text()` says; undefined is not copied. */
+/** A button that copies the result of `text()`; undefined is not copied. */
 export function copyButton(text, what, label = 'Copy') {
   const named = label === 'Copy' ? `Copy ${what}` : undefined;
   const button = element('button', { type: 'button', class: 'small', 'aria-label': named }, label);
   button.addEventListener('click', async () => {
-    const said = text();
-    if (said === undefined) return;
-    if (!(await copy(said))) {
-      offer(said, what);
+    const copied = text();
+    if (copied === undefined) return;
+    if (!(await copy(copied))) {
+      offer(copied, what);
       return;
     }
     button.textContent = 'Copied';
@@ -43,7 +43,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Over plain http to another host there is no clipboard; the old way may still work.
+    // Plain http has no clipboard API; `execCommand` may still work.
     const carrier = element('textarea', { class: 'unseen', 'aria-hidden': 'true', tabindex: '-1' });
     carrier.value = text;
     const before = document.activeElement;
@@ -56,13 +56,12 @@ async function copy(text) {
   }
 }
 
-/** Shows a text that the browser did not let the page copy, selected, so that only the keys are left to press. */
+/** Shows a text that the browser did not let the page copy, selected for Ctrl+C. */
 function offer(text, what) {
   const field = element('textarea', { readonly: true, rows: '10', spellcheck: 'false', 'aria-label': what });
   field.value = text;
   const close = element('button', { type: 'button', onclick: () => dialog.close() }, 'Close');
   const hint = element('p', { id: 'copy-hint' }, 'The page may not copy here. The text is selected: press ', element('kbd', {}, 'Ctrl+C'), ' to copy it.');
-  // A dialog takes the focus, and gives it back when it closes.
   const dialog = element('dialog', { class: 'copy', 'aria-labelledby': 'copy-hint', onclose: () => dialog.remove() }, hint, field, close);
   document.body.append(dialog);
   dialog.showModal();

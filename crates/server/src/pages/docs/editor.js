@@ -1,4 +1,4 @@
-// The statement's editor: a text area, its coloured copy behind it, line numbers, marks and suggestions.
+// The editor of the statement: a text area with a coloured copy behind it, line numbers, marks and suggestions.
 
 import { complete } from './complete.js';
 import { element } from './dom.js';
@@ -8,11 +8,11 @@ import { paint, rectangleAt } from './paint.js';
 import { Suggestions } from './suggestions.js';
 
 const PAIRS = { '{': '}', '[': ']', '"': '"' };
-const FEWEST_LINES = 14;
-const MOST_LINES = 30;
+const MIN_LINES = 14;
+const MAX_LINES = 30;
 
 export class Editor {
-  /** `scope()` gives `{resource, catalog}` for suggestions; `onInput` is told of every change, `onRun` of Ctrl+Enter. */
+  /** `scope()` gives `{resource, catalog}` for suggestions; `onInput` is called on every change, `onRun` on Ctrl+Enter. */
   constructor({ scope, onInput, onRun }) {
     Object.assign(this, { scope, onInput, onRun, marks: [], lines: [], writing: false });
     this.area = element('textarea', {
@@ -81,7 +81,7 @@ export class Editor {
     this.numbers.replaceChildren(
       ...this.lines.map((line, index) => element('span', { class: line.classList.contains('faulty') ? 'faulty' : undefined }, String(index + 1))),
     );
-    const shown = Math.max(FEWEST_LINES, Math.min(this.lines.length + 1, MOST_LINES));
+    const shown = Math.max(MIN_LINES, Math.min(this.lines.length + 1, MAX_LINES));
     this.node.style.setProperty('--lines', String(shown));
     this.scrolled();
   }
@@ -92,7 +92,7 @@ export class Editor {
   }
 
   changed(event) {
-    // A place that was told for another text would be told wrong.
+    // The marks belong to the text before.
     this.marks = [];
     this.area.setAttribute('aria-invalid', 'false');
     this.draw();
@@ -104,7 +104,7 @@ export class Editor {
     else this.suggestions.close();
   }
 
-  /** Opens the suggestions. While somebody types they come only inside a word or its quotes. */
+  /** Opens the suggestions. While typing, only inside a word or its quotes. */
   suggest(occasion) {
     const cursor = this.area.selectionStart;
     const found = cursor === this.area.selectionEnd ? complete(this.text, cursor, this.scope()) : null;
@@ -123,7 +123,7 @@ export class Editor {
     this.suggestions.close();
     const { from } = this.range;
     this.write(from, this.range.to, option.text, from + option.cursor);
-    // What was written often asks for the next word at once.
+    // The cursor is often where the next word belongs.
     if (option.cursor < option.text.length) this.suggest('accepted');
   }
 
@@ -151,7 +151,7 @@ export class Editor {
       this.onRun();
     } else if (command && event.code === 'Space') {
       event.preventDefault();
-      this.suggest('asked');
+      this.suggest('shortcut');
     } else if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       this.breakLine();
@@ -173,7 +173,7 @@ export class Editor {
     this.write(from, to, opens && closes ? `${inner}\n${indent}` : inner, from + inner.length);
   }
 
-  /** A bracket or quote brings its other half, and steps over one that stands there. */
+  /** Typing a bracket or quote adds its other half, or steps over one that is there. */
   pair(event) {
     if (this.writing || event.inputType !== 'insertText' || event.isComposing) return;
     const { selectionStart: from, selectionEnd: to } = this.area;
@@ -201,7 +201,7 @@ export class Editor {
     }
   }
 
-  /** Whether a cursor stands between quotes. */
+  /** Whether a cursor is between quotes. */
   inText(cursor) {
     const place = placeAt(parse(this.text).root, this.text, cursor);
     return place !== null && this.text[place.from] === '"' && place.from < cursor;

@@ -1,4 +1,4 @@
-// The SQL tab: the merged statement, the SQL of each level, its parameters, and where each predicate came from.
+// The SQL tab: the merged statement, the SQL of each level, its parameters, and the source of each predicate.
 
 import { copyButton, element } from './dom.js';
 import { member, parse, pretty } from './json.js';

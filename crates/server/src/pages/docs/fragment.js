@@ -1,20 +1,20 @@
-// What the page shows, kept in the address's fragment so that it can be shared. A fragment is not sent to any server.
+// The state of the page in the fragment of the URL, so that it can be shared. A browser sends the fragment to no server.
 
 const KEYS = ['resource', 'operation', 'id', 'statement'];
 
-/** What a fragment asks for; what it does not say is undefined. */
+/** The state in a fragment; a key that is missing is undefined. */
 export function read(fragment) {
-  const said = new URLSearchParams(fragment.replace(/^#/, ''));
-  return Object.fromEntries(KEYS.map((key) => [key, said.get(key) ?? undefined]));
+  const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
+  return Object.fromEntries(KEYS.map((key) => [key, parameters.get(key) ?? undefined]));
 }
 
-/** The fragment that asks for this. */
+/** The fragment for a state. */
 export function write(state) {
-  const said = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const key of KEYS) {
-    if (state[key] !== undefined && state[key] !== '') said.set(key, state[key]);
+    if (state[key] !== undefined && state[key] !== '') parameters.set(key, state[key]);
   }
-  return `#${said}`;
+  return `#${parameters}`;
 }
 
 /** The fragment of a resource. */

@@ -1,17 +1,17 @@
-// The Query Statement's grammar: what kind of thing stands at a path of a statement about a resource.
+// The grammar of the Query Statement: the kind of value at a path of a statement about a resource.
 
 const STATEMENT = { where: 'where', relations: 'relations', order: 'orders', aggregation: 'aggregation', limit: 'bound', offset: 'bound' };
 const NODE = { where: 'where', relations: 'relations', order: 'orders', limit: 'bound', offset: 'bound' };
 
-/** The keys that stand at each kind of place, with what each is for. */
+/** The keys of each kind of object, with a description of each. */
 export const KEYS = {
   statement: {
     where: 'which rows',
     relations: 'related rows to load',
     order: 'sorting',
     aggregation: 'counts and sums',
-    limit: 'at most so many rows',
-    offset: 'skip so many rows',
+    limit: 'maximum number of rows',
+    offset: 'number of rows to skip',
   },
   node: {
     where: 'which related rows',
@@ -32,7 +32,7 @@ export function isBody(root) {
   return root?.kind === 'object' && root.members.some(({ key }) => key.value === 'query' || key.value === 'constraint');
 }
 
-/** What stands at a path: `{kind, resource, …}`, or null where the grammar has nothing. */
+/** The kind of value at a path: `{kind, resource, …}`, or null where the grammar has none. */
 export function walk(path, resource, catalog) {
   let here = { kind: 'root', resource };
   for (const step of path) {
@@ -91,7 +91,7 @@ function insideWhere({ resource }, step, catalog) {
   return field ? { kind: 'operators', resource, field } : null;
 }
 
-/** A table's own entry: what a text such as `constructor` finds elsewhere is none. */
+/** An own entry of a table: a key such as `constructor` must not find an inherited one. */
 function own(table, key) {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }

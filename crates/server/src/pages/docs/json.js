@@ -1,14 +1,14 @@
-// JSON text to a tree that knows where everything stands. It never gives up: a text that somebody is still writing
-// gives a tree with gaps, and a list of what is wrong with it.
+// Parses JSON to a tree with offsets. It never gives up: an unfinished text gives a tree with gaps, and a list of
+// faults.
 //
 // A node is {kind, start, end} with
 //   object: members [{key, colon, value, comma}], closed     array: items [{value, comma}], closed
 //   string: value, closed                                    number, literal: the text between start and end
 // `colon` and `comma` are offsets, -1 where there is none; `value` is null where it is missing.
 
-const DEEPEST = 500;
-/** How long a line of `pretty` may be. */
-const WIDTH = 68;
+const MAX_DEPTH = 500;
+/** The length of a line of `pretty`. */
+const MAX_WIDTH = 68;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /[^\s{}[\],:"]+/y;
 const SPACE = /[ \t\n\r]*/y;
@@ -49,8 +49,8 @@ class Reader {
   value(depth) {
     const start = this.at;
     const first = this.text[start];
-    if (depth > DEEPEST) {
-      this.fault(start, start + 1, `nested more than ${DEEPEST} levels deep`);
+    if (depth > MAX_DEPTH) {
+      this.fault(start, start + 1, `nested more than ${MAX_DEPTH} levels deep`);
       this.at = this.text.length;
       return { kind: 'literal', start, end: this.at };
     }
@@ -64,7 +64,7 @@ class Reader {
     NUMBER.lastIndex = start;
     const number = NUMBER.exec(this.text);
     if (!number || number[0].length !== word.length) {
-      this.fault(start, this.at, /^[-+.\d]/.test(word) ? `${word} is no number` : `${word} is no value; a text stands in double quotes`);
+      this.fault(start, this.at, /^[-+.\d]/.test(word) ? `${word} is not a number` : `${word} is not a value; put a string in double quotes`);
     }
     return { kind: /^[-\d]/.test(word) ? 'number' : 'literal', start, end: this.at };
   }
@@ -87,9 +87,9 @@ class Reader {
         this.escape();
         continue;
       }
-      // A text ends with its line: so a quote that is still missing does not swallow what follows.
+      // A string ends with its line, so that a missing quote does not swallow the rest.
       if (next === undefined || next === '\n' || next === '\r') break;
-      this.fault(this.at, this.at + 1, 'a control character stands in a text as an escape, such as \\t');
+      this.fault(this.at, this.at + 1, 'write a control character as an escape, such as \\t');
       this.at += 1;
     }
     this.fault(start, this.at, 'the closing quote is missing');
@@ -150,7 +150,7 @@ class Reader {
       return null;
     }
     this.at += word.length;
-    this.fault(start, this.at, 'a key stands in double quotes');
+    this.fault(start, this.at, 'put a key in double quotes');
     return { kind: 'string', start, end: this.at, closed: true, bare: true, value: word };
   }
 
@@ -179,7 +179,7 @@ class Reader {
     if (next === undefined) {
       this.fault(node.start, node.start + 1, `the closing ${bracket} is missing`);
     } else if (next === bracket) {
-      if (last && last.comma >= 0) this.fault(last.comma, last.comma + 1, `no comma stands before ${bracket}`);
+      if (last && last.comma >= 0) this.fault(last.comma, last.comma + 1, `remove the comma before ${bracket}`);
       this.at += 1;
       node.closed = true;
     } else if (next === '}' || next === ']') {
@@ -225,10 +225,10 @@ export function compact(node, text) {
 /** The text of a tree with two spaces a level; what fits a line after `used` characters stays on one. */
 export function pretty(node, text, indent = '', used = 0) {
   const isContainer = node?.kind === 'object' || node?.kind === 'array';
-  const isShort = !isContainer || node.end - node.start <= 2 * WIDTH;
+  const isShort = !isContainer || node.end - node.start <= 2 * MAX_WIDTH;
   const line = isShort ? compact(node, text) : '';
   // The outermost braces are always opened: that is where one goes on writing.
-  const fits = indent === '' && used === 0 ? line.length <= 2 : indent.length + used + line.length <= WIDTH;
+  const fits = indent === '' && used === 0 ? line.length <= 2 : indent.length + used + line.length <= MAX_WIDTH;
   if (!isContainer || (isShort && fits)) return line;
   const deeper = `${indent}  `;
   if (node.kind === 'array') {

@@ -1,4 +1,4 @@
-// The page: who asks, which resource is shown, and what the address says about it.
+// The page: the token, the list of resources, and the resource that the URL names.
 
 import { load } from './catalog.js';
 import { announce, counted, element } from './dom.js';
@@ -10,25 +10,25 @@ const find = (id) => document.getElementById(id);
 const content = find('content');
 const page = { token: '', catalog: null, playground: null, shown: null };
 
-/** How long the address waits for the end of a burst of typing. */
-const SETTLE = 250;
-/** What a header can carry; the browser refuses other texts in words of its own. */
-const PLAIN = /^[\x20-\x7e]*$/;
-let settling;
-/** How often the resources were asked for: only the answer to the last question is shown. */
-let asked = 0;
+/** Milliseconds without typing before the URL follows. */
+const URL_DELAY = 250;
+/** The characters of a header value. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+let urlTimer;
+/** Counts the requests for the resources: only the answer to the last one is shown. */
+let lastRequest = 0;
 
-/** Asks for the resources and shows them; says whether they are shown. */
+/** Loads and shows the resources. Returns whether they are shown. */
 async function reload() {
-  asked += 1;
-  const question = asked;
+  lastRequest += 1;
+  const request = lastRequest;
   try {
     const catalog = await load(page.token);
-    // With another token other rights are in force, and this answer came too late.
-    if (question !== asked) return false;
+    // A newer request, perhaps with another token, has replaced this one.
+    if (request !== lastRequest) return false;
     page.catalog = catalog;
   } catch (error) {
-    if (question !== asked) return false;
+    if (request !== lastRequest) return false;
     page.catalog = null;
     page.playground?.close();
     find('contexts').replaceChildren();
@@ -41,7 +41,7 @@ async function reload() {
   return true;
 }
 
-/** The resources at the side, those that the search leaves. */
+/** Lists the resources that match the search. */
 function list() {
   const words = find('search').value.trim();
   const found = page.catalog.search(words);
@@ -58,25 +58,25 @@ function sideLink(resource) {
   return element('a', { href: linkTo(resource.name), 'aria-current': current ? 'page' : undefined }, resource.resource);
 }
 
-/** Shows what the address asks for. */
+/** Shows the resource that the URL names. */
 function show() {
-  const said = read(location.hash);
+  const state = read(location.hash);
   page.playground?.close();
   page.playground = null;
-  page.shown = said.resource ?? null;
+  page.shown = state.resource ?? null;
   for (const link of find('contexts').querySelectorAll('a')) {
-    if (link.getAttribute('href') === linkTo(said.resource ?? '')) link.setAttribute('aria-current', 'page');
+    if (link.getAttribute('href') === linkTo(state.resource ?? '')) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  const resource = page.catalog.resource(said.resource ?? '');
+  const resource = page.catalog.resource(state.resource ?? '');
   document.title = resource ? `${resource.name} · Peristyle` : 'Peristyle';
   if (resource) {
-    page.playground = new Playground({ resource, catalog: page.catalog, token: page.token, state: said, onState: (state) => remember(resource.name, state) });
+    page.playground = new Playground({ resource, catalog: page.catalog, token: page.token, state, onState: (changed) => saveInUrl(resource.name, changed) });
     content.replaceChildren(...resourceView(resource));
   } else if (page.catalog.resources.length === 0) {
     content.replaceChildren(nothing());
   } else {
-    const unknown = said.resource && element('p', { class: 'notice', role: 'alert' }, `${said.resource} is not among the resources you may see.`);
+    const unknown = state.resource && element('p', { class: 'notice', role: 'alert' }, `${state.resource} is not among the resources you may see.`);
     content.replaceChildren(...[unknown, overview(page.catalog)].filter(Boolean));
   }
 }
@@ -88,14 +88,14 @@ function resourceView(resource) {
       { class: 'title' },
       element('p', { class: 'context' }, resource.context),
       element('h1', {}, resource.resource),
-      element('p', { class: 'jumps' }, [['Playground', 'playground-title'], ['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Addresses', 'addresses-title']].map(([name, id]) => jump(name, id))),
+      element('p', { class: 'jumps' }, [['Playground', 'playground-title'], ['Fields', 'fields-title'], ['Relations', 'relations-title'], ['Paths', 'paths-title']].map(([name, id]) => jump(name, id))),
     ),
     page.playground.node,
     reference(resource, page.token),
   ];
 }
 
-/** The fragment belongs to the statement, so a jump inside the page is a button. */
+/** The fragment of the URL holds the statement, so that a jump inside the page is a button. */
 function jump(name, id) {
   const go = () => {
     const target = find(id);
@@ -106,15 +106,15 @@ function jump(name, id) {
   return element('button', { type: 'button', class: 'link', onclick: go }, name);
 }
 
-/** Keeps the statement in the address without a step of history for each letter. */
-function remember(resource, state) {
-  clearTimeout(settling);
-  settling = setTimeout(() => {
+/** Writes the statement to the URL, without a history entry for each letter. */
+function saveInUrl(resource, state) {
+  clearTimeout(urlTimer);
+  urlTimer = setTimeout(() => {
     if (page.shown === resource) history.replaceState(null, '', write({ resource, ...state }));
-  }, SETTLE);
+  }, URL_DELAY);
 }
 
-/** On a narrow screen the list is closed until it is wanted. */
+/** On a narrow screen the list starts closed. */
 function foldSide(isNarrow) {
   find('side').open = !isNarrow;
 }
@@ -128,7 +128,7 @@ function listen() {
     if (event.target.closest('a')) foldSide(narrow.matches);
   });
   addEventListener('hashchange', () => {
-    clearTimeout(settling);
+    clearTimeout(urlTimer);
     if (location.hash === '#content') return;
     if (!page.catalog) return;
     show();
@@ -142,9 +142,9 @@ function listen() {
   find('token-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const token = find('token-input').value.trim().replace(/^Bearer\s+/i, '');
-    const isPlain = PLAIN.test(token);
-    complain(isPlain ? '' : 'A token has only ASCII characters: letters without accents, digits and signs. This text has others.');
-    if (isPlain) useToken(token);
+    const isPrintable = PRINTABLE_ASCII.test(token);
+    showTokenFault(isPrintable ? '' : 'A token has only ASCII characters: letters without accents, digits and signs. This text has others.');
+    if (isPrintable) useToken(token);
     else find('token-input').focus();
   });
   find('token').addEventListener('keydown', (event) => {
@@ -153,19 +153,19 @@ function listen() {
     find('token').querySelector('summary').focus();
   });
   find('token-clear').addEventListener('click', () => {
-    complain('');
+    showTokenFault('');
     useToken('');
   });
 }
 
-/** Says what is wrong with a token; nothing, if the text is empty. */
-function complain(text) {
+/** Shows what is wrong with a token; an empty text clears it. */
+function showTokenFault(text) {
   find('token-fault').textContent = text;
   find('token-input').setAttribute('aria-invalid', String(text !== ''));
 }
 
 async function useToken(token) {
-  // What was written stays, whatever the new rights show around it.
+  // The statement stays, whatever the new token may see.
   if (page.playground) history.replaceState(null, '', write({ resource: page.shown, ...page.playground.state() }));
   page.token = token;
   if (page.playground) page.playground.token = token;

@@ -1,8 +1,8 @@
-// The coloured copy of the editor's text that lies behind it, line by line, with faults underlined and told at their line.
+// The coloured copy of the text behind the editor, line by line, with faults underlined and described at their line.
 
 import { element } from './dom.js';
 
-/** Beyond this a text is shown plain: colouring it at every key would be felt. */
+/** A longer text is not coloured, since that would slow down typing. */
 const LONGEST = 60_000;
 const TOKEN = /("(?:[^"\\\n]|\\.)*"?)(?=(\s*:)?)|(-?\d[\d.eE+-]*)|\b(true|false|null)\b/g;
 
@@ -18,10 +18,10 @@ export function paint(text, marks) {
     for (const piece of pieces(content, text.length)) {
       line.append(...cut(piece, start, here));
     }
-    // A mark at the end of its line has no character to stand under.
+    // A mark at the end of a line has no character to underline.
     if (here.some((mark) => mark.start >= end)) line.append(element('span', { class: 'fault' }, ' '));
-    const told = marks.filter((mark) => mark.start >= start && mark.start <= end).map((mark) => mark.message);
-    if (told.length > 0) line.append(element('span', { class: 'told' }, told.join(' · ')));
+    const notes = marks.filter((mark) => mark.start >= start && mark.start <= end).map((mark) => mark.message);
+    if (notes.length > 0) line.append(element('span', { class: 'fault-note' }, notes.join(' · ')));
     return line;
   });
 }
@@ -60,14 +60,14 @@ function cut({ text, at, kind }, lineStart, marks) {
   });
 }
 
-/** Where a character of a painted line stands on the screen. */
+/** The place of a character of a painted line on the screen. */
 export function rectangleAt(line, column) {
   const range = document.createRange();
   let left = column;
   const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
   range.setStart(line, 0);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node.parentElement.classList.contains('told')) break;
+    if (node.parentElement.classList.contains('fault-note')) break;
     if (left <= node.length) {
       range.setStart(node, left);
       break;

@@ -1,7 +1,7 @@
 // The statement playground of one resource: write, run, see.
 
 import { Answer } from './answer.js';
-import { addressOf, addressOfRow } from './catalog.js';
+import { pathOf, pathOfRow } from './catalog.js';
 import { announce, copyButton, counted, element } from './dom.js';
 import { Editor } from './editor.js';
 import { parse, pretty } from './json.js';
@@ -10,27 +10,27 @@ import { bodyOf, curl, pointerInText, send } from './request.js';
 
 const SAMPLE = '{\n  "limit": 20\n}';
 const LABELS = { paginate: 'paginate', list: 'list', find: 'find', findById: 'find by id' };
-/** How long somebody may pause in a word before it is called wrong. */
-const PATIENCE = 500;
-const NO_JSON = 'The statement is no JSON yet; its first fault is marked.';
+/** Milliseconds without typing before the text is checked. */
+const CHECK_DELAY = 500;
+const NO_JSON = 'The statement is not JSON yet; the first fault is marked.';
 const NO_ID = 'The id is missing.';
-/** The server explains statements, and an id is no part of one. */
+/** `explain` takes a statement, without an id. */
 const WITHOUT_ID = 'This is the SQL of the statement alone: the condition on the key and the limit that “find by id” adds are not shown.';
 
 export class Playground {
-  /** `onState` is told of what can be shared: operation, id and statement. */
+  /** `onState` is called with the state that can be shared: operation, id and statement. */
   constructor({ resource, catalog, token, state, onState }) {
-    Object.assign(this, { resource, catalog, token, onState, told: [], requests: {} });
+    Object.assign(this, { resource, catalog, token, onState, faultList: [], requests: {} });
     this.editor = new Editor({ scope: () => ({ resource, catalog }), onInput: () => this.edited(), onRun: () => this.run() });
-    this.answer = new Answer({ canExplain: catalog.explain && addressOf(resource, 'explain') !== undefined, onSql: () => this.explain() });
+    this.answer = new Answer({ canExplain: catalog.explain && pathOf(resource, 'explain') !== undefined, onSql: () => this.explain() });
     this.build();
     this.restore(state);
   }
 
   build() {
-    const operations = Object.keys(LABELS).filter((name) => addressOf(this.resource, name));
+    const operations = Object.keys(LABELS).filter((name) => pathOf(this.resource, name));
     this.operation = element('select', { id: 'operation', onchange: () => this.changed() }, operations.map((name) => element('option', { value: name }, LABELS[name])));
-    // Not `required`: the browser would hold back every other operation too, over a field that is not shown.
+    // Not `required`: the browser would block every operation because of a hidden input.
     this.parts = this.resource.key.map((name) =>
       element('input', { type: 'text', id: `key-${name}`, autocomplete: 'off', spellcheck: 'false', 'aria-required': 'true', 'aria-describedby': 'faults', oninput: () => this.changed() }),
     );
@@ -67,20 +67,20 @@ export class Playground {
 
   curlButton() {
     const request = () => {
-      const address = this.address();
-      if (!address) this.askForId();
-      return address && curl(location.origin, address, bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token);
+      const path = this.path();
+      if (!path) this.askForId();
+      return path && curl(location.origin, path, bodyOf(this.editor.text, parse(this.editor.text).root).body, this.token);
     };
     const button = copyButton(request, 'this request', 'Copy as curl');
     button.classList.remove('small');
     return button;
   }
 
-  /** Takes up what a shared address says. */
+  /** Restores the state of a shared URL. */
   restore({ operation, id, statement }) {
-    if (addressOf(this.resource, operation ?? '')) this.operation.value = operation === 'get' ? 'list' : operation;
-    const said = (id ?? '').split(',').map((part) => decode(part));
-    this.parts.forEach((part, index) => { part.value = said[index] ?? ''; });
+    if (pathOf(this.resource, operation ?? '')) this.operation.value = operation === 'get' ? 'list' : operation;
+    const parts = (id ?? '').split(',').map((part) => decode(part));
+    this.parts.forEach((part, index) => { part.value = parts[index] ?? ''; });
     this.identity.hidden = this.operation.value !== 'findById';
     this.editor.text = statement ?? SAMPLE;
     this.check();
@@ -98,32 +98,32 @@ export class Playground {
   changed() {
     this.identity.hidden = this.operation.value !== 'findById';
     for (const part of this.parts) part.removeAttribute('aria-invalid');
-    // What was told of the old id is not true of the new one.
-    if (this.told.some((fault) => fault.field)) this.tell(this.told.filter((fault) => !fault.field));
+    // The faults of the old id do not apply to the new one.
+    if (this.faultList.some((fault) => fault.field)) this.showFaults(this.faultList.filter((fault) => !fault.field));
     this.onState(this.state());
   }
 
   edited() {
-    this.tell([]);
+    this.showFaults([]);
     this.onState(this.state());
     clearTimeout(this.pause);
-    this.pause = setTimeout(() => this.check(), PATIENCE);
+    this.pause = setTimeout(() => this.check(), CHECK_DELAY);
   }
 
-  /** Marks what is no JSON; says whether the text is good to send. */
+  /** Marks the first JSON fault. Returns whether the text can be sent. */
   check() {
     clearTimeout(this.pause);
     const { faults } = parse(this.editor.text);
-    // After the first fault the others are mostly its consequences.
-    const told = faults.slice(0, 1).map(({ start, end, message }) => ({ start, end, message, code: 'JSON' }));
-    this.editor.mark(told);
-    this.tell(told);
-    return told.length === 0;
+    // Most other faults follow from the first one.
+    const marked = faults.slice(0, 1).map(({ start, end, message }) => ({ start, end, message, code: 'JSON' }));
+    this.editor.mark(marked);
+    this.showFaults(marked);
+    return marked.length === 0;
   }
 
-  /** Lists faults; each leads to its place. */
-  tell(faults) {
-    this.told = faults;
+  /** Lists faults; a click on one moves the cursor to it. */
+  showFaults(faults) {
+    this.faultList = faults;
     if (faults.length === 0) {
       this.faults.replaceChildren();
       return;
@@ -148,34 +148,34 @@ export class Playground {
     this.editor.write(0, this.editor.text.length, text, text.length);
   }
 
-  /** Where a run goes; undefined while a part of the key is missing. */
-  address() {
-    if (this.operation.value !== 'findById') return addressOf(this.resource, this.operation.value);
-    return this.parts.every((part) => part.value !== '') ? addressOfRow(this.resource, this.parts.map((part) => part.value)) : undefined;
+  /** The path of a run; undefined while a part of the key is missing. */
+  path() {
+    if (this.operation.value !== 'findById') return pathOf(this.resource, this.operation.value);
+    return this.parts.every((part) => part.value !== '') ? pathOfRow(this.resource, this.parts.map((part) => part.value)) : undefined;
   }
 
-  /** Tells that a part of the key is missing, and leads there. */
+  /** Reports a missing part of the key, and focuses it. */
   askForId() {
     const field = this.parts.find((part) => part.value === '');
     field.setAttribute('aria-invalid', 'true');
-    this.tell([{ field, message: NO_ID, code: 'ID' }]);
+    this.showFaults([{ field, message: NO_ID, code: 'ID' }]);
     field.focus();
   }
 
-  /** Runs the statement, and asks for its SQL as well where that is what is looked at. */
+  /** Runs the statement, and loads its SQL too if that tab is open. */
   async run() {
     const sides = this.answer.side === 'sql' ? ['rows', 'sql'] : ['rows'];
     if (!this.check()) {
       for (const side of sides) this.notSent(side, NO_JSON);
       return;
     }
-    const address = this.address();
-    if (!address) {
+    const path = this.path();
+    if (!path) {
       this.askForId();
       for (const side of sides) this.notSent(side, NO_ID);
       return;
     }
-    const rows = this.ask('rows', address, (answer) => this.answer.rows(answer));
+    const rows = this.request('rows', path, (answer) => this.answer.rows(answer));
     await Promise.all([rows, sides.includes('sql') && this.explain()]);
   }
 
@@ -185,37 +185,37 @@ export class Playground {
       return;
     }
     const note = this.operation.value === 'findById' ? WITHOUT_ID : undefined;
-    await this.ask('sql', addressOf(this.resource, 'explain'), (answer) => this.answer.sql(answer, note));
+    await this.request('sql', pathOf(this.resource, 'explain'), (answer) => this.answer.sql(answer, note));
   }
 
-  /** Says why a side's request was not sent; the answer to an earlier one would no longer be the answer to this text. */
+  /** Shows why a request was not sent, in place of an earlier answer to another text. */
   notSent(side, reason) {
     this.end(side);
     this.answer.failed(side, 'Not sent', reason);
   }
 
-  /** Ends the request of a side without a word, as when another takes its place. */
+  /** Aborts the request of a side silently, as when another replaces it. */
   end(side) {
     const request = this.requests[side];
     this.requests[side] = null;
     request?.abort();
   }
 
-  /** Sends the statement for the rows or the SQL, and leaves the other's request alone; a refusal is told at its place. */
-  async ask(side, address, onGood) {
+  /** Sends the statement for the rows or the SQL, and marks the faults of a refusal in the text. */
+  async request(side, path, onSuccess) {
     this.end(side);
-    const request = new AbortController();
-    this.requests[side] = request;
-    const isLast = () => this.requests[side] === request;
+    const controller = new AbortController();
+    this.requests[side] = controller;
+    const isLast = () => this.requests[side] === controller;
     const { text } = this.editor;
     const { root } = parse(text);
     const { body, base } = bodyOf(text, root);
-    this.answer.busy(side, () => request.abort());
+    this.answer.busy(side, () => controller.abort());
     try {
       const onProgress = (bytes) => { if (isLast() && bytes > 1024 * 1024) this.answer.progress(side, bytes); };
-      const answer = await send(address, body, { token: this.token, signal: request.signal, onProgress });
+      const answer = await send(path, body, { token: this.token, signal: controller.signal, onProgress });
       if (!isLast()) return;
-      if (answer.ok) onGood(answer);
+      if (answer.ok) onSuccess(answer);
       else this.refused(side, answer, { root, base, text });
     } catch (error) {
       if (!isLast()) return;
@@ -231,17 +231,17 @@ export class Playground {
     } catch {
       problem = {};
     }
-    const faults = (problem.errors ?? []).map((fault) => this.placed(fault, root, base));
+    const faults = (problem.errors ?? []).map((fault) => this.locateFault(fault, root, base));
     faults.sort((one, other) => (one.start ?? -1) - (other.start ?? -1));
-    const detail = faults.length > 0 ? `${counted(faults.length, 'fault')}, told at the statement.` : problem.detail ?? 'The server gave no reason.';
+    const detail = faults.length > 0 ? `${counted(faults.length, 'fault')}, listed below the statement.` : problem.detail ?? 'The server gave no reason.';
     this.answer.failed(side, `${status} · ${problem.title ?? 'refused'}`, detail);
-    // The text may have changed while the request was under way.
+    // The text may have changed since.
     if (this.editor.text !== text) return;
     this.editor.mark(faults.filter((fault) => fault.start !== undefined));
-    this.tell(faults);
+    this.showFaults(faults);
   }
 
-  placed({ code, path, message }, root, base) {
+  locateFault({ code, path, message }, root, base) {
     if (path === '/id') {
       for (const part of this.parts) part.setAttribute('aria-invalid', 'true');
       return { code, path, message, field: this.parts[0] };
@@ -250,7 +250,7 @@ export class Playground {
     return pointer === null ? { code, path, message } : { code, path, message, ...locate(root, pointer) };
   }
 
-  /** Ends what is under way, when another resource is shown. */
+  /** Aborts all requests, when another resource is shown. */
   close() {
     clearTimeout(this.pause);
     for (const side of Object.keys(this.requests)) this.end(side);

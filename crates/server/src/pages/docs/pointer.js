@@ -1,4 +1,4 @@
-// Between offsets in a text and places in its tree: a JSON Pointer to where it stands, a cursor to what is written there.
+// Finds places in a text and its tree: the offsets of a JSON Pointer, and the value or key at a cursor.
 
 /** The keys and indexes of a JSON Pointer. */
 export function segments(pointer) {
@@ -6,15 +6,15 @@ export function segments(pointer) {
 }
 
 /**
- * Where a JSON Pointer stands in the text, as `{start, end, whole}`. What the text does not have is placed at the
- * deepest part it has, with `whole: false`.
+ * The offsets of a JSON Pointer in the text, as `{start, end, whole}`. For a pointer to something that is missing: the
+ * deepest part that exists, with `whole: false`.
  */
 export function locate(root, pointer) {
   let node = root;
   let range = root ? { start: root.start, end: root.start + 1, whole: true } : { start: 0, end: 0, whole: pointer === '' };
   for (const segment of segments(pointer)) {
     if (node?.kind === 'object') {
-      // The last of two equal keys is the one that is too many.
+      // Of two equal keys the last one is the fault.
       const found = node.members.findLast((member) => member.key.value === segment);
       if (!found) return { ...range, whole: false };
       node = found.value;
@@ -43,10 +43,10 @@ export function lineAndColumn(text, offset) {
 }
 
 /**
- * What is written at a cursor: `{role: 'key' | 'value', path, from, to, typed, container, bare, after, before}`.
- * `path` leads to the object of a key, and to the value itself of a value. From `from` to `to` stands what is being
- * written. `before` says that a comma is missing in front of it, `after` that something follows it without one.
- * Null where nothing can be written.
+ * What the cursor is in: `{role: 'key' | 'value', path, from, to, typed, container, bare, after, before}`.
+ * For a key, `path` leads to its object; for a value, to the value itself. `from` and `to` are the offsets of the word.
+ * `before` means that a comma is missing before it, `after` that something follows it without a comma.
+ * Null where nothing can be inserted.
  */
 export function placeAt(root, text, cursor) {
   if (!root) return value([], cursor, cursor, '', null);
@@ -57,7 +57,7 @@ function value(path, from, to, typed, container, more = {}) {
   return { role: 'value', path, from, to, typed, container, before: false, after: false, ...more };
 }
 
-/** Whether the cursor stands in the node, its own quotes or brackets around it. */
+/** Whether the cursor is inside the node, between its quotes or brackets. */
 function holds(node, cursor) {
   if (node.start >= cursor) return false;
   const isOpen = node.closed === false || node.kind === 'number' || node.kind === 'literal' || node.bare;
@@ -89,7 +89,7 @@ function withinObject(node, path, cursor, text) {
   if (!last.value) return value(inner, cursor, cursor, '', node, { after: last.comma < 0 && next !== undefined });
   if (cursor <= last.value.start) return null;
   const separated = last.comma >= 0 && last.comma < cursor;
-  // Between a value and its comma there is room for nothing.
+  // Nothing fits between a value and its comma.
   if (!separated && last.comma >= 0) return null;
   return key(cursor, cursor, '', { before: !separated, after: next !== undefined });
 }

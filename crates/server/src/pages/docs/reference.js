@@ -1,4 +1,4 @@
-// What a resource has: its fields with their operators, its relations, and the addresses that answer for it.
+// The reference of a resource: its fields with their operators, its relations, and its paths.
 
 import { typeName } from './catalog.js';
 import { copyButton, counted, element } from './dom.js';
@@ -22,7 +22,7 @@ export function reference(resource, token) {
     { class: 'reference' },
     element('section', { 'aria-labelledby': 'fields-title' }, element('h2', { id: 'fields-title' }, 'Fields'), fields(resource)),
     element('section', { 'aria-labelledby': 'relations-title' }, element('h2', { id: 'relations-title' }, 'Relations'), relations(resource)),
-    element('section', { 'aria-labelledby': 'addresses-title' }, element('h2', { id: 'addresses-title' }, 'Addresses'), addresses(resource, token)),
+    element('section', { 'aria-labelledby': 'paths-title' }, element('h2', { id: 'paths-title' }, 'Paths'), operationPaths(resource, token)),
   );
 }
 
@@ -38,7 +38,7 @@ function fields(resource) {
       element('td', { role: 'cell' }, field.mask ? masked(field.mask) : chips(field.operators)),
     ),
   );
-  // The roles are said, since on a narrow screen the rows are laid out as blocks and would lose them.
+  // On a narrow screen the rows are blocks, which lose their roles unless they are set.
   const table = element('table', { class: 'fields', role: 'table' }, element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, head)), element('tbody', { role: 'rowgroup' }, rows));
   return scroll('Fields', table);
 }
@@ -74,13 +74,13 @@ function relations(resource) {
   return scroll('Relations', element('table', {}, element('thead', {}, element('tr', {}, head)), element('tbody', {}, rows)));
 }
 
-function addresses(resource, token) {
+function operationPaths(resource, token) {
   const rows = resource.operations.map(({ name, address }) =>
-    element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'address' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
+    element('tr', {}, element('th', { scope: 'row' }, element('code', { class: 'path' }, `POST ${address}`)), element('td', {}, ANSWERS[name] ?? '')),
   );
   const example = curl(location.origin, resource.operations[0].address, '{"query": {"limit": 20}}', token);
   return [
-    scroll('Addresses', element('table', {}, element('thead', {}, element('tr', {}, ['Address', 'Answers'].map((name) => element('th', { scope: 'col' }, name)))), element('tbody', {}, rows))),
+    scroll('Paths', element('table', {}, element('thead', {}, element('tr', {}, ['Path', 'Answers'].map((name) => element('th', { scope: 'col' }, name)))), element('tbody', {}, rows))),
     element('div', { class: 'code' }, element('pre', { tabindex: '0', 'aria-label': 'Example with curl' }, example), copyButton(() => example, 'the curl example')),
   ];
 }
@@ -89,7 +89,7 @@ function scroll(label, table) {
   return element('div', { class: 'scroll', role: 'region', 'aria-label': `${label} as a table`, tabindex: '0' }, table);
 }
 
-/** All resources, for who has chosen none yet. */
+/** All resources, while none is chosen. */
 export function overview(catalog) {
   const groups = catalog.contexts().map(([context, resources]) =>
     element(
@@ -110,10 +110,10 @@ export function overview(catalog) {
       ),
     ),
   );
-  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see what can be asked of it, and ask.'), groups);
+  return element('div', { class: 'overview' }, element('h1', {}, 'Resources'), element('p', { class: 'lead' }, 'Choose a resource to see its fields and relations, and to run statements on it.'), groups);
 }
 
-/** For who sees nothing at all. */
+/** Shown if the caller may see no resource. */
 export function nothing() {
   return element(
     'div',

@@ -1,26 +1,26 @@
-// One request of the playground: the text as it stands goes into the body, so that no digit of it is lost on the way.
+// One request of the playground. The text goes into the body unchanged, so that no digit is lost.
 
 import { isBody } from './grammar.js';
 
-/** The body for a text, and where the text stands in it as a JSON Pointer. */
+/** The body for a text, and the JSON Pointer of the text in it. */
 export function bodyOf(text, root) {
   if (!root) return { body: '', base: '/query' };
   return isBody(root) ? { body: text, base: '' } : { body: `{"query": ${text}}`, base: '/query' };
 }
 
-/** A fault's pointer seen from the text: null where it does not lie in it. */
+/** The pointer of a fault relative to the text; null if it points outside of it. */
 export function pointerInText(pointer, base) {
   if (base === '') return pointer;
   if (pointer === base || pointer === '') return '';
   return pointer.startsWith(`${base}/`) ? pointer.slice(base.length) : null;
 }
 
-/** Sends a body and reads the answer to its end: `{status, ok, text, bytes, milliseconds}`. */
-export async function send(address, body, { token, signal, onProgress }) {
+/** Sends a body and reads the whole answer: `{status, ok, text, bytes, milliseconds}`. */
+export async function send(path, body, { token, signal, onProgress }) {
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
   if (token) headers.Authorization = `Bearer ${token}`;
   const started = performance.now();
-  const answer = await fetch(address, { method: 'POST', headers, body, signal, credentials: 'same-origin' });
+  const answer = await fetch(path, { method: 'POST', headers, body, signal, credentials: 'same-origin' });
   const { text, bytes } = await readAll(answer, onProgress);
   return { status: answer.status, ok: answer.ok, text, bytes, milliseconds: Math.round(performance.now() - started) };
 }
@@ -42,10 +42,10 @@ async function readAll(answer, onProgress) {
 }
 
 /** The same request for a terminal. */
-export function curl(origin, address, body, token) {
+export function curl(origin, path, body, token) {
   const quote = (word) => `'${word.replaceAll("'", "'\\''")}'`;
-  const lines = [`curl ${quote(origin + address)}`, "-H 'Content-Type: application/json'"];
-  // The token itself does not belong into something that is copied around.
+  const lines = [`curl ${quote(origin + path)}`, "-H 'Content-Type: application/json'"];
+  // The token itself stays out of a text that people share.
   if (token) lines.push('-H "Authorization: Bearer $TOKEN"');
   lines.push(body === '' ? "-d '{}'" : `-d ${quote(body)}`);
   return lines.join(' \\\n  ');

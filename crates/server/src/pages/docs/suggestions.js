@@ -1,5 +1,5 @@
-// The list of suggestions at the cursor: an accessible listbox that the editor's keys move through. The editor keeps
-// the focus; `aria-activedescendant` says which option is meant.
+// The list of suggestions at the cursor: an accessible listbox. The editor keeps the focus and passes its keys on;
+// `aria-activedescendant` names the active option.
 
 import { announce, counted, element } from './dom.js';
 
@@ -40,7 +40,7 @@ export class Suggestions {
     if (!wasOpen) announce(`${counted(options.length, 'suggestion')}: ${options[0].label}`);
   }
 
-  /** Below the cursor, and inside the editor's width; above it where the window ends. */
+  /** Places the list below the cursor and inside the editor, or above the cursor at the end of the window. */
   place(rectangle) {
     const around = this.list.offsetParent.getBoundingClientRect();
     const width = this.list.offsetWidth;
@@ -69,7 +69,7 @@ export class Suggestions {
     this.input.removeAttribute('aria-activedescendant');
   }
 
-  /** Handles a key while open; says whether it did. */
+  /** Handles a key while open. Returns whether it did. */
   key(event) {
     if (!this.isOpen || event.ctrlKey || event.metaKey || event.altKey) return false;
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };

@@ -1,14 +1,14 @@
-// Rows as a table. Related rows and JSON values open in their cell; long answers grow on demand, nothing is cut in silence.
+// Rows as a table. Related rows and JSON values open in their cell; a button shows more rows of a long answer.
 
 import { counted, element } from './dom.js';
 import { compact, pretty } from './json.js';
 
-/** How many rows are drawn at once. */
+/** The number of rows that are drawn at once. */
 const STEP = 100;
-/** JSON up to this length stands in its cell as it is. */
-const SHORT = 60;
-/** Texts up to this length, such as a timestamp, stay on one line. */
-const SHORT_TEXT = 36;
+/** JSON up to this length is shown in its cell. */
+const MAX_INLINE_JSON = 60;
+/** Strings up to this length, such as a timestamp, stay on one line. */
+const MAX_ONE_LINE = 36;
 
 /** A table of row nodes; `text` is the answer they were read from, `inside` says what they belong to, as in `orders of row 3`. */
 export function rowsTable(rows, text, inside) {
@@ -25,21 +25,21 @@ export function rowsTable(rows, text, inside) {
   // A region that scrolls must be reachable by keyboard.
   const region = element('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, table);
   node.append(region);
-  const told = element('span');
+  const status = element('span');
   const button = element('button', { type: 'button' });
-  const more = element('p', { class: 'more' }, told, ' ', button);
+  const more = element('p', { class: 'more' }, status, ' ', button);
   let drawn = 0;
   const draw = () => {
     const next = rows.slice(drawn, drawn + STEP);
     body.append(...next.map((row, index) => rowOf(row, columns, text, `row ${drawn + index + 1}${inside ? ` of ${inside}` : ''}`)));
     drawn += next.length;
-    told.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
+    status.textContent = `${counted(drawn, 'row')} of ${rows.length.toLocaleString('en')} are drawn.`;
     button.textContent = `Show ${Math.min(STEP, rows.length - drawn)} more`;
     more.hidden = drawn >= rows.length;
   };
   button.addEventListener('click', () => {
     draw();
-    // With the last rows the button goes, and must not take the focus with it.
+    // The button disappears with the last rows, and must not take the focus with it.
     if (more.hidden) region.focus({ preventScroll: true });
   });
   node.append(more);
@@ -55,7 +55,7 @@ function columnsOf(rows) {
   return [...names];
 }
 
-/** A row; `place` names it, so that what opens inside it has a name of its own. */
+/** A row; `place` names it for the tables that open inside it. */
 function rowOf(row, columns, text, place) {
   const values = new Map((row.members ?? []).map(({ key, value }) => [key.value, value]));
   return element('tr', {}, columns.map((name) => cell(values.get(name), text, `${name} of ${place}`)));
@@ -63,7 +63,7 @@ function rowOf(row, columns, text, place) {
 
 function cell(node, text, place) {
   if (!node) return element('td', { class: 'absent' });
-  if (node.kind === 'string') return element('td', { class: node.value.length <= SHORT_TEXT ? 'short' : undefined }, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
+  if (node.kind === 'string') return element('td', { class: node.value.length <= MAX_ONE_LINE ? 'short' : undefined }, node.value === '' ? element('span', { class: 'null' }, '""') : node.value);
   if (node.kind === 'number') return element('td', { class: 'figure' }, text.slice(node.start, node.end));
   if (node.kind === 'literal') {
     const word = text.slice(node.start, node.end);
@@ -76,7 +76,7 @@ function cell(node, text, place) {
 function container(node, text, place) {
   const items = node.kind === 'array' ? node.items.map(({ value }) => value) : [];
   const isRows = items.length > 0 && items.every((item) => item.kind === 'object');
-  if (!isRows && node.end - node.start <= SHORT) return element('code', {}, compact(node, text));
+  if (!isRows && node.end - node.start <= MAX_INLINE_JSON) return element('code', {}, compact(node, text));
   const summary = isRows ? counted(items.length, 'row') : node.kind === 'array' ? counted(items.length, 'element') : peek(node, text);
   const details = element('details', {}, element('summary', {}, summary));
   details.addEventListener(

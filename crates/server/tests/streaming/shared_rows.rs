@@ -1,4 +1,4 @@
-//! Rows that many others share: an answer can be larger than any memory although little was loaded for it.
+//! Rows that many parents share: few loaded rows can make an answer larger than any memory.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ id = { type = "int", key = true }
 labels = { many = "shop.label", through = "pairs", on = { id = "item_id" }, to = { label_id = "id" } }
 "#;
 
-/// Twenty labels and twenty items, each of them with all of the others.
+/// Twenty labels and twenty items; each label has all items, and each item all labels.
 const SCRIPT: &str = "
 CREATE TABLE labels (id integer PRIMARY KEY);
 CREATE TABLE items (id integer PRIMARY KEY);
@@ -32,7 +32,7 @@ CREATE INDEX pairs_of_label ON pairs (label_id);
 CREATE INDEX pairs_of_item ON pairs (item_id);
 ";
 
-/// Relations so many levels deep. Twenty to the power of ten rows would come of ten.
+/// Relations of this depth. Ten levels make twenty to the power of ten rows.
 fn relations(levels: usize) -> Value {
     (0..levels).rev().fold(Value::Bool(true), |below, level| {
         let name = if level % 2 == 0 { "items" } else { "labels" };
@@ -57,7 +57,7 @@ fn body(levels: usize, rest: &Value) -> String {
 
 // contract E4.1, trap 18
 #[tokio::test]
-async fn an_answer_without_end_is_sent_as_it_is_written() {
+async fn a_huge_answer_is_sent_while_it_is_written() {
     for place in PLACES {
         let (_database, server) = server(place).await;
         for (operation, rest) in [
@@ -76,14 +76,14 @@ async fn an_answer_without_end_is_sent_as_it_is_written() {
                 }
             }
         }
-        // Nobody reads any of them now, and there is room for the next.
+        // The clients are gone, and there is room for the next one.
         assert_eq!(server.post("/api/shop/labels/list", body(1, &json!({}))).await.good().as_array().map(Vec::len), Some(20));
     }
 }
 
 // contract E4.1
 #[tokio::test]
-async fn what_is_sent_in_pieces_is_what_would_be_sent_whole() {
+async fn a_streamed_answer_equals_the_whole_answer() {
     for place in PLACES {
         let (_database, server) = server(place).await;
         let small = server.post("/api/shop/labels/list", body(1, &json!({"order": [{"field": "id"}]}))).await;
@@ -106,7 +106,7 @@ async fn what_is_sent_in_pieces_is_what_would_be_sent_whole() {
 
 // contract G3.4
 #[tokio::test]
-async fn graphql_refuses_what_it_would_have_to_build_whole() {
+async fn graphql_refuses_an_answer_beyond_its_limit() {
     for place in PLACES {
         let (_database, server) = server(place).await;
         let query = json!({ "relations": relations(10) });
@@ -122,7 +122,7 @@ async fn graphql_refuses_what_it_would_have_to_build_whole() {
             let answer = ask(document).await;
             assert!(answer["errors"][0]["message"].as_str().is_some_and(|text| text.contains("64 MiB")), "{place:?} {document} {answer}");
         }
-        // Rows that nobody wants are not written.
+        // Unselected rows are not written.
         let numbers = ask("query ($query: QueryStatementInput) { shopPaginateLabels(query: $query) { total count } }").await;
         assert_eq!(numbers["data"]["shopPaginateLabels"], json!({"total": 20, "count": 20}), "{place:?} {numbers}");
     }

@@ -1,4 +1,4 @@
-//! A field of a query's root: a statement of its own, asked as REST asks it.
+//! Resolves a field of a query's root: one Query Statement, which runs as it does over REST.
 
 use apollo_compiler::ExecutableDocument;
 use apollo_compiler::ast::OperationType;
@@ -16,41 +16,41 @@ use crate::reader::Reading;
 use crate::service::Service;
 use crate::validation;
 
-use super::answer::{page, rows};
+use super::answer::{page_answer, rows_answer};
+use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument};
-use super::budget::Budget;
 use super::output::Output;
-use super::schema::Question;
-use super::selection::Picked;
-use super::shape::{Kind, Shape};
+use super::row_shape::{RowKind, RowShape};
+use super::schema::QueryField;
+use super::selection::SelectedField;
 
-/// What answering the fields of one operation needs.
-pub(super) struct Context<'a> {
+/// What the fields of one operation need.
+pub(super) struct FieldContext<'a> {
     pub(super) service: &'a Service,
     pub(super) caller: &'a Caller,
-    pub(super) address: &'a str,
+    pub(super) client_address: &'a str,
     pub(super) document: &'a ExecutableDocument,
     pub(super) variables: &'a Variables,
-    pub(super) budget: &'a Budget,
+    pub(super) budget: &'a AnswerBudget,
     pub(super) kind: OperationType,
-    /// How many bytes were sent with the request.
+    /// The bytes of the request.
     pub(super) input_bytes: usize,
 }
 
-/// Asks one field.
-pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Output, Problem> {
-    let Context { service, caller, document, variables, budget, .. } = *context;
+/// Runs the statement of one field.
+pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let FieldContext { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
-    let (resource, question) =
-        *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
-    if question == Question::Me {
+    let (resource, query_field) =
+        *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
+    if query_field == QueryField::Me {
         let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
-        return rows(Answer::Whole(row), &Shape::of(document, root, variables), Kind::Row, question, budget).await;
+        return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
     }
-    // Permission is decided before the statement is looked at.
+    // Permission comes before the statement is read.
     let entrance = ask::enter(service, resource, caller)?;
-    let key = match question {
-        Question::FindById => {
+    let key = match query_field {
+        QueryField::FindById => {
             if !entrance.can_find_by_id() {
                 return Err(Problem::NotFound("this resource has no key to find a row by"));
             }
@@ -58,41 +58,41 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ou
         }
         _ => None,
     };
-    let (operation, format) = match question {
-        Question::Paginate => (Operation::Paginate, Format::Rows),
-        Question::Get => (Operation::List, Format::Lines),
-        Question::Find | Question::FindById | Question::Me => (Operation::Find, Format::Json),
+    let (operation, format) = match query_field {
+        QueryField::Paginate => (Operation::Paginate, Format::Rows),
+        QueryField::Get => (Operation::List, Format::Lines),
+        QueryField::Find | QueryField::FindById | QueryField::Me => (Operation::Find, Format::Json),
     };
     let render = || {
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
-        let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
+        let kind = if has_aggregation(query.as_ref()) { RowKind::Group } else { RowKind::Row };
         let body = parse::layers(query, constraint);
         ask::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = validation::run(&service.budgets, caller.key(), context.input_bytes, render).await??;
-    if question == Question::Paginate {
-        let parts = root.below(document, variables);
-        let is_shown = parts.iter().any(|part| part.field().name == "rows");
-        let query = if is_shown { query } else { query.without_relations() };
+    if query_field == QueryField::Paginate {
+        let parts = root.subfields(document, variables);
+        let has_rows = parts.iter().any(|part| part.field().name == "rows");
+        let query = if has_rows { query } else { query.without_relations() };
         let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
-        return page(answer, &parts, budget).await;
+        return page_answer(answer, &parts, budget).await;
     }
     let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
-    rows(answer, &Shape::of(document, root, variables), kind, question, budget).await
+    rows_answer(answer, &RowShape::of(document, root, variables), kind, query_field, budget).await
 }
 
-/// The parts of the key. A single one is taken as it is; several are written as in a REST address.
+/// The parts of the key. Several parts are written as in a REST path.
 fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count: usize) -> Result<Vec<String>, Problem> {
     let id = match argument(field, "id", variables)? {
         Some(Json::Text(text)) => text,
         Some(Json::Number(digits)) => digits.into(),
-        _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
+        _ => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string or a whole number".to_owned())),
     };
     Ok(if count == 1 { vec![id] } else { ask::key_parts(&id, count) })
 }
 
-/// Whether the statement asks for groups; a key that is null counts as absent.
-fn aggregates(query: Option<&Json>) -> bool {
+/// Whether the statement aggregates. A key that is null counts as absent.
+fn has_aggregation(query: Option<&Json>) -> bool {
     let Some(Json::Object(entries)) = query else { return false };
     entries.iter().any(|(key, value)| key == "aggregation" && *value != Json::Null)
 }

@@ -1,16 +1,16 @@
-//! Two databases that differ only in what the viewer may not see give byte-identical answers. (traps 1, 2)
+//! Two databases that differ only in data that the viewer may not see give byte-identical answers. (traps 1, 2)
 
 use oracle::Generator;
 use serde_json::Value;
 
-use crate::sight::{ANONYMOUS, CLERK, CROOKED, FULL, OUTSIDER, PAYROLL, Sight};
 use crate::support::{Database, PLACES, Place, Response, Server};
+use crate::viewers::{ANONYMOUS, CLERK, CROOKED, FULL, OUTSIDER, PAYROLL, Sight};
 use crate::{fixture, path, serve};
 
-/// How many statements each viewer asks of each database.
+/// Statements of each viewer on each database.
 const STATEMENTS: usize = 250;
 
-/// Changes what is out of reach; every statement must change something, or it proves nothing.
+/// Changes invisible data. Every statement must change something, or the test proves nothing.
 async fn twist(database: &Database, sight: &Sight) {
     for statement in sight.twists(database.place) {
         let changed = database.change(&statement).await;
@@ -18,19 +18,19 @@ async fn twist(database: &Database, sight: &Sight) {
     }
 }
 
-/// PostgreSQL's natural order is that of the heap: the key's, on both sides.
+/// The natural order of PostgreSQL is that of the heap: the order of the key, in both databases.
 async fn settle(database: &Database) {
     if database.place == Place::Postgres {
         for table in ["customers", "orders", "order_lines", "shipments", "departments", "employees", "documents", "reviews"] {
             database.execute(&format!("CLUSTER {table} USING {table}_pkey")).await;
         }
-        // Its key is what differs.
+        // Its key differs.
         database.execute("CREATE INDEX visits_started ON visits (started_at); CLUSTER visits USING visits_started").await;
         database.execute("CREATE INDEX pairs ON customers_labels (label_id, customer_id); CLUSTER customers_labels USING pairs").await;
     }
 }
 
-/// The same rows, whatever their order.
+/// The rows without their order.
 fn unordered(answer: &Response) -> Value {
     fn sorted(value: &mut Value) {
         match value {
@@ -86,36 +86,36 @@ async fn on_both(sight: &Sight) {
 
 // contract P2.10, contract P2.1, trap 1, trap 2
 #[tokio::test]
-async fn a_viewer_of_everything_is_blind_to_deleted_rows_and_closed_constraints() {
+async fn deleted_rows_and_closed_constraints_change_no_answer_of_a_viewer_with_all_permissions() {
     on_both(&FULL).await;
 }
 
 // contract P2.10, contract P2.3, contract P2.4, contract Q8.6, trap 1, trap 2
 #[tokio::test]
-async fn a_clerk_is_blind_to_other_tenants_and_to_masked_values() {
+async fn other_tenants_and_masked_values_change_no_answer_of_a_clerk() {
     on_both(&CLERK).await;
 }
 
 // contract P2.10, contract P2.2, trap 2
 #[tokio::test]
-async fn an_outsider_is_blind_to_resources_it_may_not_read() {
+async fn unreadable_resources_change_no_answer_of_an_outsider() {
     on_both(&OUTSIDER).await;
 }
 
 // contract P2.10, contract P2.4
 #[tokio::test]
-async fn payroll_is_blind_to_every_customer() {
+async fn customers_change_no_answer_of_payroll() {
     on_both(&PAYROLL).await;
 }
 
 // contract P2.10, contract P2.7
 #[tokio::test]
-async fn an_account_with_values_of_the_wrong_type_is_blind_to_what_they_would_open() {
+async fn account_values_of_the_wrong_type_open_no_rows() {
     on_both(&CROOKED).await;
 }
 
 // contract P2.10, contract E3.2
 #[tokio::test]
-async fn the_anonymous_account_is_blind_to_everything_that_is_not_public() {
+async fn rows_that_are_not_public_change_no_answer_of_the_anonymous_account() {
     on_both(&ANONYMOUS).await;
 }

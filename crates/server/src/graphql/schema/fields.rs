@@ -1,4 +1,4 @@
-//! The fields of a type, and what is said of them.
+//! Writes the fields of an object type with their descriptions.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use query::catalog::{Field, Mask, Relation, Resource};
 use query::json::write_text;
 use query::types::{Scalar, Type};
 
-/// The fields of a resource of our own, whose names are all good.
+/// The fields of a hub record, whose names GraphQL can all use.
 pub(super) fn object_fields(sdl: &mut String, resource: &Resource) {
     for field in resource.fields.iter().filter(|field| !field.hidden) {
         object_field(sdl, resource, field);
@@ -21,7 +21,7 @@ pub(super) fn object_field(sdl: &mut String, resource: &Resource, field: &Field)
 fn field_description(resource: &Resource, field: &Field) -> String {
     let mut text = format!("`{}`", field.kind.name());
     if resource.key_fields().any(|key| key.name == field.name) {
-        text.push_str(", of the key");
+        text.push_str(", part of the key");
     }
     if !field.nullable {
         text.push_str(", set in every row");
@@ -36,7 +36,7 @@ fn field_description(resource: &Resource, field: &Field) -> String {
             Mask::Last4 => "; masked to its last four characters",
             Mask::Redact => "; masked entirely",
         });
-        text.push_str(" without the right to see it");
+        text.push_str(" for callers without the permission");
     }
     text.push('.');
     text
@@ -44,10 +44,10 @@ fn field_description(resource: &Resource, field: &Field) -> String {
 
 pub(super) fn relation_description(relation: &Relation, target: &Resource) -> String {
     let what = if relation.many { "Rows" } else { "The row" };
-    format!("{what} of `{}`; null unless `relations` asks for it.", target.full_name)
+    format!("{what} of `{}`; null unless `relations` loads it.", target.full_name)
 }
 
-/// Key fields keep their own type: `ID` would make a text of a number, and REST gives the number.
+/// Key fields keep their own type: `ID` would turn a number into a string, and REST answers the number.
 fn field_type(kind: &Type) -> String {
     let scalar = match kind.scalar() {
         Scalar::Bool => "Boolean",
@@ -55,7 +55,7 @@ fn field_type(kind: &Type) -> String {
         Scalar::BigInt => "BigInt",
         Scalar::Float => "Float",
         Scalar::Decimal => "Decimal",
-        // The values of an enum may be any text, a GraphQL enum's only names; they stand in the description.
+        // The values of an enum may be any string, those of a GraphQL enum only names; the description lists them.
         Scalar::Text | Scalar::Enum(_) => "String",
         Scalar::Uuid => "UUID",
         Scalar::Date => "Date",

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{PLACES, Place};
 use crate::{address, fixture, serve};
 
-/// Names close to a hidden one, so that a careless hint would tell it.
+/// Names close to a hidden one, for which a careless hint would show it.
 const HIDDEN: [(&str, &str, &[&str]); 4] = [
     ("shop.customer", "apiKey", &["apikey", "apiKeys", "api_key", "apiKe"]),
     ("shop.shipment", "tracking", &["trackin", "trackings", "Tracking"]),
@@ -15,7 +15,7 @@ const HIDDEN: [(&str, &str, &[&str]); 4] = [
 
 // contract P2.3, contract E2.3, trap 4
 #[tokio::test]
-async fn a_hidden_field_is_as_unknown_as_one_that_does_not_exist() {
+async fn a_hidden_field_is_answered_like_an_unknown_field() {
     for place in PLACES {
         let database = fixture(place).await;
         let server = serve(&database, "full", &[]).await;
@@ -53,7 +53,7 @@ async fn a_hidden_field_is_as_unknown_as_one_that_does_not_exist() {
 
 // contract P2.4, trap 1
 #[tokio::test]
-async fn a_masked_field_is_shown_masked_and_cannot_be_asked_about() {
+async fn a_masked_field_is_shown_masked_and_cannot_be_used() {
     for place in PLACES {
         let database = fixture(place).await;
         let server = serve(&database, "clerk", &[]).await;
@@ -73,7 +73,7 @@ async fn a_masked_field_is_shown_masked_and_cannot_be_asked_about() {
                 assert_eq!(ask(query.clone()).await.fault(), ("QS304".to_owned(), path), "{place:?} {query}");
             }
         }
-        // By way of a relation too.
+        // Through a relation too.
         let body = json!({"query": {"where": {"customer": {"email": {"iLike": "a%"}}}}}).to_string();
         assert_eq!(server.post("/api/shop/orders/list", body).await.fault().0, "QS304", "{place:?}");
         let body = json!({"query": {"order": [{"field": "customer.email"}]}}).to_string();
@@ -88,7 +88,7 @@ async fn a_masked_field_is_shown_masked_and_cannot_be_asked_about() {
 
 // contract Q12.5, contract E2.8, trap 4
 #[tokio::test]
-async fn no_constraint_value_and_no_word_of_the_database_is_in_an_error() {
+async fn an_error_shows_no_constraint_value_and_no_text_of_the_database() {
     let database = fixture(Place::Postgres).await;
     let server = serve(&database, "clerk", &[]).await;
     let tenant = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -106,7 +106,7 @@ async fn no_constraint_value_and_no_word_of_the_database_is_in_an_error() {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
     }
-    // What stands in a constraint on the wire is not repeated either.
+    // A constraint of the request is not repeated either.
     let clauses = [
         json!({"id": {"eq": "hush"}}),
         json!({"id": {"in": [1, "hush"]}}),

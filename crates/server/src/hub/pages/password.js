@@ -1,4 +1,4 @@
-// Lets people see a password while they type it. The buttons are hidden until this runs, so that none stands there without a use.
+// Lets people see a password while they type it. The buttons stay hidden without this script.
 
 const buttons = [...document.querySelectorAll('button[data-input]')];
 const announced = document.createElement('p');
@@ -21,7 +21,7 @@ for (const button of buttons) {
     show(button, shown);
     announced.textContent = `Your ${button.dataset.what} is ${shown ? 'shown' : 'hidden'}.`;
   });
-  // Browsers offer what was typed into a text again; a password must not be among that.
+  // Browsers offer the values of text inputs again; a password must not be among them.
   input.form.addEventListener('submit', () => show(button, false));
 }
 

@@ -1,4 +1,4 @@
-//! Readers that go away, and readers that stay without reading.
+//! Clients that disconnect, and clients that stop reading.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::support::http::{Chunk, Wire};
 use crate::support::{Database, PLACES, Place, Server, Setup, post, until};
 use crate::{ALL, DEEP, LIST, MANIFEST, ONE, ROWS, database, stalled};
 
-/// The only connection serves again, and no transaction is left open.
+/// The only database connection is free again, and no transaction is open.
 async fn free_again(server: &Server, database: &Database) {
     until("the connection is free", async || server.post(LIST, ONE).await.status() == 200).await;
     if database.place == Place::Postgres {
@@ -16,7 +16,7 @@ async fn free_again(server: &Server, database: &Database) {
 
 // contract E4.4, trap 20
 #[tokio::test]
-async fn a_reader_that_goes_away_frees_its_connection_at_once() {
+async fn a_client_that_disconnects_frees_its_connection_at_once() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).pool(1).serve(&database).await;
@@ -42,7 +42,7 @@ async fn impatient(database: &Database, patience: Duration, timeout: Duration) -
 
 // contract E4.4, contract E4.3, trap 20
 #[tokio::test]
-async fn a_reader_that_stalls_is_cut_off_and_its_answer_never_looks_whole() {
+async fn a_stalled_client_is_cut_off_and_its_answer_never_looks_complete() {
     for place in PLACES {
         let database = database(place).await;
         let server = impatient(&database, Duration::from_millis(200), Duration::from_secs(20)).await;
@@ -55,7 +55,7 @@ async fn a_reader_that_stalls_is_cut_off_and_its_answer_never_looks_whole() {
             let mut wire = Wire::narrow(server.address).await;
             wire.request(&post(path, body).header("accept", accept)).await;
             let head = wire.head().await.expect("a head");
-            // Nobody reads; the connection to the database is given back all the same.
+            // The client does not read; the database connection is returned all the same.
             free_again(&server, &database).await;
             let answer = wire.rest(head, "POST").await;
             assert!(!answer.whole, "{place:?} {path} {body} {accept}: {} bytes that look like all of it", answer.body.len());
@@ -65,13 +65,13 @@ async fn a_reader_that_stalls_is_cut_off_and_its_answer_never_looks_whole() {
 
 // contract E4.4
 #[tokio::test]
-async fn a_slow_reader_s_wait_does_not_count_against_the_statement_timeout() {
+async fn the_time_of_a_slow_client_does_not_count_against_the_statement_timeout() {
     for place in PLACES {
         let database = database(place).await;
         let server = impatient(&database, Duration::from_secs(30), Duration::from_millis(400)).await;
         for body in [ALL, DEEP] {
             let (mut wire, head) = stalled(&server, LIST, body).await;
-            // Longer than a statement may run; the length of the pause is what is tested.
+            // Longer than the statement timeout.
             tokio::time::sleep(Duration::from_millis(900)).await;
             let answer = wire.rest(head, "POST").await;
             assert_eq!(answer.good().as_array().map(Vec::len), Some(ROWS), "{place:?} {body}");
@@ -81,7 +81,7 @@ async fn a_slow_reader_s_wait_does_not_count_against_the_statement_timeout() {
 
 // contract B3.2, contract E4.4
 #[tokio::test]
-async fn a_reader_that_was_cut_off_does_not_hold_up_the_end() {
+async fn a_client_that_was_cut_off_does_not_delay_the_shutdown() {
     let database = database(Place::Sqlite).await;
     let server = impatient(&database, Duration::from_millis(200), Duration::from_secs(20)).await;
     let reader = stalled(&server, LIST, ALL).await;
@@ -94,7 +94,7 @@ async fn a_reader_that_was_cut_off_does_not_hold_up_the_end() {
 
 // contract B3.2
 #[tokio::test]
-async fn a_stream_in_flight_is_finished_before_the_end() {
+async fn a_stream_in_flight_is_finished_before_the_shutdown() {
     for place in PLACES {
         let database = database(place).await;
         let server = Setup::new(MANIFEST).serve(&database).await;

@@ -1,4 +1,4 @@
-//! Which addresses there are, and which methods they take.
+//! Which paths there are, and which methods they take.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::support::{PLACES, Place, Request, Setup, get, shop};
 
 // contract E1.1
 #[tokio::test]
-async fn names_stand_in_addresses_in_kebab_case() {
+async fn names_in_paths_are_kebab_case() {
     for place in PLACES {
         let (server, _database) = shop::open(place).await;
         assert_eq!(server.post("/api/big-shop/apps-accounts/list", "").await.good(), json!([{"code": "hub"}]), "{place:?}");
@@ -19,7 +19,7 @@ async fn names_stand_in_addresses_in_kebab_case() {
 
 // contract E2.5
 #[tokio::test]
-async fn an_unknown_address_is_404() {
+async fn an_unknown_path_is_404() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for path in [
         "/",
@@ -50,7 +50,7 @@ async fn an_unknown_address_is_404() {
 
 // contract E2.5, contract E2.1
 #[tokio::test]
-async fn an_address_that_is_no_utf8_is_404_like_any_other_unknown_one() {
+async fn a_path_that_is_not_utf8_is_404() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for path in ["/api/%FF/customers/list", "/api/shop/%ff%fe/list", "/api/shop/customers/%80", "/api/shop/%C3/find/1", "/%FF"] {
         let answer = server.post(path, "").await;
@@ -60,7 +60,7 @@ async fn an_address_that_is_no_utf8_is_404_like_any_other_unknown_one() {
 
 // contract E2.5
 #[tokio::test]
-async fn a_known_address_with_another_method_is_405_and_says_which_it_takes() {
+async fn a_known_path_with_another_method_is_405_with_allow() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let operations = ["paginate", "list", "get", "find", "find/1", "explain"];
     for path in operations.map(|operation| format!("/api/shop/customers/{operation}")) {
@@ -79,7 +79,7 @@ async fn a_known_address_with_another_method_is_405_and_says_which_it_takes() {
             assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method} {path}");
         }
     }
-    // Which method an address of nothing takes is no question.
+    // An unknown path is 404 with any method.
     server.send(&Request::new("PUT", "/api/shop/nothing/list")).await.problem(404);
 }
 
@@ -100,7 +100,7 @@ async fn health_and_readiness_answer_a_get() {
 
 // contract P1.1
 #[tokio::test]
-async fn what_the_manifest_does_not_list_cannot_be_asked() {
+async fn undeclared_tables_and_columns_cannot_be_queried() {
     for place in PLACES {
         let database = shop::database(place).await;
         let manifest = "[resource.shop.customer.fields]\nid = { type = \"bigint\", key = true }\nname = \"text\"\n";

@@ -1,15 +1,15 @@
-//! How much of an answer is built whole: within the limit of one answer, and within the memory of the process.
+//! The memory of one answer: within the limit of an answer, and within the memory of the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::error::{Problem, Refusal};
 
-use super::limits::MOST_ANSWER_BYTES;
+use super::limits::MAX_ANSWER_BYTES;
 
-/// The bytes of answer that are left to all that one HTTP request asks.
+/// The bytes that all answers to one HTTP request may hold.
 #[derive(Debug)]
-pub(super) struct Budget(Mutex<Taken>);
+pub(super) struct AnswerBudget(Mutex<Taken>);
 
 #[derive(Debug)]
 struct Taken {
@@ -18,11 +18,11 @@ struct Taken {
     reservation: Reservation,
 }
 
-impl Budget {
-    /// The budget of a request, whose bytes come out of this reservation.
+impl AnswerBudget {
+    /// Takes its bytes from a reservation.
     pub(super) fn new(reservation: Reservation) -> Self {
-        let max = MOST_ANSWER_BYTES.min(reservation.max());
-        Budget(Mutex::new(Taken { bytes: 0, max, reservation }))
+        let max = MAX_ANSWER_BYTES.min(reservation.max());
+        AnswerBudget(Mutex::new(Taken { bytes: 0, max, reservation }))
     }
 
     pub(super) fn take(&self, bytes: usize) -> Result<(), Problem> {
@@ -31,7 +31,7 @@ impl Budget {
         if sum > taken.max {
             return Err(too_large(taken.max));
         }
-        // The connection has room for a small answer.
+        // The connection reserves room for a small answer.
         taken.reservation.grow_to(sum.saturating_sub(FREE_BODY_BYTES))?;
         taken.bytes = sum;
         Ok(())
@@ -44,18 +44,18 @@ impl Budget {
         taken.reservation.shrink_to(reserved);
     }
 
-    /// Whether so many bytes could still be taken.
-    pub(super) fn has(&self, bytes: usize) -> Result<(), Problem> {
+    /// Checks that so many bytes are left.
+    pub(super) fn check(&self, bytes: usize) -> Result<(), Problem> {
         let Taken { bytes: taken, max, .. } = *self.lock();
         if bytes <= max - taken { Ok(()) } else { Err(too_large(max)) }
     }
 
-    /// What one field takes, to be given back if it fails: fields that grow side by side must not all fail of each other.
-    pub(super) fn share(&self) -> Share<'_> {
-        Share { budget: self, taken: 0 }
+    /// The bytes of one field. A field that fails gives them back, so that parallel fields do not all fail.
+    pub(super) fn share(&self) -> FieldShare<'_> {
+        FieldShare { budget: self, taken: 0 }
     }
 
-    /// The reservation, which is held until the answer was sent.
+    /// The reservation, for the response to hold until it was sent.
     pub(super) fn into_reservation(self) -> Reservation {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).reservation
     }
@@ -65,21 +65,21 @@ impl Budget {
     }
 }
 
-/// What one field has taken.
+/// The bytes that one field has taken.
 #[derive(Debug)]
-pub(super) struct Share<'b> {
-    budget: &'b Budget,
+pub(super) struct FieldShare<'b> {
+    budget: &'b AnswerBudget,
     taken: usize,
 }
 
-impl Share<'_> {
+impl FieldShare<'_> {
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         self.budget.take(bytes)?;
         self.taken += bytes;
         Ok(())
     }
 
-    /// Takes what a field that has grown to so many bytes has not taken yet.
+    /// Takes the bytes of a field that has grown, less those it has taken before.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
         self.take(bytes.saturating_sub(self.taken))
     }
@@ -89,7 +89,7 @@ impl Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for FieldShare<'_> {
     fn drop(&mut self) {
         if self.taken > 0 {
             self.budget.give_back(self.taken);
@@ -98,12 +98,10 @@ impl Drop for Share<'_> {
 }
 
 fn too_large(max: usize) -> Problem {
-    let most = max / 1024 / 1024;
+    let mebibytes = max / 1024 / 1024;
     Problem::Graphql(
         Refusal::Answer,
-        format!(
-            "the answer is larger than {most} MiB, which GraphQL would have to build whole; set `limit`, or use the REST `list`, which streams"
-        ),
+        format!("the answer is larger than {mebibytes} MiB, the maximum over GraphQL; set `limit`, or use `list` over REST, which streams"),
     )
 }
 
@@ -118,20 +116,20 @@ mod tests {
     const CALLER: CallerKey = CallerKey::Address(IpAddr::V4(Ipv4Addr::LOCALHOST));
 
     #[test]
-    fn what_is_left_of_an_answer_is_shared() {
+    fn all_fields_share_the_bytes_of_an_answer() {
         // contract G3.4
-        let budget = Budget::new(Memory::new(usize::MAX).reserve(CALLER));
-        assert!(budget.take(MOST_ANSWER_BYTES - 1).is_ok());
+        let budget = AnswerBudget::new(Memory::new(usize::MAX).reserve(CALLER));
+        assert!(budget.take(MAX_ANSWER_BYTES - 1).is_ok());
         assert!(budget.take(2).is_err());
         assert!(budget.take(1).is_ok());
         assert!(budget.take(1).is_err());
     }
 
     #[test]
-    fn the_process_has_less_room_than_one_answer_and_gets_it_back() {
+    fn an_answer_takes_its_bytes_from_the_process_and_gives_them_back() {
         // attack 53
         let memory = Memory::new(4 * 1024 * 1024);
-        let budget = Budget::new(memory.reserve(CALLER));
+        let budget = AnswerBudget::new(memory.reserve(CALLER));
         let mut another = memory.reserve(CALLER);
         another.grow(1024 * 1024).expect("room");
         let mut share = budget.share();

@@ -1,4 +1,4 @@
-//! The shape a document asks a row in, and rows put into it. Values stay the bytes that the store wrote.
+//! The selected fields of a row, and how rows are written with them. Values stay the bytes that the store wrote.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 use super::arguments::Variables;
 use super::schema::AGGREGATION;
-use super::selection::Picked;
+use super::selection::SelectedField;
 
-/// The fields of one object, in the order they are answered.
+/// The fields of one object, in the order of the response.
 #[derive(Debug)]
-pub(super) struct Shape<'d> {
+pub(super) struct RowShape<'d> {
     parts: Vec<(Vec<u8>, Part<'d>)>,
 }
 
@@ -22,33 +22,33 @@ pub(super) struct Shape<'d> {
 enum Part<'d> {
     Typename(Vec<u8>),
     Aggregation,
-    /// A value that is passed on as it is.
+    /// A value that passes unchanged.
     Value(&'d str),
-    /// A whole number that has to fit 32 bits.
+    /// A whole number that must fit 32 bits.
     Int(&'d str),
-    One(&'d str, Shape<'d>),
-    Many(&'d str, Shape<'d>),
+    One(&'d str, RowShape<'d>),
+    Many(&'d str, RowShape<'d>),
 }
 
-/// What a row of the store stands for.
+/// What a row of the store is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     Row,
     Group,
 }
 
-impl<'d> Shape<'d> {
-    /// The shape of what is selected below these fields.
-    pub(super) fn of(document: &'d ExecutableDocument, picked: &Picked<'d>, variables: &Variables) -> Self {
-        let owner = &picked.field().selection_set.ty;
-        let part = |below: Picked<'d>| {
+impl<'d> RowShape<'d> {
+    /// The shape of the subfields of a field.
+    pub(super) fn of(document: &'d ExecutableDocument, selected: &SelectedField<'d>, variables: &Variables) -> Self {
+        let owner = &selected.field().selection_set.ty;
+        let part = |below: SelectedField<'d>| {
             let field = below.field();
             let (name, kind) = (field.name.as_str(), &field.definition.ty);
             let part = match name {
-                "__typename" => Part::Typename(text(owner)),
+                "__typename" => Part::Typename(quoted(owner)),
                 AGGREGATION => Part::Aggregation,
                 _ if !field.selection_set.is_empty() => {
-                    let shape = Shape::of(document, &below, variables);
+                    let shape = RowShape::of(document, &below, variables);
                     if kind.is_list() { Part::Many(name, shape) } else { Part::One(name, shape) }
                 }
                 _ if kind.is_named() && kind.inner_named_type() == "Int" => Part::Int(name),
@@ -56,20 +56,20 @@ impl<'d> Shape<'d> {
             };
             (key(below.key), part)
         };
-        Shape { parts: picked.below(document, variables).into_iter().map(part).collect() }
+        RowShape { parts: selected.subfields(document, variables).into_iter().map(part).collect() }
     }
 
-    /// Writes one row after another; `None` if it is not what the store writes.
-    pub(super) fn rows(&self, rows: &str, kind: Kind, out: &mut Rows<'_>) -> Option<()> {
+    /// Writes rows; `None` if the text is not as the store writes it.
+    pub(super) fn rows(&self, rows: &str, kind: RowKind, out: &mut RowWriter<'_>) -> Option<()> {
         match kind {
-            Kind::Group => {
+            RowKind::Group => {
                 for group in serde_json::Deserializer::from_str(rows).into_iter::<&RawValue>() {
                     let group = group.ok()?;
                     out.next();
                     self.group(group.get(), out.buffer);
                 }
             }
-            Kind::Row => {
+            RowKind::Row => {
                 for row in serde_json::Deserializer::from_str(rows).into_iter::<Row<'_>>() {
                     let row = row.ok()?;
                     out.next();
@@ -109,7 +109,7 @@ impl<'d> Shape<'d> {
                 Part::Value(name) => out.extend_from_slice(row.get(name).as_bytes()),
                 Part::Int(name) => {
                     let text = row.get(name);
-                    // As everywhere, a stored value that does not fit its type reads as null.
+                    // As everywhere, an invalid value reads as null.
                     let fits = text.len() < 10 || text.parse::<i32>().is_ok();
                     out.extend_from_slice(if fits { text.as_bytes() } else { b"null" });
                 }
@@ -138,14 +138,14 @@ impl<'d> Shape<'d> {
     }
 }
 
-/// Where rows are written, with commas between them.
+/// Writes rows with commas between them.
 #[derive(Debug)]
-pub(super) struct Rows<'b> {
+pub(super) struct RowWriter<'b> {
     pub(super) buffer: &'b mut Vec<u8>,
     pub(super) count: usize,
 }
 
-impl Rows<'_> {
+impl RowWriter<'_> {
     fn next(&mut self) {
         if self.count > 0 {
             self.buffer.push(b',');
@@ -154,11 +154,11 @@ impl Rows<'_> {
     }
 }
 
-/// A row, its values still text.
+/// A row whose values are still JSON text.
 struct Row<'r>(Vec<(Cow<'r, str>, &'r RawValue)>);
 
 impl<'r> Row<'r> {
-    /// The value of this name. A relation that was not loaded is absent, and null in GraphQL.
+    /// A relation that was not loaded is absent, and null in GraphQL.
     fn get(&self, name: &str) -> &'r str {
         self.0.iter().find(|(key, _)| key == name).map_or("null", |(_, value)| value.get())
     }
@@ -192,13 +192,13 @@ struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
 
 /// `"name":`
 pub(super) fn key(name: &str) -> Vec<u8> {
-    let mut key = text(name);
+    let mut key = quoted(name);
     key.push(b':');
     key
 }
 
-pub(super) fn text(text: &str) -> Vec<u8> {
-    let mut quoted = Vec::with_capacity(text.len() + 3);
-    write_text(&mut quoted, text);
-    quoted
+pub(super) fn quoted(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 3);
+    write_text(&mut out, text);
+    out
 }

@@ -1,4 +1,4 @@
-//! Documents made to cost more than they are worth.
+//! Documents that are made to be expensive, and the limits of answers.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::{data, errors, refused, send};
 
 // contract G3.1, trap 19
 #[tokio::test]
-async fn a_document_that_asks_for_too_much_is_refused() {
+async fn a_document_over_a_limit_is_refused() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let times = |text: &str, count: usize| (0..count).map(|index| text.replace('#', &index.to_string())).collect::<String>();
     let mut bomb = String::from("{ ...f0 }");
@@ -42,24 +42,24 @@ async fn a_document_that_asks_for_too_much_is_refused() {
         assert!(codes.iter().any(|code| code == "GRAPHQL_LIMIT_EXCEEDED"), "{what}: {codes:?} {:.400}", answer.text());
         assert_eq!(answer.json().get("data"), None, "{what}");
     }
-    // These are no documents at all.
+    // These are not documents at all.
     for document in ["{".repeat(60_000), "[".repeat(60_000), "(".repeat(60_000), "\"".repeat(60_001), "{a(b:".repeat(3)] {
         errors(&send(&server, &document, Value::Null).await);
     }
-    // The server still stands.
+    // The server still answers.
     data(&server, "{ shopFindItem { id } }", Value::Null).await;
 }
 
 // contract G3.1, trap 19
 #[tokio::test]
-async fn a_variable_named_many_times_over_does_not_grow_without_end() {
+async fn a_variable_counts_at_each_of_its_uses() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let document =
         format!("query ($v: JSON) {{ shopGetItems(query: {{ where: {{ id: {{ in: [{}] }} }} }}) {{ id }} }}", "$v ".repeat(5_000));
     let variables = json!({"v": vec![1; 100_000]});
     let answer = send(&server, &document, variables).await;
     assert_eq!(errors(&answer)[0]["extensions"]["code"], "BAD_USER_INPUT");
-    // As much as REST takes passes.
+    // As much as over REST is accepted.
     let document = "query ($v: JSON) { a: shopGetItems(query: { where: { id: { in: $v } } }) { id } b: shopGetItems(query: { where: { id: { in: $v } } }) { id } }";
     let answer = data(&server, document, json!({"v": (1..=10_000).collect::<Vec<u32>>()})).await;
     assert_eq!((answer["a"].as_array().map(Vec::len), answer["b"].as_array().map(Vec::len)), (Some(2500), Some(2500)));
@@ -70,7 +70,7 @@ async fn a_variable_named_many_times_over_does_not_grow_without_end() {
 
 // contract G3.1
 #[tokio::test]
-async fn a_body_of_five_megabytes_is_an_error_in_graphqls_shape() {
+async fn a_body_of_five_megabytes_is_a_graphql_error() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     for body in [json!({"query": "{ __typename } #".to_owned() + &"x".repeat(5_000_000)}).to_string(), "[".repeat(5_000_000)] {
         let answer = server.post("/graphql", body).await;
@@ -86,7 +86,7 @@ async fn a_body_of_five_megabytes_is_an_error_in_graphqls_shape() {
 
 // contract G3.1
 #[tokio::test]
-async fn what_tools_ask_is_within_the_limits() {
+async fn the_introspection_query_of_tools_is_within_the_limits() {
     let (server, _database) = shop::open(Place::Sqlite).await;
     let introspection =
         "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
@@ -105,7 +105,7 @@ async fn what_tools_ask_is_within_the_limits() {
 
 // contract G3.3
 #[tokio::test]
-async fn the_schema_can_be_kept_to_oneself() {
+async fn introspection_can_be_disabled() {
     for place in PLACES {
         let database = shop::database(place).await;
         let server = Setup { introspection: Introspection::Off, ..Setup::new(shop::MANIFEST) }.serve(&database).await;
@@ -135,7 +135,7 @@ async fn wide(place: Place) -> Database {
 
 // contract G3.4
 #[tokio::test]
-async fn an_answer_past_64_mib_is_refused_with_what_helps() {
+async fn an_answer_over_64_mib_is_refused_with_advice() {
     for place in PLACES {
         let database = wide(place).await;
         let server = Setup::new(WIDE).serve(&database).await;
@@ -149,12 +149,12 @@ async fn an_answer_past_64_mib_is_refused_with_what_helps() {
             let error = &errors(&answer)[0];
             assert_eq!(error["extensions"]["code"], "ANSWER_TOO_LARGE", "{place:?} {document}");
             let message = error["message"].as_str().unwrap();
-            assert!(message.contains("`limit`") && message.contains("REST `list`") && message.contains("64 MiB"), "{message}");
+            assert!(message.contains("`limit`") && message.contains("`list` over REST") && message.contains("64 MiB"), "{message}");
         }
         if place == Place::Postgres {
-            until("no statement goes on for nobody", async || database.sessions("state <> 'idle'").await == 0).await;
+            until("no statement runs without a client", async || database.sessions("state <> 'idle'").await == 0).await;
         }
-        // All fields of a request share it; what is not asked for does not count.
+        // All fields of a request share the limit; unselected fields do not count.
         let both =
             send(&server, "{ a: shopGetPages(query: { limit: 40 }) { text } b: shopGetPages(query: { limit: 40 }) { text } }", Value::Null)
                 .await;

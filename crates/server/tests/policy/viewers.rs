@@ -1,27 +1,27 @@
-//! What a viewer of the oracle's fixture may not see, and a script that changes all of it and nothing else.
+//! The data of the oracle's fixture that a viewer may not see, and a script that changes exactly that.
 
 use crate::support::Place;
 
-/// Conditions that pick the rows out of a viewer's reach, and the fields it sees only masked.
+/// Conditions for the rows that a viewer may not see, and the fields that it sees masked.
 pub(crate) struct Sight {
     pub(crate) viewer: &'static str,
     account: &'static str,
     customers: &'static str,
     departments: &'static str,
     employees: &'static str,
-    /// What is not changed, because the viewer sees it.
+    /// Data that the viewer sees, which stays unchanged.
     spared: &'static [Spared],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spared {
-    /// `email` and `phone`, which are else changed behind equal masks.
+    /// `email` and `phone`; otherwise they change behind equal masks.
     Contacts,
     Credit,
     Salary,
     /// The keys of visits.
     Visits,
-    /// The values of orders; who may not read them still counts them in the policy of their lines.
+    /// The values of orders; the policy of their lines counts orders that a viewer may not read.
     Orders,
 }
 
@@ -63,7 +63,7 @@ pub(crate) const PAYROLL: Sight = Sight {
     ..FULL
 };
 
-/// Its account has values of the wrong types, so that every constraint on them fails closed.
+/// The account has values of the wrong types, so that every constraint on them fails closed.
 pub(crate) const CROOKED: Sight = Sight {
     viewer: "crooked",
     account: "55555555-5555-4555-8555-555555555555",
@@ -77,7 +77,7 @@ pub(crate) const ANONYMOUS: Sight =
     Sight { viewer: "anonymous", account: "00000000-0000-0000-0000-000000000000", spared: &[Spared::Contacts], ..CROOKED };
 
 impl Sight {
-    /// Statements that change what is out of reach, each of them something.
+    /// Statements that change invisible data; each changes something.
     pub(crate) fn twists(&self, place: Place) -> Vec<String> {
         let postgres = place == Place::Postgres;
         let (customers, departments, employees) = (self.customers, self.departments, self.employees);

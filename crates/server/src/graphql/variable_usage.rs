@@ -1,5 +1,5 @@
-//! Whether variables may stand where they are used. The validator before it looks at arguments alone, and only at the names of
-//! types below them; this is the specification's `IsVariableUsageAllowed` at every depth.
+//! Checks each use of a variable by the specification's `IsVariableUsageAllowed`, at every depth. The library's validator checks arguments
+//! only, and below them only the names of types.
 
 use std::collections::HashSet;
 
@@ -10,47 +10,46 @@ use apollo_compiler::{ExecutableDocument, Name, Node, Schema};
 
 use crate::error::Refusal;
 
-use super::failure::{Failure, MOST_TOLD};
+use super::graphql_error::{GraphqlError, MAX_ERRORS};
 
-/// Everything that is wrong with the uses of variables in a document that is valid otherwise.
-pub(super) fn check(schema: &Schema, document: &ExecutableDocument) -> Vec<Failure> {
-    let mut failures = Vec::new();
+/// The wrong uses of variables in a document that is valid otherwise.
+pub(super) fn check(schema: &Schema, document: &ExecutableDocument) -> Vec<GraphqlError> {
+    let mut errors = Vec::new();
     for operation in document.operations.iter() {
-        let mut walk = Walk { schema, document, operation, seen: HashSet::new(), failures: Vec::new() };
-        walk.directives(&operation.directives);
-        walk.selections(&operation.selection_set);
-        failures.append(&mut walk.failures);
+        let mut usage = UsageCheck { schema, document, operation, seen: HashSet::new(), errors: Vec::new() };
+        usage.directives(&operation.directives);
+        usage.selections(&operation.selection_set);
+        errors.append(&mut usage.errors);
     }
-    failures.truncate(MOST_TOLD);
-    failures
+    errors.truncate(MAX_ERRORS);
+    errors
 }
 
-/// What is expected where a value stands.
+/// The type that a position in a document expects.
 #[derive(Clone, Copy)]
-enum Place<'s> {
-    /// A value of a type; `defaulted` where the schema has one for a value that is left out.
-    Typed { kind: &'s Type, defaulted: bool },
-    /// Somewhere in a scalar of our own, which takes anything.
-    Free,
+enum Expected<'s> {
+    /// A value of this type. The schema may have a default for it.
+    Typed { kind: &'s Type, has_default: bool },
+    /// Anything: a position inside a scalar of our own.
+    Anything,
 }
 
-impl<'s> Place<'s> {
+impl<'s> Expected<'s> {
     fn of(definition: &'s InputValueDefinition) -> Self {
-        Place::Typed { kind: &definition.ty, defaulted: definition.default_value.is_some() }
+        Expected::Typed { kind: &definition.ty, has_default: definition.default_value.is_some() }
     }
 }
 
-/// The way through what one operation selects. A fragment is gone through once: its variables are the operation's wherever
-/// it is spread.
-struct Walk<'d> {
+/// Walks the selections of one operation. A fragment is walked once: at every spread its variables are those of the operation.
+struct UsageCheck<'d> {
     schema: &'d Schema,
     document: &'d ExecutableDocument,
     operation: &'d Operation,
     seen: HashSet<&'d Name>,
-    failures: Vec<Failure>,
+    errors: Vec<GraphqlError>,
 }
 
-impl<'d> Walk<'d> {
+impl<'d> UsageCheck<'d> {
     fn selections(&mut self, set: &'d SelectionSet) {
         for selection in &set.selections {
             match selection {
@@ -86,60 +85,62 @@ impl<'d> Walk<'d> {
     fn arguments(&mut self, arguments: &[Node<Argument>], definitions: &'d [Node<InputValueDefinition>]) {
         for argument in arguments {
             let definition = definitions.iter().find(|definition| definition.name == argument.name);
-            self.value(&argument.value, definition.map_or(Place::Free, |definition| Place::of(definition)));
+            self.value(&argument.value, definition.map_or(Expected::Anything, |definition| Expected::of(definition)));
         }
     }
 
-    fn value(&mut self, value: &Value, place: Place<'d>) {
+    fn value(&mut self, value: &Value, expected: Expected<'d>) {
         match value {
-            Value::Variable(name) => self.variable(name, place),
+            Value::Variable(name) => self.variable(name, expected),
             Value::List(items) => {
-                let place = match place {
-                    Place::Typed { kind: Type::List(kind) | Type::NonNullList(kind), .. } => Place::Typed { kind, defaulted: false },
-                    _ => Place::Free,
+                let expected = match expected {
+                    Expected::Typed { kind: Type::List(kind) | Type::NonNullList(kind), .. } => {
+                        Expected::Typed { kind, has_default: false }
+                    }
+                    _ => Expected::Anything,
                 };
                 for item in items {
-                    self.value(item, place);
+                    self.value(item, expected);
                 }
             }
             Value::Object(fields) => {
-                let expected = match place {
-                    // One object may stand for a list of one.
-                    Place::Typed { kind, .. } => self.schema.types.get(kind.inner_named_type()),
-                    Place::Free => None,
+                let object = match expected {
+                    // One object may be given for a list of one.
+                    Expected::Typed { kind, .. } => self.schema.types.get(kind.inner_named_type()),
+                    Expected::Anything => None,
                 };
                 for (name, field) in fields {
-                    let definition = match expected {
+                    let definition = match object {
                         Some(ExtendedType::InputObject(object)) => object.fields.get(name),
                         _ => None,
                     };
-                    self.value(field, definition.map_or(Place::Free, |definition| Place::of(definition)));
+                    self.value(field, definition.map_or(Expected::Anything, |definition| Expected::of(definition)));
                 }
             }
             _ => {}
         }
     }
 
-    fn variable(&mut self, name: &Name, place: Place<'d>) {
+    fn variable(&mut self, name: &Name, expected: Expected<'d>) {
         let declared = self.operation.variables.iter().find(|variable| variable.name == *name);
-        let message = match (declared, place) {
-            // The validator does not look into JSON.
+        let message = match (declared, expected) {
+            // The validator does not check variables inside JSON.
             (None, _) => format!("variable `${name}` is not declared"),
-            (Some(variable), Place::Typed { kind, defaulted }) if !is_allowed(variable, kind, defaulted) => {
+            (Some(variable), Expected::Typed { kind, has_default }) if !is_allowed(variable, kind, has_default) => {
                 format!("variable `${name}` of type `{}` cannot be used where `{kind}` is expected", variable.ty)
             }
             _ => return,
         };
         let location = name.location().and_then(|location| location.line_column(&self.document.sources));
-        self.failures.push(Failure { locations: location.into_iter().collect(), ..Failure::new(Refusal::Validation, message) });
+        self.errors.push(GraphqlError { locations: location.into_iter().collect(), ..GraphqlError::new(Refusal::Validation, message) });
     }
 }
 
-/// The specification's `IsVariableUsageAllowed`: a default, of the variable or of the place, takes the place of null.
-fn is_allowed(variable: &VariableDefinition, expected: &Type, defaulted: bool) -> bool {
+/// The specification's `IsVariableUsageAllowed`: a default of the variable or of the position replaces null.
+fn is_allowed(variable: &VariableDefinition, expected: &Type, has_default: bool) -> bool {
     if expected.is_non_null() && !variable.ty.is_non_null() {
         let has_value = variable.default_value.as_ref().is_some_and(|default| !default.is_null());
-        return (has_value || defaulted) && variable.ty.is_assignable_to(&expected.clone().nullable());
+        return (has_value || has_default) && variable.ty.is_assignable_to(&expected.clone().nullable());
     }
     variable.ty.is_assignable_to(expected)
 }
@@ -161,7 +162,7 @@ mod tests {
         let schema = apollo_compiler::Schema::parse_and_validate(SCHEMA, "schema").expect("a schema");
         let document: Valid<ExecutableDocument> =
             ExecutableDocument::parse_and_validate(&schema, text, "document").unwrap_or_else(|error| panic!("{text}: {error}"));
-        check(&schema, &document).into_iter().map(|failure| failure.problem.extensions().0).collect()
+        check(&schema, &document).into_iter().map(|error| error.problem.extensions().0).collect()
     }
 
     #[track_caller]
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_inside_an_object_is_of_its_field_s_type() {
+    fn a_variable_inside_an_object_has_the_type_of_its_field() {
         // contract G2.5
         for kind in ["Int", "Int!"] {
             good(&format!("query ($a: {kind}) {{ f(inner: {{ must: 1, count: $a }}) {{ x }} }}"));
@@ -186,12 +187,12 @@ mod tests {
             bad(&format!("query ($a: {kind}) {{ f(inner: {{ must: 1, many: [{{ must: 1, count: $a }}] }}) {{ x }} }}"));
             bad(&format!("query ($a: {kind}) {{ f(many: {{ must: 1, count: $a }}) {{ x }} }}"));
         }
-        let told = messages("query ($a: [Int]) { f(inner: { must: 1, count: $a }) { x } }");
-        assert_eq!(told, ["variable `$a` of type `[Int]` cannot be used where `Int` is expected"]);
+        let found = messages("query ($a: [Int]) { f(inner: { must: 1, count: $a }) { x } }");
+        assert_eq!(found, ["variable `$a` of type `[Int]` cannot be used where `Int` is expected"]);
     }
 
     #[test]
-    fn a_variable_that_may_be_null_needs_a_default_where_null_is_not_taken() {
+    fn a_nullable_variable_needs_a_default_in_a_non_null_position() {
         // contract G2.5
         let at = |variable: &str, field: &str| format!("query ($a: {variable}) {{ f(inner: {{ must: 1, {field} }}) {{ x }} }}");
         good(&at("Int", "preset: $a"));
@@ -200,16 +201,16 @@ mod tests {
         bad(&at("Int", "more: { must: $a }"));
         bad(&at("Int = null", "more: { must: $a }"));
         bad(&at("[Int] = [7]", "more: { must: $a }"));
-        // An entry of a list has no default of its own, the variable's counts.
+        // An entry of a list has no default; that of the variable counts.
         bad(&at("Int", "items: [$a]"));
         good(&at("Int = 7", "items: [$a]"));
-        // Usages at an argument are held to the same.
+        // The same rule holds for arguments.
         good("query ($a: Boolean) { f(must: $a) { x } }");
         bad("query ($a: Boolean = null) { f { x @skip(if: $a) } }");
     }
 
     #[test]
-    fn a_variable_is_a_list_where_a_list_is_expected() {
+    fn a_list_position_takes_a_list_variable() {
         // contract G2.5
         let at = |variable: &str, field: &str| format!("query ($a: {variable}) {{ f(inner: {{ must: 1, {field} }}) {{ x }} }}");
         for kind in ["[Int!]", "[Int!]!"] {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_stands_inside_json_is_of_any_type_but_declared() {
+    fn a_variable_inside_json_has_any_type_but_is_declared() {
         // contract G2.5
         for kind in ["Int", "[Int]", "JSON", "Inner"] {
             good(&format!("query ($a: {kind}) {{ f(json: {{ deep: [{{ x: $a }}, $a] }}) {{ x }} }}"));
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_and_fragments_are_held_to_it_by_every_operation_that_uses_them() {
+    fn directives_and_fragments_are_checked_for_every_operation_that_uses_them() {
         // contract G2.5
         bad("query ($a: [Int]) { f { x @note(text: \"\", more: { must: 1, count: $a }) } }");
         bad("query ($a: String) { f { x @note(text: \"\", tags: [$a]) } }");

@@ -1,0 +1,35 @@
+//! Resolves a field of a mutation's root: an operation of administration.
+
+use query::json::Json;
+use store::Answer;
+
+use crate::error::{Problem, Refusal};
+use crate::operations::{OperationInput, OperationRequest};
+
+use super::answer::rows_answer;
+use super::arguments::{argument, coerced_argument};
+use super::output::Output;
+use super::query_fields::FieldContext;
+use super::row_shape::{RowKind, RowShape};
+use super::schema::QueryField;
+use super::selection::SelectedField;
+
+/// Executes the operation of one field.
+pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
+    let field = root.field();
+    let operation =
+        *context.service.graphql.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
+    // Permission comes before the arguments are read.
+    let request = OperationRequest::authorize(context.service, context.caller, operation, context.client_address).await?;
+    let id = match argument(field, "id", context.variables)? {
+        None => String::new(),
+        Some(Json::Text(text)) => text,
+        Some(Json::Number(digits)) => digits.into(),
+        Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string".to_owned())),
+    };
+    let input = coerced_argument(&context.service.graphql.schema, field, "input", context.variables)?;
+    let input = input.unwrap_or(Json::Object(Vec::new()));
+    let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
+    let shape = RowShape::of(context.document, root, context.variables);
+    rows_answer(Answer::Whole(answer.into()), &shape, RowKind::Row, QueryField::Find, context.budget).await
+}

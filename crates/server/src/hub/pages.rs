@@ -1,0 +1,103 @@
+//! The pages of the hub: sign-in, one-time links, the account, sign-out and refusals. They work without scripts. Their templates are in
+//! `templates/hub/`.
+
+mod account;
+mod notice;
+mod refusal;
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use aws_lc_rs::digest::{SHA256, digest};
+use axum::body::Body;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::{HeaderValue, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use identity::parameters::Parameters;
+
+use crate::error::oauth::Fault;
+use crate::html::{self, CONTENT_POLICY};
+
+pub(super) use account::{AccountPage, PasswordInput, PasswordRefusal, SessionRow, account};
+pub(super) use notice::Notice;
+pub(super) use refusal::{dead_link, refusal, refusal_at};
+
+/// The script of the pages with a password input.
+const SHOW_PASSWORD_SCRIPT: &str = include_str!("pages/password.js");
+/// The content policy of these pages. It names the script by its hash, so that no other script runs.
+static POLICY_WITH_SCRIPT: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let hash = STANDARD.encode(digest(&SHA256, SHOW_PASSWORD_SCRIPT.as_bytes()));
+    HeaderValue::from_str(&format!("{CONTENT_POLICY}; script-src 'sha256-{hash}'")).unwrap_or(HeaderValue::from_static(CONTENT_POLICY))
+});
+
+#[derive(Debug, Template)]
+#[template(path = "hub/sign_in.html")]
+pub(super) struct SignInPage<'a> {
+    pub(super) return_path: &'a str,
+    /// The name of the app that the person signs in to.
+    pub(super) app: Option<&'a str>,
+    /// The username that was typed before.
+    pub(super) name: &'a str,
+    pub(super) notice: Option<Notice>,
+    /// Why the last attempt failed.
+    pub(super) refusal: Option<&'a Fault>,
+}
+
+pub(super) fn sign_in(page: &SignInPage<'_>) -> Response<Body> {
+    password_page(page, page.refusal)
+}
+
+/// The form behind a one-time link.
+#[derive(Debug, Template)]
+#[template(path = "hub/set_password.html")]
+struct SetPasswordPage<'a> {
+    link: &'a str,
+    name: &'a str,
+    refusal: Option<&'a Fault>,
+}
+
+pub(super) fn set_password(link: &str, name: &str, refusal: Option<&Fault>) -> Response<Body> {
+    password_page(&SetPasswordPage { link, name, refusal }, refusal)
+}
+
+#[derive(Debug, Template)]
+#[template(path = "hub/confirm_logout.html")]
+struct ConfirmLogoutPage<'a> {
+    parameters: Vec<(&'static str, &'a str)>,
+}
+
+/// Asks before signing out, and keeps the parameters of the request for the answer.
+pub(super) fn confirm_logout(parameters: &Parameters) -> Response<Body> {
+    let kept = ["id_token_hint", "client_id", "post_logout_redirect_uri", "state"];
+    let parameters = kept.into_iter().filter_map(|name| Some((name, parameters.get(name)?))).collect();
+    html::response(&ConfirmLogoutPage { parameters })
+}
+
+#[derive(Debug, Template)]
+#[template(path = "hub/signed_out.html")]
+struct SignedOutPage;
+
+pub(super) fn signed_out() -> Response<Body> {
+    html::response(&SignedOutPage)
+}
+
+/// A page with a password input, with the status of the refusal that it shows.
+fn password_page(page: &impl Template, refusal: Option<&Fault>) -> Response<Body> {
+    let mut response = html::response(page);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY_WITH_SCRIPT.clone());
+    if let Some(fault) = refusal {
+        fault.mark(&mut response);
+    }
+    response
+}
+
+/// The sentence that a refused form shows.
+fn alert_text(fault: &Fault) -> String {
+    match fault {
+        Fault::Throttled(..=1) => "Too many failed attempts. Try again in a second.".to_owned(),
+        Fault::Throttled(seconds @ ..120) => format!("Too many failed attempts. Try again in {seconds} seconds."),
+        Fault::Throttled(seconds) => format!("Too many failed attempts. Try again in {} minutes.", (seconds + 59) / 60),
+        _ => html::sentence(&fault.told().1),
+    }
+}
