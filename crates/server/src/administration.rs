@@ -10,7 +10,7 @@ mod tenant;
 
 use identity::account::rights::RightsFault;
 use identity::account::{Account, RolePermissions, is_invisible};
-use identity::audit_event::{Change, Event, Record};
+use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange};
 use serde_json::{Map, Value};
 use store::hub_records::audit_log::{self, AuditContext};
 use store::hub_records::{Records, Transaction};
@@ -133,7 +133,7 @@ impl Administration<'_> {
     }
 
     /// Writes the audit event of a change.
-    async fn audit(&self, tx: &mut ChangeTransaction, record: Record, change: Change) -> Result<(), AdminError> {
+    async fn audit(&self, tx: &mut ChangeTransaction, record: ChangedRecord, change: RecordChange) -> Result<(), AdminError> {
         let actor = match self.actor {
             Actor::CommandLine => None,
             Actor::Account(id) => Some(id),
@@ -142,7 +142,7 @@ impl Administration<'_> {
     }
 
     /// Writes the audit event as the last step, and commits.
-    async fn finish(&self, mut tx: ChangeTransaction, record: Record, change: Change) -> Result<(), AdminError> {
+    async fn finish(&self, mut tx: ChangeTransaction, record: ChangedRecord, change: RecordChange) -> Result<(), AdminError> {
         self.audit(&mut tx, record, change).await?;
         Ok(tx.records.commit().await?)
     }

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use identity::account::{Account, AccountKind};
+use identity::password::{Password, PasswordHash};
 use identity::password_link::LinkPurpose;
 use identity::timestamp::Timestamp;
-use identity::password::{Password, PasswordHash};
 use peristyle::administration::{AccountChange, Actor, AdminError, Administration, AppChange, NameOrId, RoleChange};
-use store::hub_records::audit_log::AuditContext;
 use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
 use store::hub_records::{Database, DatabaseSettings, accounts};
 
 async fn create(by: Administration<'_>, name: &str, roles: &[&str]) -> Result<Account, AdminError> {

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use identity::account::rights::keep_an_administrator;
 use identity::account::{Account, AccountKind, Names, Rights};
-use identity::audit_event::{ChangedFields, Change, Record};
-use identity::password_link::{LinkPurpose, LinkRecord};
-use identity::secret_token::LinkToken;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use identity::password::PasswordHash;
+use identity::password_link::{LinkPurpose, LinkRecord};
 use identity::revocation::Revocation;
+use identity::secret_token::LinkToken;
 use serde_json::{Map, Value, json};
 use store::hub_records::rights::{self, Concerned};
 use store::hub_records::roles::RoleRecord;
 use store::hub_records::tenants::Tenant;
-use store::hub_records::{accounts, endings, links, roles, tenants};
+use store::hub_records::{accounts, password_links, revocation, roles, tenants};
 use uuid::Uuid;
 
 use crate::chance;

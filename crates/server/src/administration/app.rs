@@ -1,8 +1,8 @@
 //! Creates, changes and removes apps, and the lists of accounts that can sign in to closed apps.
 
 use identity::account::Account;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use identity::client::{Client, ClientId};
-use identity::audit_event::{ChangedFields, Change, Record};
 use identity::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 use store::hub_records::apps::{self, Access, App};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
-use identity::audit_event::{ChangedFields, Change, Record};
-use identity::secret_token::ClientSecret;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
+use identity::client::{Client, ClientId, GrantType, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
+use identity::lifetime::Lifetimes;
 use identity::revocation::Revocation;
+use identity::secret_token::ClientSecret;
 use serde_json::{Map, Value, json};
 use store::hub_records::apps::Access;
 use store::hub_records::clients;
@@ -88,7 +89,8 @@ impl Administration<'_> {
         let new = describe_client(&client);
         // No field is private: `describe_client` leaves out the secret.
         let names: Vec<&str> = new.keys().map(String::as_str).collect();
-        self.finish(tx, ChangedRecord::Client(client.id.clone()), RecordChange::Updated(ChangedFields::between(&old, &new, &names))).await?;
+        self.finish(tx, ChangedRecord::Client(client.id.clone()), RecordChange::Updated(ChangedFields::between(&old, &new, &names)))
+            .await?;
         Ok(client)
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
-use identity::account::{RolePermissions, Permission};
-use identity::audit_event::{ChangedFields, Change, Record};
+use identity::account::{Permission, RolePermissions};
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use serde_json::{Map, Value, json};
 use store::hub_records::roles::{self, RoleRecord};
 

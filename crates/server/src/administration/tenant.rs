@@ -1,6 +1,6 @@
 //! Creates, changes and removes tenants.
 
-use identity::audit_event::{ChangedFields, Change, Record};
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use serde_json::{Map, Value, json};
 use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;

@@ -4,10 +4,10 @@ use std::io::Read;
 
 use clap::Subcommand;
 use identity::account::{Account, AccountKind};
-use identity::password_link::LinkPurpose;
 use identity::password::{Password, PasswordHash};
+use identity::password_link::LinkPurpose;
 use serde_json::{Map, Value, json};
-use store::hub_records::{accounts, overview, roles, sessions, tenants};
+use store::hub_records::{accounts, roles, sessions, summaries, tenants};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 

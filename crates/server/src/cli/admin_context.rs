@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use identity::account::Account;
 use identity::timestamp::Timestamp;
-use query::messages::near;
+use query::messages::did_you_mean;
 use serde_json::{Map, Value};
-use store::hub_records::audit_log::AuditContext;
 use store::hub_records::Records;
-use store::hub_records::{accounts, overview};
+use store::hub_records::audit_log::AuditContext;
+use store::hub_records::{accounts, summaries};
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
@@ -117,7 +117,7 @@ pub(super) fn select<T>(
 
 /// A hint at a known name that is similar to this one, or nothing.
 pub(super) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    near(name, &known.collect::<Vec<_>>())
+    did_you_mean(name, &known.collect::<Vec<_>>())
 }
 
 /// The error for a record that does not exist.

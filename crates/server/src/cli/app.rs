@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 use store::hub_records::apps::{self, Access, App};
-use store::hub_records::{clients, overview};
+use store::hub_records::{clients, summaries};
 
 use crate::administration::{AppChange, NameOrId, describe_app};
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
-use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
+use identity::client::{Client, GrantType, SECRET_OVERLAP_SECONDS};
+use identity::lifetime::{ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS};
 use serde_json::{Value, json};
 use store::hub_records::{apps, clients};
 use uuid::Uuid;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
-use store::hub_records::audit_log::{self, Noted};
+use store::hub_records::audit_log::{self, LoggedEvent};
 use store::hub_records::summaries;
 use uuid::Uuid;
 
@@ -34,12 +34,12 @@ pub(super) enum EventAction {
     Follow,
 }
 
-fn to_json(event: &Noted) -> Value {
+fn to_json(event: &LoggedEvent) -> Value {
     json!({ "sequence": event.sequence, "at": chance::rfc3339(event.at), "event": event.name, "address": event.address, "data": event.data })
 }
 
 /// An event for people.
-fn line(event: &Noted, names: &AccountNames) -> String {
+fn line(event: &LoggedEvent, names: &AccountNames) -> String {
     let (time, address) = (chance::rfc3339(event.at), event.address.as_deref().unwrap_or("-"));
     format!("{time}\t{}\t{address}\t{}", event.name, data_text(&event.data, names))
 }
@@ -48,8 +48,8 @@ fn line(event: &Noted, names: &AccountNames) -> String {
 type AccountNames = BTreeMap<Uuid, String>;
 
 /// The names of the accounts in these events.
-async fn account_names(context: &AdminContext, events: &[Noted]) -> Result<AccountNames, CommandError> {
-    let id = |event: &Noted, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
+async fn account_names(context: &AdminContext, events: &[LoggedEvent]) -> Result<AccountNames, CommandError> {
+    let id = |event: &LoggedEvent, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
     let ids: BTreeSet<Uuid> = events.iter().flat_map(|event| [id(event, "account"), id(event, "actor")]).flatten().collect();
     Ok(summaries::account_names(&context.records, &ids.into_iter().collect::<Vec<_>>()).await?)
 }

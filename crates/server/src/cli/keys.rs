@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use identity::audit_event::Event;
+use identity::audit_event::AuditEvent;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use store::hub_records::summaries;
 use store::hub_records::roles::{self, RoleRecord};
+use store::hub_records::summaries;
 use uuid::Uuid;
 
 use crate::administration::{NameOrId, RoleChange, describe_role};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::hub_records::summaries::{self, ClientInUse};
 use store::hub_records::sessions::{self, SessionDetails};
+use store::hub_records::summaries::{self, ClientInUse};
 use uuid::Uuid;
 
 use crate::chance;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::hub_records::{DatabaseSettings, Mapping, Prepare};
+use store::{DatabaseSettings, Mapping, Prepare};
 
 use crate::budget::{BudgetSettings, Budgets};
 

@@ -6,7 +6,7 @@ mod sample_values;
 use std::path::Path;
 
 use query::value::{date_text, timestamp_fixed_text};
-use store::hub_records::{Cell, NewFile};
+use store::{Cell, NewFile};
 
 use pseudo_random::PseudoRandom;
 use sample_values::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};

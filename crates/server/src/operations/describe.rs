@@ -29,7 +29,7 @@ pub(crate) fn is_hub(catalog: &Catalog) -> bool {
 impl Operation {
     /// `/api/iam/accounts/update/{id}`
     pub(crate) fn path(&self, catalog: &Catalog) -> String {
-        let base = self.resource_in(catalog).map_or_else(String::new, |(_, resource)| resource.address());
+        let base = self.resource_in(catalog).map_or_else(String::new, |(_, resource)| resource.path());
         match self.target {
             OperationTarget::NewRecord => format!("{base}/{}", self.path_segment()),
             OperationTarget::RecordById => format!("{base}/{}/{{id}}", self.path_segment()),

@@ -2,12 +2,12 @@
 
 use identity::account::AccountKind;
 use identity::client::{GrantType, SECRET_OVERLAP_SECONDS};
+use identity::password::{Password, PasswordHash};
 use identity::password_link::LinkPurpose;
 use identity::secret_token::ClientSecret;
-use identity::password::{Password, PasswordHash};
 use serde_json::{Value, json};
 use store::hub_records::apps::Access;
-use store::revocation::Revoked;
+use store::hub_records::revocation::Revoked;
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, AdminError, Administration, AppChange, ClientChange, NameOrId, RoleChange};
@@ -37,7 +37,7 @@ impl Outcome {
         Outcome::with(key, [])
     }
 
-    fn ended(key: &str, over: &Over) -> Self {
+    fn ended(key: &str, over: &Revoked) -> Self {
         Outcome::with(key, [("sessions", over.sessions.len().into()), ("grants", over.families.len().into())])
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use query::json::Json;
+use query::messages::{did_you_mean, quoted_list};
 use query::pointer::Pointer;
-use query::messages::{near, words};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -101,7 +101,7 @@ fn unknown_key(operation: &Operation, name: &str) -> String {
     if known.is_empty() {
         return format!("`{}` takes no input", operation.name());
     }
-    format!("`{}` takes only the keys {}{}", operation.name(), words(&known), near(name, &known))
+    format!("`{}` takes only the keys {}{}", operation.name(), quoted_list(&known), did_you_mean(name, &known))
 }
 
 /// Checks one value; nothing if it has faults.

@@ -1,7 +1,7 @@
 //! One request for an operation: checks the permission, then the input, makes the change, and reads the record as the caller may read it.
 
 use identity::account::rights::RightsFault;
-use identity::audit_event::{Event, OperationRefusal};
+use identity::audit_event::{AuditEvent, OperationRefusal};
 use query::json::{self, Json, write_text};
 use query::parse;
 use query::plan::Operation as Reading;
@@ -62,7 +62,7 @@ impl<'a> OperationRequest<'a> {
         let hub = service.gate.as_hub().ok_or(NOWHERE)?;
         let account = caller.account().ok_or_else(|| caller.refusal())?;
         let request = OperationRequest { service, hub, caller, account, operation, client_address };
-        if !caller.viewer().holds(operation.permission) {
+        if !caller.viewer().has_permission(operation.permission) {
             request.audit_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
         }

@@ -1,8 +1,8 @@
 //! The formats of the strings in an input. Each string is checked before the database is asked; the error says what is accepted.
 
-use identity::account::{AccountKind, MAX_NAME_BYTES, MAX_PERMISSION_BYTES, Names, Permission};
+use identity::account::{self, AccountKind, MAX_PERMISSION_BYTES, Names, Permission};
 use identity::client::{ClientId, GrantType, MAX_ID_BYTES, MAX_REDIRECT_BYTES, Redirect};
-use identity::password::{MAX_PASSWORD_BYTES, MAX_HASH_BYTES, Password, PasswordHash};
+use identity::password::{MAX_HASH_BYTES, MAX_PASSWORD_BYTES, Password, PasswordHash};
 use uuid::Uuid;
 
 use crate::administration::{MAX_APP_URL_BYTES, MAX_NAME_BYTES, check_app_url, parse_name};
@@ -54,7 +54,7 @@ impl StringFormat {
             StringFormat::PasswordHash => PasswordHash::parse(text).map(drop).map_err(message),
             StringFormat::Grant | StringFormat::AccountType => {
                 let words = self.words().unwrap_or_default();
-                if words.contains(&text) { Ok(()) } else { Err(format!("one of {} is expected", query::messages::words(words))) }
+                if words.contains(&text) { Ok(()) } else { Err(format!("one of {} is expected", query::messages::quoted_list(words))) }
             }
         }
     }
@@ -72,7 +72,7 @@ impl StringFormat {
     pub(crate) fn max_bytes(self) -> usize {
         match self {
             StringFormat::Name | StringFormat::Role => MAX_NAME_BYTES,
-            StringFormat::Username | StringFormat::Email => MAX_NAME_BYTES,
+            StringFormat::Username | StringFormat::Email => account::MAX_NAME_BYTES,
             // The longest spelling is a URN.
             StringFormat::Uuid => 45,
             StringFormat::ClientId => MAX_ID_BYTES,

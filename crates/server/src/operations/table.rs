@@ -67,9 +67,9 @@ const META: InputField =
 const IS_ACTIVE: InputField = field("isActive", Boolean, "Whether it is active; false ends its sessions and grants");
 
 const ACCESS_SECONDS: InputField =
-    field("accessTokenSeconds", Seconds(LONGEST_LIFE_SECONDS), "How many seconds access tokens are valid; by default 3600");
+    field("accessTokenSeconds", Seconds(MAX_TOKEN_SECONDS), "How many seconds access tokens are valid; by default 3600");
 const REFRESH_SECONDS: InputField =
-    field("refreshTokenSeconds", Seconds(LONGEST_REFRESH_SECONDS), "How many seconds refresh tokens are valid; by default 2592000");
+    field("refreshTokenSeconds", Seconds(MAX_REFRESH_SECONDS), "How many seconds refresh tokens are valid; by default 2592000");
 const REDIRECT: InputField = field("redirect", String(StringFormat::Redirect), "The redirect URI, where authorization codes are sent");
 const GRANTS: InputField =
     field("grants", Strings(StringFormat::Grant), "Its grant types; by default authorization_code and refresh_token");
