@@ -4,13 +4,13 @@
 //! counting.
 
 mod dialect;
+mod exists;
 mod group;
-mod keys;
+mod join;
 mod level;
-mod link;
-mod nesting;
-mod predicate;
+mod print;
 mod scope;
+mod tree;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
-use nesting::Surroundings;
 
 /// A text with its values.
 #[derive(Clone, Debug)]
@@ -336,10 +335,8 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
 
 /// One predicate by itself, for explain.
 pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
-    let mut writer = Writer::new(dialect);
-    writer.begin(std::iter::once(predicate));
-    predicate::Conjunction::new("").write(&mut writer, [predicate]);
-    writer.finish()
+    let conditions = exists::Filters::new(dialect, std::iter::once(predicate)).conditions([predicate]);
+    print::condition_list(&conditions, dialect)
 }
 
 /// The only hand that writes SQL.
@@ -347,12 +344,11 @@ struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
-    surroundings: Surroundings,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), surroundings: Surroundings::NONE }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8) }
     }
 
     fn finish(self) -> Sql {

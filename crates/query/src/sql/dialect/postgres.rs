@@ -1,7 +1,7 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
-mod linked;
-mod sound;
+mod join_columns;
+mod json_comparison;
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
@@ -9,13 +9,13 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::super::{Kind, Many, Source, Writer};
-use super::alike::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
-use linked::standard;
-pub(super) use linked::{
-    bind_keys, connected, connected_to, found_by, found_by_text, key, keys, linked, linked_to_key, linked_to_pivot, pivot, pivot_collation,
-    pivot_fits, pivot_found_by_text, pivot_read, tells_key,
+use super::shared::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+use join_columns::standard;
+pub(super) use join_columns::{
+    and_equal_by_index, and_fits, and_other_fits, and_pivot_fits, and_text_by_index, bind_keys, fitting_pivot_column, is_equal_by_bytes,
+    join_column, join_column_to_key, join_column_to_pivot, key, keys, pivot_collation, pivot_column,
 };
-use sound::sound_jsonb;
+use json_comparison::comparable_json;
 
 /// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
@@ -27,7 +27,7 @@ const OVERLAPS: &str = " OPERATOR(pg_catalog.&&) ";
 /// A column where its value is compared: cast when the type has no operators of its own.
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
-        Native::JsonText => sound_jsonb(writer, &|writer| writer.column(column)),
+        Native::JsonText => comparable_json(writer, &|writer| writer.column(column)),
         Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
@@ -232,7 +232,7 @@ fn array_operand(writer: &mut Writer, column: Column<'_>) {
         writer.raw("CASE WHEN ");
         writer.column(column);
         writer.raw(" IS NOT NULL THEN ARRAY(SELECT ");
-        sound_jsonb(writer, &|writer| writer.raw("e"));
+        comparable_json(writer, &|writer| writer.raw("e"));
         writer.raw(" FROM unnest(");
         writer.column(column);
         writer.raw(") AS e) END");

@@ -8,22 +8,23 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+use super::super::tree::{Operand, PivotColumn};
 use super::super::{Kind, Many, Source, Writer};
-use super::alike::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
+use super::shared::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
-/// What is stored, which `column` writes, in its standard form, or NULL.
-fn fit(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+/// The stored value in its standard form, or NULL.
+fn fit(writer: &mut Writer, field: &Field, column: Operand<'_>) {
     let values = enum_values(field);
     if values.is_some() {
         writer.raw("CASE WHEN ");
     }
     writer.raw(function(field));
-    column(writer);
+    writer.operand(column);
     writer.raw(")");
     if let Some(values) = values {
         among_texts(writer, values);
         writer.raw(" THEN ");
-        column(writer);
+        writer.operand(column);
         writer.raw(" END");
     }
 }
@@ -61,7 +62,7 @@ fn collation(field: &Field) -> &'static str {
 
 /// The value in its standard form, or NULL: exact, but no index serves it.
 fn fitted(writer: &mut Writer, column: Column<'_>) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
     writer.raw(collation(column.field));
 }
 
@@ -88,7 +89,7 @@ fn guard_equal(writer: &mut Writer, column: Column<'_>) {
     match class(column.field) {
         Some(class) => {
             writer.raw(" AND ");
-            stored_as(writer, |writer| writer.column(column), class);
+            stored_as(writer, Operand::Column(column), class);
         }
         None => guard(writer, column),
     }
@@ -105,9 +106,9 @@ fn class(field: &Field) -> Option<&'static str> {
 }
 
 /// That the value is stored in this way.
-fn stored_as(writer: &mut Writer, column: impl FnOnce(&mut Writer), class: &'static str) {
+fn stored_as(writer: &mut Writer, column: Operand<'_>, class: &'static str) {
     writer.raw("typeof(");
-    column(writer);
+    writer.operand(column);
     writer.raw(") ");
     writer.raw(class);
 }
@@ -116,7 +117,7 @@ fn stored_as(writer: &mut Writer, column: impl FnOnce(&mut Writer), class: &'sta
 fn fits(writer: &mut Writer, column: Column<'_>) {
     // What a key nearly always is deserves the cheaper test.
     if column.field.kind == Type::One(Scalar::BigInt) {
-        return stored_as(writer, |writer| writer.column(column), "= 'integer'");
+        return stored_as(writer, Operand::Column(column), "= 'integer'");
     }
     writer.raw(function(column.field));
     writer.column(column);
@@ -204,14 +205,14 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
     writer.raw(test);
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.raw("peristyle_ilike(");
     if enum_values(column.field).is_some() {
-        fit(writer, column.field, |writer| writer.column(column));
+        fit(writer, column.field, Operand::Column(column));
     } else {
         writer.column(column);
     }
@@ -306,7 +307,7 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" END");
 }
 
-pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
+pub(super) fn join_column(writer: &mut Writer, column: Column<'_>, other: &Field) {
     if connects(column.field) && connects(other) {
         stored(writer, column);
     } else {
@@ -314,52 +315,51 @@ pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
     }
 }
 
-pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
-    linked(writer, column, column.field);
+pub(super) fn join_column_to_pivot(writer: &mut Writer, column: Column<'_>) {
+    join_column(writer, column, column.field);
 }
 
 /// Keys of types whose values are stored in several ways are read in their standard form.
-pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
-    linked(writer, column, column.field);
+pub(super) fn join_column_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
+    join_column(writer, column, column.field);
 }
 
-/// A pivot keeps its values as the field does that they stand for.
-pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    if connects(field) { column(writer) } else { fit(writer, field, column) }
+/// A pivot stores its values as their field does.
+pub(super) fn pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    let column = Operand::Pivot(pivot);
+    if connects(pivot.field) { writer.operand(column) } else { fit(writer, pivot.field, column) }
 }
 
-/// What is compared is what indexes hold.
-pub(super) fn found_by(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
+/// The equality itself compares what indexes hold.
+pub(super) fn and_equal_by_index(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
 
-pub(super) fn found_by_text(_: &mut Writer, _: Column<'_>, _: impl FnOnce(&mut Writer)) {}
+pub(super) fn and_text_by_index(_: &mut Writer, _: &Field, _: Operand<'_>, _: Operand<'_>) {}
 
-pub(super) fn pivot_found_by_text(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer), _: impl FnOnce(&mut Writer)) {}
-
-/// A pivot's column may keep numbers as texts, or texts as numbers, which SQLite takes for equal here and not there.
-pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
-    if let Some(class) = class(field) {
+/// A pivot's column may store numbers as text, or strings as numbers, which SQLite takes for equal in some places only.
+pub(super) fn and_pivot_fits(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    if let Some(class) = class(pivot.field) {
         writer.raw(" AND ");
-        stored_as(writer, column, class);
+        stored_as(writer, Operand::Pivot(pivot), class);
     }
 }
 
-/// NULL where it does not fit, before equal values become one: `3` and `3.0` are.
-pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    let Some(class) = class(field) else { return pivot(writer, field, column) };
+/// NULL comes before DISTINCT makes equal values one: `3` and `3.0` are equal.
+pub(super) fn fitting_pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    let Some(class) = class(pivot.field) else { return pivot_column(writer, pivot) };
     writer.raw("CASE WHEN ");
-    stored_as(writer, &column, class);
+    stored_as(writer, Operand::Pivot(pivot), class);
     writer.raw(" THEN ");
-    column(writer);
+    writer.operand(Operand::Pivot(pivot));
     writer.raw(" END");
 }
 
-/// A value that does not fit is NULL, and NULL connects nothing.
-pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
+/// A value that does not fit is NULL, and NULL joins nothing.
+pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
 }
 
 /// Equal texts of one type fit both or neither. A whole number equals one with a fraction of zero, which is none.
-pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
+pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Field) {
     let is_whole = matches!(column.field.kind.scalar(), Scalar::Bool | Scalar::Int | Scalar::BigInt);
     if is_whole || column.field.kind != other.kind {
         guard(writer, column);
@@ -393,7 +393,7 @@ pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {

@@ -1,4 +1,4 @@
-//! What is alike on both databases.
+//! What both dialects share.
 
 use crate::catalog::Field;
 use crate::plan::predicate::Comparison;
