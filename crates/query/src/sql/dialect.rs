@@ -44,39 +44,77 @@ pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, many: 
     }
 }
 
-macro_rules! either {
-    ($writer:ident, $function:ident ( $($argument:expr),* )) => {
-        match $writer.dialect {
-            Dialect::Postgres => postgres::$function($writer, $($argument),*),
-            Dialect::Sqlite => sqlite::$function($writer, $($argument),*),
-        }
+/// Writes each of these as the dialect has it.
+macro_rules! by_dialect {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
+        $($(#[$doc])*
+        pub(super) fn $name(writer: &mut Writer, $($argument: $kind),*) {
+            match writer.dialect {
+                Dialect::Postgres => postgres::$name(writer, $($argument),*),
+                Dialect::Sqlite => sqlite::$name(writer, $($argument),*),
+            }
+        })*
     };
 }
 
-pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
-    either!(writer, compare(column, comparison, value, logic));
+by_dialect! {
+    fn compare(column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic);
+    fn among(column: Column<'_>, membership: Membership, values: &[Value], logic: Logic);
+    fn between(column: Column<'_>, low: &Value, high: &Value, logic: Logic);
+    fn is_null(column: Column<'_>, test: &'static str);
+    fn like(column: Column<'_>, pattern: &str);
+    fn contains(column: Column<'_>, values: &[Value]);
+    fn overlap(column: Column<'_>, values: &[Value], logic: Logic);
+    /// A column as it is read for an answer.
+    fn shown(column: Column<'_>);
+    /// A column as it is read to find related rows.
+    fn key(column: Column<'_>);
+    /// A join column, cast where the type of the other side differs.
+    fn join_column(column: Column<'_>, other: &Field);
+    /// The same where the other side is a pivot's column, which has the field's own type.
+    fn join_column_to_pivot(column: Column<'_>);
+    /// The same where the other side is a bound key, a value of `own`.
+    fn join_column_to_key(column: Column<'_>, own: &Field);
+    /// ` AND` the same equality once more in a form that an index serves, where the first has none.
+    fn and_equal_by_index(column: Column<'_>, other: Column<'_>);
+    /// The same for a column of `field` that equals a text.
+    fn and_text_by_index(field: &Field, column: Operand<'_>, text: Operand<'_>);
+    /// ` AND` a pivot's column holds a value of its field's type, where it may hold another.
+    fn and_pivot_fits(pivot: PivotColumn<'_>);
+    /// ` AND` a join column holds a value of its type, where it may hold another.
+    fn and_fits(column: Column<'_>);
+    /// The same for a column that equals one of field `other`, whose value fits.
+    fn and_other_fits(column: Column<'_>, other: &Field);
+    /// A pivot's column, in the form that compares with its field.
+    fn pivot_column(pivot: PivotColumn<'_>);
+    /// The same, or NULL where the value does not fit.
+    fn fitting_pivot_column(pivot: PivotColumn<'_>);
+    /// The collation by which a pivot's column compares with its field.
+    fn pivot_collation(field: &Field);
+    /// The keys of a batch of parents, values of `own`, as a table `k` of values `v0`, … and their number `n`.
+    fn keys(own: &[&Field]);
+    /// A column that is grouped by.
+    fn grouped(column: Column<'_>);
+    /// The same, as it is read.
+    fn grouped_shown(column: Column<'_>);
+    /// A column inside an aggregate function.
+    fn measured(column: Column<'_>);
+    /// A column inside `count`.
+    fn counted(column: Column<'_>);
+    /// The rest of `min(` or `max(`, since not every type has one.
+    fn extreme_value(column: Column<'_>);
+    /// The exact sum, or a float's.
+    fn sum(column: Column<'_>);
 }
 
-pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
-    either!(writer, among(column, membership, values, logic));
-}
-
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
-    either!(writer, between(column, low, high, logic));
-}
-
-pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    either!(writer, is_null(column, test));
-}
-
-/// That a column of soft deletion is not set: a flag is set when it is true, anything else when it is there.
+/// The column of soft deletion is not set. A flag is set when it is true, another column when it is not NULL.
 pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
     match (writer.dialect, &column.field.kind) {
         (Dialect::Postgres, Type::One(Scalar::Bool)) => {
             writer.column(column);
             writer.raw(" IS NOT TRUE");
         }
-        // Whatever else is stored there was meant to set it.
+        // Any other stored value sets it.
         (Dialect::Sqlite, Type::One(Scalar::Bool)) => {
             writer.raw("(");
             writer.column(column);
@@ -91,88 +129,11 @@ pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
-    either!(writer, like(column, pattern));
-}
-
-pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    either!(writer, contains(column, values));
-}
-
-pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
-    either!(writer, overlap(column, values, logic));
-}
-
-/// A column as it is read for an answer.
-pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, shown(column));
-}
-
-/// A column as it is read to find related rows.
-pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, key(column));
-}
-
-/// Whether the column read for an answer serves as key too.
+/// Whether the column that is read for the answer serves as key too.
 pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
     dialect == Dialect::Postgres
         && !matches!(field.native, Native::OtherInteger | Native::WideInteger | Native::Real | Native::TimestampWithoutZone)
         && enum_values(field).is_none()
-}
-
-/// A join column, cast where the type of the other side differs.
-pub(super) fn join_column(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    either!(writer, join_column(column, other));
-}
-
-/// The same where the other side is a pivot's column, which has the field's own type.
-pub(super) fn join_column_to_pivot(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, join_column_to_pivot(column));
-}
-
-/// The same where the other side is a bound key, a value of `own`.
-pub(super) fn join_column_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
-    either!(writer, join_column_to_key(column, own));
-}
-
-/// ` AND` the same equality once more in a form that an index serves, where the first has none.
-pub(super) fn and_equal_by_index(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
-    either!(writer, and_equal_by_index(column, other));
-}
-
-/// The same for a column of `field` that equals a text.
-pub(super) fn and_text_by_index(writer: &mut Writer, field: &Field, column: Operand<'_>, text: Operand<'_>) {
-    either!(writer, and_text_by_index(field, column, text));
-}
-
-/// ` AND` a pivot's column holds a value of its field's type, where it may hold another.
-pub(super) fn and_pivot_fits(writer: &mut Writer, pivot: PivotColumn<'_>) {
-    either!(writer, and_pivot_fits(pivot));
-}
-
-/// ` AND` a join column holds a value of its type, where it may hold another.
-pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, and_fits(column));
-}
-
-/// The same for a column that equals one of field `other`, whose value fits.
-pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    either!(writer, and_other_fits(column, other));
-}
-
-/// A pivot's column, in the form that compares with its field.
-pub(super) fn pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
-    either!(writer, pivot_column(pivot));
-}
-
-/// The same, or NULL where the value does not fit.
-pub(super) fn fitting_pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
-    either!(writer, fitting_pivot_column(pivot));
-}
-
-/// The collation by which a pivot's column compares with its field.
-pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
-    either!(writer, pivot_collation(field));
 }
 
 /// Whether the rows of a relation can be found by a list of keys: a row then tells by its own column which parent it belongs to.
@@ -189,16 +150,11 @@ pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field) 
     writer.raw(")");
 }
 
-/// The keys of a batch of parents, values of `own`, as a table `k` of values `v0`, … and their number `n`.
-pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
-    either!(writer, keys(own));
-}
-
 /// Joins the keys with a table; the keys come first.
 pub(super) fn join_keys_first(writer: &mut Writer) {
     writer.raw(match writer.dialect {
         Dialect::Postgres => " JOIN ",
-        // SQLite never reorders a CROSS JOIN: the few keys drive, the table's index serves.
+        // SQLite never reorders a CROSS JOIN: it goes from the few keys to the table's index.
         Dialect::Sqlite => " CROSS JOIN ",
     });
 }
@@ -273,7 +229,7 @@ fn direction(writer: &mut Writer, direction: Direction) {
     });
 }
 
-/// PostgreSQL's own placement of NULL, said aloud.
+/// Where PostgreSQL places NULL by itself.
 fn nulls(writer: &mut Writer, direction: Direction) {
     writer.raw(match direction {
         Direction::Ascending => " NULLS LAST",
@@ -354,7 +310,7 @@ pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
 pub(super) fn fence(writer: &mut Writer) {
     match writer.dialect {
         Dialect::Postgres => writer.raw(" OFFSET 0"),
-        // Its planner takes filters by the dozen as they come.
+        // SQLite's planner does not join it anyway.
         Dialect::Sqlite => {}
     }
 }
@@ -367,38 +323,13 @@ pub(super) fn fence_key_in(writer: &mut Writer) {
     }
 }
 
-/// A column that is grouped by.
-pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, grouped(column));
-}
-
-/// The same, as it is read.
-pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, grouped_shown(column));
-}
-
-/// A column inside an aggregate function.
-pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, measured(column));
-}
-
-/// A column inside `count`.
-pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, counted(column));
-}
-
-/// The exact sum, or a float's.
-pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, sum(column));
-}
-
-/// The smallest or largest value.
+/// The minimum or the maximum.
 pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
     writer.raw(if function == Function::Min { "min(" } else { "max(" });
-    either!(writer, extreme_value(column));
+    extreme_value(writer, column);
 }
 
-/// Whether a text in quotes has to say that its backslashes are doubled. PostgreSQL reads them as they stand or not, by a setting.
+/// Whether a literal needs `E` and doubled backslashes: a setting of PostgreSQL decides how it reads them otherwise.
 pub(super) fn escapes(dialect: Dialect, text: &str) -> bool {
     dialect == Dialect::Postgres && text.contains('\\')
 }

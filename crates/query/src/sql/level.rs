@@ -111,7 +111,7 @@ impl<'p> Columns<'p> {
 
 /// How the rows of a relation are found for all parents at once.
 #[derive(Clone, Copy, Debug)]
-enum Fetch<'p> {
+pub(super) enum Fetch<'p> {
     /// `column = ANY(keys)`. A row tells by its own column which parent it belongs to.
     KeyList { own: &'p Field, other: FieldId },
     /// A join with a table of the keys and their numbers.
@@ -125,7 +125,7 @@ enum Fetch<'p> {
 }
 
 impl<'p> Fetch<'p> {
-    fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
+    pub(super) fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
         let target = child.select.scope.table.resource;
         let is_bounded = child.select.scope.bounds.given();
         match (&child.relation.link, dialect::strategies(dialect).parent_limit) {

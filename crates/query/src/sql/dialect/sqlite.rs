@@ -1,5 +1,5 @@
-//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL
-//! when what is stored does not fit the type.
+//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL when the stored
+//! value does not fit the type.
 
 mod double;
 
@@ -51,7 +51,7 @@ fn function(field: &Field) -> &'static str {
     }
 }
 
-/// How texts of this type compare.
+/// The collation of strings of this type.
 fn collation(field: &Field) -> &'static str {
     match field.kind {
         Type::One(Scalar::Decimal) => " COLLATE peristyle_decimal",
@@ -60,13 +60,13 @@ fn collation(field: &Field) -> &'static str {
     }
 }
 
-/// The value in its standard form, or NULL: exact, but no index serves it.
+/// The value in its standard form, or NULL, with its collation: exact, but no index serves it.
 fn fitted(writer: &mut Writer, column: Column<'_>) {
     fit(writer, column.field, Operand::Column(column));
     writer.raw(collation(column.field));
 }
 
-/// Whether stored values of this type compare as they are, so that an index can serve.
+/// Whether stored values of this type compare as they are stored, so that an index serves.
 fn comparable(field: &Field) -> bool {
     field.stored == Stored::Standard && !matches!(field.kind, Type::Array(_) | Type::One(Scalar::Decimal | Scalar::Json | Scalar::Time))
 }
@@ -77,14 +77,13 @@ fn stored(writer: &mut Writer, column: Column<'_>) {
     writer.raw(collation(column.field));
 }
 
-/// ` AND` that the stored value fits its type.
+/// ` AND` the stored value fits its type.
 fn guard(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" AND ");
     fits(writer, column);
 }
 
-/// The same for one that equals a value which fits. SQLite may take a number for its text; what is stored in the way of that value is that
-/// value, and needs no further look.
+/// The same for one that equals a fitting value. SQLite may take a number for its text, so the storage class is checked; no more is needed.
 fn guard_equal(writer: &mut Writer, column: Column<'_>) {
     match class(column.field) {
         Some(class) => {
@@ -95,7 +94,7 @@ fn guard_equal(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// In which way all values of a type are stored, where there is one.
+/// The storage class of all values of a type, where there is one.
 fn class(field: &Field) -> Option<&'static str> {
     match field.kind.scalar() {
         _ if !comparable(field) => None,
@@ -105,7 +104,7 @@ fn class(field: &Field) -> Option<&'static str> {
     }
 }
 
-/// That the value is stored in this way.
+/// The value has this storage class.
 fn stored_as(writer: &mut Writer, column: Operand<'_>, class: &'static str) {
     writer.raw("typeof(");
     writer.operand(column);
@@ -113,9 +112,9 @@ fn stored_as(writer: &mut Writer, column: Operand<'_>, class: &'static str) {
     writer.raw(class);
 }
 
-/// That the stored value fits its type.
+/// The stored value fits its type.
 fn fits(writer: &mut Writer, column: Column<'_>) {
-    // What a key nearly always is deserves the cheaper test.
+    // Most keys are of this type, and this test is cheaper.
     if column.field.kind == Type::One(Scalar::BigInt) {
         return stored_as(writer, Operand::Column(column), "= 'integer'");
     }
@@ -229,7 +228,7 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
     collection(writer, column, values, ["peristyle_json_overlap(", "peristyle_array_overlap("]);
 }
 
-/// One function for json and one for arrays, whose elements compare as their type does.
+/// By one function for json and one for arrays, whose elements compare as their type does.
 fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, array]: [&'static str; 2]) {
     let elements = match &column.field.kind {
         Type::One(_) => None,
@@ -271,13 +270,13 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
-/// Whether equal values of this type are stored alike, or compare alike by their collation: rows can be connected by what is stored, and
-/// an index serves. Floats may be integers of more digits.
-fn connects(field: &Field) -> bool {
+/// Whether equal values of this type are equal as they are stored, or by their collation: an index serves the join. A float may be stored
+/// as an integer of more digits.
+fn joins_as_stored(field: &Field) -> bool {
     (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
 
-/// One JSON text for all.
+/// All keys are one JSON text.
 pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
     writer.raw("(SELECT key AS n");
     for index in 0..own.len() {
@@ -295,9 +294,9 @@ pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
     writer.raw(")) AS k");
 }
 
-/// What is stored, if it fits: NULL connects nothing.
+/// The stored value if it fits: NULL joins nothing.
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
-    if !connects(column.field) {
+    if !joins_as_stored(column.field) {
         return fitted(writer, column);
     }
     writer.raw("CASE WHEN ");
@@ -308,7 +307,7 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn join_column(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if connects(column.field) && connects(other) {
+    if joins_as_stored(column.field) && joins_as_stored(other) {
         stored(writer, column);
     } else {
         fitted(writer, column);
@@ -319,7 +318,7 @@ pub(super) fn join_column_to_pivot(writer: &mut Writer, column: Column<'_>) {
     join_column(writer, column, column.field);
 }
 
-/// Keys of types whose values are stored in several ways are read in their standard form.
+/// A key of a type that is stored in several forms is read in its standard form.
 pub(super) fn join_column_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
     join_column(writer, column, column.field);
 }
@@ -327,7 +326,7 @@ pub(super) fn join_column_to_key(writer: &mut Writer, column: Column<'_>, _: &Fi
 /// A pivot stores its values as their field does.
 pub(super) fn pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
     let column = Operand::Pivot(pivot);
-    if connects(pivot.field) { writer.operand(column) } else { fit(writer, pivot.field, column) }
+    if joins_as_stored(pivot.field) { writer.operand(column) } else { fit(writer, pivot.field, column) }
 }
 
 /// The equality itself compares what indexes hold.
@@ -358,7 +357,7 @@ pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
 }
 
-/// Equal texts of one type fit both or neither. A whole number equals one with a fraction of zero, which is none.
+/// Of two equal strings of one type both fit or neither. But the integer 3 equals the float 3.0, which does not fit.
 pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Field) {
     let is_whole = matches!(column.field.kind.scalar(), Scalar::Bool | Scalar::Int | Scalar::BigInt);
     if is_whole || column.field.kind != other.kind {
@@ -366,12 +365,11 @@ pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Fi
     }
 }
 
-/// How a pivot's column compares with a field.
 pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     writer.raw(collation(field));
 }
 
-/// Sorting uses what is stored, so that an index serves; only types whose texts do not sort as values are converted.
+/// Rows are sorted by the stored value, so that an index serves; a type whose texts do not sort as its values do is converted.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     if comparable(column.field) || column.field.stored == Stored::Unix {
         stored(writer, column);
@@ -397,10 +395,10 @@ pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    // SQLite's own sum of doubles corrects its rounding, and so differs from PostgreSQL's.
+    // SQLite's own sum of doubles compensates for rounding, and PostgreSQL's does not.
     writer.raw(if is_float(column.field) { "peristyle_float_sum(" } else { "peristyle_sum(" });
     if column.field.kind == Type::One(Scalar::Decimal) {
-        // The sum itself leaves out what is no decimal.
+        // The function ignores values that are no decimal.
         writer.column(column);
     } else {
         fitted(writer, column);

@@ -7,7 +7,7 @@ use crate::types::{Scalar, Type};
 use super::super::super::tree::{Operand, PivotColumn};
 use super::super::super::{Kind, Many, Source, Writer};
 use super::super::shared::scalar_kind;
-use super::{OWN_COLLATION, fits, fitting, is_found, may_hold_others, own_type};
+use super::{OWN_COLLATION, fits, fitting, has_index_equality, may_hold_others, own_type};
 
 /// One array a column.
 pub(in super::super) fn keys(writer: &mut Writer, own: &[&Field]) {
@@ -36,7 +36,7 @@ pub(in super::super) fn is_equal_by_bytes(own: &Field, other: &Field) -> bool {
         && is_plain(other)
 }
 
-/// What a field's key values are when they are bound.
+/// The type that the keys of a field are bound as.
 fn key_kind(field: &Field) -> Kind {
     match (field.kind.scalar(), &field.native) {
         (Scalar::Int, Native::Standard) => Kind::Int4,
@@ -57,7 +57,7 @@ pub(in super::super) fn key(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// Whether its texts are compared as text only after a cast.
+/// Whether its strings compare as `text` only after a cast.
 fn is_by_cast(field: &Field) -> bool {
     matches!(field.native, Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation)
 }
@@ -71,7 +71,7 @@ pub(in super::super) fn join_column(writer: &mut Writer, column: Column<'_>, oth
     }
 }
 
-/// A native enum is a text to a pivot.
+/// A pivot's column compares with a native enum as text.
 pub(in super::super) fn join_column_to_pivot(writer: &mut Writer, column: Column<'_>) {
     match column.field.native {
         Native::Enum(..) => standard(writer, column),
@@ -93,7 +93,7 @@ pub(in super::super) fn join_column_to_key(writer: &mut Writer, column: Column<'
 }
 
 pub(in super::super) fn and_equal_by_index(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
-    if column.field.native == other.field.native && is_found(column.field) {
+    if column.field.native == other.field.native && has_index_equality(column.field) {
         writer.raw(" AND ");
         writer.column(column);
         writer.raw(" = ");
@@ -103,7 +103,7 @@ pub(in super::super) fn and_equal_by_index(writer: &mut Writer, column: Column<'
 
 /// A pivot's column is of the type of its field.
 pub(in super::super) fn and_text_by_index(writer: &mut Writer, field: &Field, column: Operand<'_>, text: Operand<'_>) {
-    if is_found(field) {
+    if has_index_equality(field) {
         writer.raw(" AND ");
         writer.operand(column);
         writer.raw(" = ");
@@ -115,7 +115,7 @@ pub(in super::super) fn and_text_by_index(writer: &mut Writer, field: &Field, co
 /// Its type makes sure of that.
 pub(in super::super) fn and_pivot_fits(_: &mut Writer, _: PivotColumn<'_>) {}
 
-/// PostgreSQL's types hold only what fits them, but for texts that are declared to be an enum and `int8` that is declared to be int.
+/// Only a text column declared as enum, or an `int8` column declared as int, holds other values.
 pub(in super::super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
     if may_hold_others(column.field) {
         writer.raw(" AND ");
