@@ -4,27 +4,27 @@ use crate::plan::{Grouped, Measured, Show};
 use crate::statement::Function;
 use crate::types::Scalar;
 
-use super::tree::{ColumnUse, Expression, FromItem, Item, Name, OrderBy, Sorted, SqlSelect};
+use super::tree::{ColumnUse, Expression, FromItem, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 use super::{Decode, Dialect, Level, Output, Total, print, scope};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
     let count = grouped.groups.len() + grouped.measures.len();
-    let (mut items, mut outputs) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut columns, mut outputs) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut column = 0;
     let mut output = |key: &std::sync::Arc<[u8]>, decode| {
         outputs.push(Output { key: key.clone(), column, decode, show: Show::Plain, values: None });
         column += if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
     };
     for group in &grouped.groups {
-        items.push(Expression::Column(group.column, ColumnUse::Grouped).into());
+        columns.push(Expression::Column(group.column, ColumnUse::Grouped));
         output(&group.key, Decode::standard(group.column.field));
     }
     for measure in &grouped.measures {
-        items.push(Expression::Measure(&measure.measured).into());
+        columns.push(Expression::Measure(&measure.measured));
         output(&measure.key, decode(&measure.measured));
     }
     let order = OrderBy { first: "", sorts: &grouped.scope.order, of: Sorted::Groups };
-    let tree = SqlSelect { order, bounds: grouped.scope.bounds, ..grouped_rows(items, grouped, dialect) };
+    let tree = SqlSelect { order, bounds: grouped.scope.bounds, ..grouped_rows(SelectList::unnamed(columns), grouped, dialect) };
     Level { sql: print::sql(&tree, dialect), outputs, children: Vec::new() }
 }
 
@@ -32,12 +32,12 @@ pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
     if grouped.groups.is_empty() {
         return Total::One;
     }
-    let groups = FromItem::Query(Box::new(grouped_rows(vec![Item::text("1")], grouped, dialect)), Name::Text("g"));
-    Total::Count(print::sql(&SqlSelect::new(vec![Item::text("count(*)")], groups), dialect))
+    let groups = FromItem::Query(Box::new(grouped_rows(SelectList::text("1"), grouped, dialect)), TableAlias::Text("g"));
+    Total::Count(print::sql(&SqlSelect::new(SelectList::text("count(*)"), groups), dialect))
 }
 
-fn grouped_rows<'p>(items: Vec<Item<'p>>, grouped: &'p Grouped<'p>, dialect: Dialect) -> SqlSelect<'p> {
-    SqlSelect { group_by: Some(grouped), ..scope::select(items, &grouped.scope, dialect) }
+fn grouped_rows<'p>(columns: SelectList<'p>, grouped: &'p Grouped<'p>, dialect: Dialect) -> SqlSelect<'p> {
+    SqlSelect { group_by: Some(grouped), ..scope::select(columns, &grouped.scope, dialect) }
 }
 
 /// What the columns of a measure mean.

@@ -7,8 +7,8 @@ use crate::plan::{Child, Join};
 use super::dialect::{self, PivotJoin};
 use super::exists::{ExistsForm, Filters};
 use super::tree::{
-    ColumnUse, Condition, Conditions, Expression, FromItem, Item, JoinCondition, JoinKind, KeyIn, Name, Operand, PivotColumn, PivotUse,
-    SqlJoin, SqlSelect,
+    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Operand, PivotColumn, PivotUse,
+    SelectList, SqlJoin, SqlSelect, TableAlias,
 };
 
 /// A table on one side of a join.
@@ -20,7 +20,7 @@ struct Side<'p> {
 
 impl<'p> Side<'p> {
     fn from_item(self) -> FromItem<'p> {
-        FromItem::Table(&self.resource.table, self.alias.into())
+        FromItem::Table(&self.resource.table, TableAlias::Plan(self.alias))
     }
 
     fn field(self, id: FieldId) -> &'p Field {
@@ -52,10 +52,10 @@ pub(super) fn relation_filter<'p>(exists: &'p Exists<'p>, form: ExistsForm, filt
             let on = other
                 .iter()
                 .map(|(column, id)| JoinCondition::Equal(target.operand(*id), Operand::Pivot(target.pivot_column(pivot, column, *id))));
-            (FromItem::Table(table, pivot.into()), vec![inner_join(JoinKind::Inner, target.from_item(), on.collect())])
+            (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.from_item(), on.collect())])
         }
     };
-    let select = SqlSelect { joins, ..SqlSelect::new(Vec::new(), from) };
+    let select = SqlSelect { joins, ..SqlSelect::new(SelectList::text("1"), from) };
     if form == ExistsForm::KeyIn {
         return key_in(exists, [own, target], SqlSelect { fenced: true, ..select }, filters);
     }
@@ -63,32 +63,28 @@ pub(super) fn relation_filter<'p>(exists: &'p Exists<'p>, form: ExistsForm, filt
         Link::Direct(pairs) => pairs.iter().map(|(left, right)| JoinCondition::Equal(target.operand(*right), own.operand(*left))).collect(),
         Link::Through { own: pairs, .. } => own_columns(own, pivot, pairs).collect(),
     };
-    let items = vec![Item::text("1")];
     let fenced = form == ExistsForm::Fenced;
-    Condition::Exists(Box::new(SqlSelect { items, conditions: Conditions { join, filters }, fenced, ..select }))
+    Condition::Exists(Box::new(SqlSelect { conditions: Conditions { join, filters }, fenced, ..select }))
 }
 
 /// The keys of all rows that have such a related row. Neither side of the `IN` is ever NULL, so that it is true or false, as `EXISTS` is.
 fn key_in<'p>(exists: &'p Exists<'p>, [own, target]: [Side<'p>; 2], select: SqlSelect<'p>, filters: Vec<Condition<'p>>) -> Condition<'p> {
-    let (keys, items, join) = match &exists.relation.link {
+    let (keys, columns, join) = match &exists.relation.link {
         Link::Direct(pairs) => (
             pairs.iter().map(|(left, right)| (own.column(*left), ColumnUse::JoinedTo(target.field(*right)))).collect(),
-            pairs
-                .iter()
-                .map(|(left, right)| Expression::Column(target.column(*right), ColumnUse::JoinedTo(own.field(*left))).into())
-                .collect(),
+            pairs.iter().map(|(left, right)| Expression::Column(target.column(*right), ColumnUse::JoinedTo(own.field(*left)))).collect(),
             pairs.iter().map(|(_, right)| JoinCondition::NotNull(target.operand(*right))).collect(),
         ),
         Link::Through { own: pairs, .. } => {
-            let columns = || pairs.iter().map(|(id, column)| own.pivot_column(exists.pivot, column, *id));
+            let pivot = || pairs.iter().map(|(id, column)| own.pivot_column(exists.pivot, column, *id));
             (
                 pairs.iter().map(|(id, _)| (own.column(*id), ColumnUse::JoinedToPivot)).collect(),
-                columns().map(|column| Expression::Pivot(column, PivotUse::Compared).into()).collect(),
-                columns().map(|column| JoinCondition::NotNull(Operand::Pivot(column))).collect(),
+                pivot().map(|column| Expression::Pivot(column, PivotUse::Compared)).collect(),
+                pivot().map(|column| JoinCondition::NotNull(Operand::Pivot(column))).collect(),
             )
         }
     };
-    let select = SqlSelect { items, conditions: Conditions { join, filters }, ..select };
+    let select = SqlSelect { columns: SelectList::unnamed(columns), conditions: Conditions { join, filters }, ..select };
     Condition::In(Box::new(KeyIn { keys, select }))
 }
 
@@ -104,10 +100,13 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoi
         }
         Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(filters.dialect()).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
-            let items = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared).into()).collect();
+            let columns = other.iter().map(|(name, id)| Expression::Pivot(column(name, *id), PivotUse::Compared)).collect();
             let fits = other.iter().map(|(name, id)| JoinCondition::Fits(column(name, *id)));
             let conditions = Conditions { join: own_columns(own, join.pivot, pairs).chain(fits).collect(), filters: Vec::new() };
-            let select = SqlSelect { conditions, ..SqlSelect::new(items, FromItem::Table(pivot, join.pivot.into())) };
+            let select = SqlSelect {
+                conditions,
+                ..SqlSelect::new(SelectList::unnamed(columns), FromItem::Table(pivot, TableAlias::Plan(join.pivot)))
+            };
             let keys = other.iter().map(|(_, id)| (target.column(*id), ColumnUse::JoinedToPivot)).collect();
             let key_in = JoinCondition::In(Box::new(KeyIn { keys, select }));
             (target.from_item(), Conditions { join: vec![key_in], filters: policy })
@@ -117,7 +116,8 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoi
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let on = Conditions { join: to_target, filters: policy };
             let to_target = SqlJoin { kind: JoinKind::Inner, from: target.from_item(), on };
-            let read_pivot = FromItem::Query(Box::new(pivot_pairs(pivot, [own, target], (pairs, other), *repeats)), join.pivot.into());
+            let read_pivot =
+                FromItem::Query(Box::new(pivot_pairs(pivot, [own, target], (pairs, other), *repeats)), TableAlias::Plan(join.pivot));
             let from_own = pairs.iter().map(|(id, column)| JoinCondition::Equal(read(column), own.operand(*id))).collect();
             (FromItem::Joined(Box::new((read_pivot, to_target))), Conditions { join: from_own, filters: Vec::new() })
         }
@@ -133,11 +133,9 @@ fn pivot_pairs<'p>(table: &'p TableName, [own, target]: [Side<'p>; 2], (pairs, o
     let other_fields = other.iter().map(|(column, id)| (column, target.field(*id)));
     // A column that both sides share, as a tenant's, is one column.
     let other_fields = other_fields.filter(|(column, _)| pairs.iter().all(|(_, shared)| shared != *column));
-    let items = own_fields.chain(other_fields).map(|(column, field)| {
-        let value = Expression::Pivot(PivotColumn { alias: None, column, field }, PivotUse::PassedIfFit);
-        Item { value, name: Name::Column(column) }
-    });
-    SqlSelect { distinct: is_distinct(repeats), ..SqlSelect::new(items.collect(), FromItem::Table(table, Name::None)) }
+    let column = |(column, field)| Expression::Pivot(PivotColumn { alias: None, column, field }, PivotUse::PassedIfFit);
+    let columns = SelectList { first: "", list: own_fields.chain(other_fields).map(column).collect(), names: ColumnNames::OfPivot };
+    SqlSelect { distinct: is_distinct(repeats), ..SqlSelect::new(columns, FromItem::Table(table, TableAlias::None)) }
 }
 
 /// A pivot may name a pair twice, the relation has it once. DISTINCT is dear, and no planner looks through it.
@@ -178,32 +176,31 @@ impl<'p> FromKeys<'p> {
         let (from, on) = match &self.child.relation.link {
             Link::Direct(pairs) => (self.keys(), self.key_equals_target(pairs)),
             Link::Through { pivot, own, other, repeats } => {
-                let mut items = vec![Item::text("k.n")];
-                items.extend(self.passed_columns(other));
                 let to_pivot = inner_join(JoinKind::KeysFirst, self.pivot(pivot), self.key_equals_pivot(own, other));
                 let joins = vec![to_pivot];
-                let select = SqlSelect { distinct: is_distinct(*repeats), joins, ..SqlSelect::new(items, self.keys()) };
-                (FromItem::Query(Box::new(select), Name::Text("k")), self.passed_equals_target(other, "k.x"))
+                let columns = self.passed_columns(other, "k.n");
+                let select = SqlSelect { distinct: is_distinct(*repeats), joins, ..SqlSelect::new(columns, self.keys()) };
+                (FromItem::Query(Box::new(select), TableAlias::Text("k")), self.passed_equals_target(other, "k.x"))
             }
         };
         (from, vec![self.to_target(on)])
     }
 
     /// The related rows of one key, for a subquery inside a query of the keys.
-    pub(super) fn rows_of_one_key(self, items: Vec<Item<'p>>, filters: Conditions<'p>) -> SqlSelect<'p> {
+    pub(super) fn rows_of_one_key(self, columns: SelectList<'p>, filters: Conditions<'p>) -> SqlSelect<'p> {
         match &self.child.relation.link {
             Link::Direct(pairs) => {
                 let conditions = Conditions { join: self.key_equals_target(pairs), ..filters };
-                SqlSelect { conditions, ..SqlSelect::new(items, self.target.from_item()) }
+                SqlSelect { conditions, ..SqlSelect::new(columns, self.target.from_item()) }
             }
             Link::Through { pivot, own, other, repeats } => {
                 let conditions = Conditions { join: self.key_equals_pivot(own, other), filters: Vec::new() };
-                let select = SqlSelect::new(self.passed_columns(other).collect(), self.pivot(pivot));
+                let select = SqlSelect::new(self.passed_columns(other, ""), self.pivot(pivot));
                 let select = SqlSelect { distinct: is_distinct(*repeats), conditions, ..select };
                 let on = self.passed_equals_target(other, "x.x");
                 let joins = vec![inner_join(JoinKind::Inner, self.target.from_item(), on)];
-                let from = FromItem::Query(Box::new(select), Name::Text("x"));
-                SqlSelect { joins, conditions: filters, ..SqlSelect::new(items, from) }
+                let from = FromItem::Query(Box::new(select), TableAlias::Text("x"));
+                SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) }
             }
         }
     }
@@ -214,14 +211,14 @@ impl<'p> FromKeys<'p> {
     }
 
     fn pivot(self, table: &'p TableName) -> FromItem<'p> {
-        FromItem::Table(table, self.child.pivot.into())
+        FromItem::Table(table, TableAlias::Plan(self.child.pivot))
     }
 
-    fn passed_columns(self, other: &'p [(Identifier, FieldId)]) -> impl Iterator<Item = Item<'p>> {
-        other.iter().enumerate().map(move |(index, (column, id))| {
-            let value = Expression::Pivot(self.target.pivot_column(self.child.pivot, column, *id), PivotUse::Passed);
-            Item { value, name: Name::Numbered("x", index) }
-        })
+    fn passed_columns(self, other: &'p [(Identifier, FieldId)], first: &'static str) -> SelectList<'p> {
+        let column = |(column, id): &'p (Identifier, FieldId)| {
+            Expression::Pivot(self.target.pivot_column(self.child.pivot, column, *id), PivotUse::Passed)
+        };
+        SelectList { first, list: other.iter().map(column).collect(), names: ColumnNames::Numbered("x") }
     }
 
     fn key_equals_target(self, pairs: &'p [(FieldId, FieldId)]) -> Vec<JoinCondition<'p>> {

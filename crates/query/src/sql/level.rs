@@ -6,43 +6,43 @@ use crate::plan::{Child, Select, Show};
 
 use super::dialect::{self, ParentLimit};
 use super::join::FromKeys;
-use super::tree::{ColumnUse, Conditions, Expression, FromItem, Item, JoinCondition, JoinKind, Name, OrderBy, SqlJoin, SqlSelect};
+use super::tree::{
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinKind, OrderBy, SelectList, SqlJoin, SqlSelect, TableAlias,
+};
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
     let mut columns = Columns::of(select, dialect);
-    let tree = scope::select(columns.take_items(Naming::Bare), &select.scope, dialect);
+    let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, dialect);
     columns.level(select, &SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree })
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
-    let tree = SqlSelect::new(vec![Item::text("count(*)")], scope::table(&select.scope.table));
+    let tree = SqlSelect::new(SelectList::text("count(*)"), scope::table(&select.scope.table));
     print::sql(&SqlSelect { conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
 }
 
 /// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
 struct Columns<'p> {
     outputs: Vec<Output>,
-    items: Vec<Item<'p>>,
+    list: Vec<Expression<'p>>,
     /// For each relation, which columns are its key.
     keys: Vec<Vec<usize>>,
     dialect: Dialect,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Naming {
-    Bare,
-    /// `AS c0`, for an enclosing select.
-    Numbered,
 }
 
 impl<'p> Columns<'p> {
     fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
         let table = &select.scope.table;
         let count = select.shown.len();
-        let mut columns = Columns { outputs: Vec::with_capacity(count), items: Vec::with_capacity(count), keys: Vec::new(), dialect };
+        let mut columns = Columns {
+            outputs: Vec::with_capacity(count),
+            list: Vec::with_capacity(count + select.children.len()),
+            keys: Vec::new(),
+            dialect,
+        };
         for (id, show) in &select.shown {
             let field = &table.resource.fields[*id];
             let decode = match show {
@@ -51,9 +51,9 @@ impl<'p> Columns<'p> {
                 _ => Decode::of(field),
             };
             let (key, values) = (field.json_key.clone(), field.fitting_values().cloned());
-            columns.outputs.push(Output { key, column: columns.items.len(), decode, show: *show, values });
+            columns.outputs.push(Output { key, column: columns.list.len(), decode, show: *show, values });
             if !matches!(decode, Decode::Redacted | Decode::RedactedNull) {
-                columns.items.push(Expression::Column(table.column(*id), ColumnUse::Shown).into());
+                columns.list.push(Expression::Column(table.column(*id), ColumnUse::Shown));
             }
         }
         for child in &select.children {
@@ -65,31 +65,25 @@ impl<'p> Columns<'p> {
 
     /// The number of the column that serves as key for this field; it is added where there is none.
     fn key(&mut self, column: Column<'p>) -> usize {
-        let serves = |item: &Item<'_>| match item.value {
+        let serves = |expression: &Expression<'_>| match expression {
             Expression::Column(Column { field, .. }, column_use) => {
-                std::ptr::eq(field, column.field)
+                std::ptr::eq(*field, column.field)
                     && (matches!(column_use, ColumnUse::Key) || dialect::shown_is_key(self.dialect, column.field))
             }
             _ => false,
         };
-        self.items.iter().position(serves).unwrap_or_else(|| {
-            self.items.push(Expression::Column(column, ColumnUse::Key).into());
-            self.items.len() - 1
+        self.list.iter().position(serves).unwrap_or_else(|| {
+            self.list.push(Expression::Column(column, ColumnUse::Key));
+            self.list.len() - 1
         })
     }
 
-    fn take_items(&mut self, naming: Naming) -> Vec<Item<'p>> {
-        let mut items = std::mem::take(&mut self.items);
+    fn take(&mut self) -> Vec<Expression<'p>> {
         // A table may have nothing to show: every field hidden. A row still counts.
-        if items.is_empty() {
-            items.push(Item::text("1"));
+        if self.list.is_empty() {
+            self.list.push(Expression::Text("1"));
         }
-        if naming == Naming::Numbered {
-            for (number, item) in items.iter_mut().enumerate() {
-                item.name = Name::Numbered("c", number);
-            }
-        }
-        items
+        std::mem::take(&mut self.list)
     }
 
     /// Another column comes before all of these.
@@ -153,12 +147,12 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
         Fetch::KeyList { own, other } => {
             let column = select.scope.table.column(other);
             let owner = Owner::Key(columns.key(column));
-            (owner, by_key_list(columns.take_items(Naming::Bare), child, filters, JoinCondition::InKeyList(column, own)))
+            (owner, by_key_list(columns.take(), child, filters, JoinCondition::InKeyList(column, own)))
         }
-        Fetch::KeyTable => (Owner::Number, by_key_table(columns.take_items(Naming::Bare), child, filters, keys)),
-        Fetch::Lateral => (Owner::Number, by_lateral(columns.take_items(Naming::Numbered), child, filters, keys)),
-        Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take_items(Naming::Bare), child, filters, keys)),
-        Fetch::RowNumber => (Owner::Number, by_row_number(columns.take_items(Naming::Numbered), child, filters, keys)),
+        Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), child, filters, keys)),
+        Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), child, filters, keys)),
+        Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), child, filters, keys)),
+        Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), child, filters, keys)),
     };
     if owner == Owner::Number {
         columns.shift();
@@ -166,50 +160,51 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
     (owner, columns.level(select, &tree))
 }
 
-fn by_key_list<'p>(items: Vec<Item<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
+fn by_key_list<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
     let scope = &child.select.scope;
     let conditions = Conditions { join: vec![in_list], ..filters };
-    SqlSelect { conditions, order: scope::order(scope), ..SqlSelect::new(items, scope::table(&scope.table)) }
+    SqlSelect { conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
 }
 
-fn by_key_table<'p>(mut items: Vec<Item<'p>>, child: &'p Child<'p>, conditions: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
-    items.insert(0, Item::text("k.n"));
+fn by_key_table<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, conditions: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
     let (from, joins) = keys.all_rows();
-    SqlSelect { joins, conditions, order: scope::order(&child.select.scope), ..SqlSelect::new(items, from) }
+    SqlSelect { joins, conditions, order: scope::order(&child.select.scope), ..SqlSelect::new(columns, from) }
 }
 
-fn by_lateral<'p>(items: Vec<Item<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
-    let first = FromItem::Query(Box::new(first_of_one_key(items, child, filters, keys)), Name::Text("s"));
+fn by_lateral<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
+    let first = FromItem::Query(Box::new(first_of_one_key(columns, child, filters, keys)), TableAlias::Text("s"));
     let joins = vec![SqlJoin { kind: JoinKind::Lateral, from: first, on: Conditions::default() }];
-    SqlSelect { joins, ..SqlSelect::new(vec![Item::text("k.n"), Item::text("s.*")], keys.keys()) }
+    SqlSelect { joins, ..SqlSelect::new(SelectList::text("k.n, s.*"), keys.keys()) }
 }
 
 /// The subquery calls its table by the same name as the query around it; inside, the name is its own.
-fn by_first_keys<'p>(mut items: Vec<Item<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+fn by_first_keys<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
     let table = &child.select.scope.table;
-    items.insert(0, Item::text("k.n"));
     let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
-    let key_items = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored).into()).collect();
-    let first = first_of_one_key(key_items, child, filters, keys);
+    let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
+    let first = first_of_one_key(SelectList::unnamed(key_columns), child, filters, keys);
     let joins = vec![keys.to_target(vec![JoinCondition::UniqueKeyIn(key, Box::new(first))])];
     let order = OrderBy { first: "k.n", ..scope::order(&child.select.scope) };
-    SqlSelect { joins, order, ..SqlSelect::new(items, keys.keys()) }
+    let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
+    SqlSelect { joins, order, ..SqlSelect::new(columns, keys.keys()) }
 }
 
-fn first_of_one_key<'p>(items: Vec<Item<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+fn first_of_one_key<'p>(columns: SelectList<'p>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
     let scope = &child.select.scope;
-    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..keys.rows_of_one_key(items, filters) }
+    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..keys.rows_of_one_key(columns, filters) }
 }
 
-fn by_row_number<'p>(mut items: Vec<Item<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+fn by_row_number<'p>(mut list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
     let scope = &child.select.scope;
-    let mut outer = vec![Item::text("s.n")];
-    outer.extend((0..items.len()).map(|number| Expression::Numbered("s.c", number).into()));
-    items.insert(0, Item { value: Expression::Text("k.n"), name: Name::Text("n") });
-    items.push(Item { value: Expression::RowNumber(scope::order(scope)), name: Name::Text("r") });
+    let outer = (0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect();
+    let outer = SelectList { first: "s.n", ..SelectList::unnamed(outer) };
+    list.push(Expression::RowNumber(scope));
+    let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
     let (from, joins) = keys.all_rows();
-    let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(items, from) };
+    let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
     let conditions = Conditions { join: vec![JoinCondition::NumberWithin(scope.bounds)], filters: Vec::new() };
     let order = OrderBy { first: "s.n, s.r", ..OrderBy::NONE };
-    SqlSelect { conditions, order, ..SqlSelect::new(outer, FromItem::Query(Box::new(numbered), Name::Text("s"))) }
+    SqlSelect { conditions, order, ..SqlSelect::new(outer, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
 }

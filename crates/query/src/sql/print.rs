@@ -6,10 +6,10 @@ use crate::statement::Function;
 
 use super::dialect::{self, Logic};
 use super::tree::{
-    ColumnUse, Condition, Conditions, Expression, FromItem, Item, JoinCondition, JoinKind, KeyIn, Name, Operand, OrderBy, PivotColumn,
-    PivotUse, Sorted, SqlJoin, SqlSelect,
+    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Operand, OrderBy, PivotColumn,
+    PivotUse, SelectList, Sorted, SqlJoin, SqlSelect, TableAlias,
 };
-use super::{Dialect, Sql, Writer};
+use super::{Dialect, Sql, Writer, scope};
 
 /// The text of a query, and what is bound in it.
 pub(super) fn sql(select: &SqlSelect<'_>, dialect: Dialect) -> Sql {
@@ -28,7 +28,7 @@ pub(super) fn condition_list(conditions: &[Condition<'_>], dialect: Dialect) -> 
 impl Writer {
     fn select(&mut self, select: &SqlSelect<'_>) {
         self.raw(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
-        self.separated(", ", &select.items, Writer::item);
+        self.select_list(&select.columns);
         self.raw(" FROM ");
         self.from_item(&select.from);
         for join in &select.joins {
@@ -46,8 +46,30 @@ impl Writer {
         }
     }
 
-    fn item(&mut self, item: &Item<'_>) {
-        match &item.value {
+    fn select_list(&mut self, columns: &SelectList<'_>) {
+        self.raw(columns.first);
+        if !columns.first.is_empty() && !columns.list.is_empty() {
+            self.raw(", ");
+        }
+        self.enumerated(", ", &columns.list, |writer, index, expression| {
+            writer.expression(expression);
+            match (columns.names, expression) {
+                (ColumnNames::None, _) | (_, Expression::RowNumber(_)) => {}
+                (ColumnNames::Numbered(text), _) => {
+                    writer.raw(" AS ");
+                    writer.numbered(text, index);
+                }
+                (ColumnNames::OfPivot, Expression::Pivot(pivot, _)) => {
+                    writer.raw(" AS ");
+                    writer.identifier(pivot.column);
+                }
+                (ColumnNames::OfPivot, _) => {}
+            }
+        });
+    }
+
+    fn expression(&mut self, expression: &Expression<'_>) {
+        match expression {
             Expression::Text(text) => self.raw(text),
             Expression::Numbered(text, number) => self.numbered(text, *number),
             Expression::Column(column, ColumnUse::Stored) => self.column(*column),
@@ -66,13 +88,12 @@ impl Writer {
                 dialect::pivot_collation(self, pivot.field);
             }
             Expression::Measure(measured) => self.measure(measured),
-            Expression::RowNumber(order) => {
+            Expression::RowNumber(scope) => {
                 self.raw("row_number() OVER (PARTITION BY k.n");
-                self.order_by(*order);
-                self.raw(")");
+                self.order_by(scope::order(scope));
+                self.raw(") AS r");
             }
         }
-        self.name(item.name);
     }
 
     fn measure(&mut self, measured: &Measured<'_>) {
@@ -94,16 +115,17 @@ impl Writer {
         }
     }
 
-    fn name(&mut self, name: Name<'_>) {
-        if matches!(name, Name::None) {
-            return;
-        }
-        self.raw(" AS ");
-        match name {
-            Name::None => {}
-            Name::Text(text) => self.raw(text),
-            Name::Numbered(text, number) => self.numbered(text, number),
-            Name::Column(column) => self.identifier(column),
+    fn table_alias(&mut self, alias: TableAlias) {
+        match alias {
+            TableAlias::None => {}
+            TableAlias::Text(text) => {
+                self.raw(" AS ");
+                self.raw(text);
+            }
+            TableAlias::Plan(alias) => {
+                self.raw(" AS ");
+                self.alias(alias);
+            }
         }
     }
 
@@ -114,14 +136,14 @@ impl Writer {
 
     fn from_item(&mut self, from: &FromItem<'_>) {
         match from {
-            FromItem::Table(table, name) => {
+            FromItem::Table(table, alias) => {
                 self.table_name(table);
-                self.name(*name);
+                self.table_alias(*alias);
             }
             FromItem::Keys(fields) => dialect::keys(self, fields),
-            FromItem::Query(select, name) => {
+            FromItem::Query(select, alias) => {
                 self.subquery(select);
-                self.name(*name);
+                self.table_alias(*alias);
             }
             FromItem::Joined(joined) => {
                 self.raw("(");
@@ -274,7 +296,7 @@ impl Writer {
         }
         let several = keys.len() > 1;
         self.raw(if several { "(" } else { "" });
-        self.separated(", ", keys, |writer, (column, to)| writer.item(&Expression::Column(*column, *to).into()));
+        self.separated(", ", keys, |writer, (column, to)| writer.expression(&Expression::Column(*column, *to)));
         self.raw(if several { ") IN " } else { " IN " });
         self.subquery(select);
     }

@@ -6,18 +6,18 @@ use crate::plan::{Scope, Table};
 use super::Dialect;
 use super::exists::Filters;
 use super::join;
-use super::tree::{Conditions, FromItem, Item, OrderBy, Sorted, SqlSelect};
+use super::tree::{Conditions, FromItem, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
-pub(super) fn select<'p>(items: Vec<Item<'p>>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
+pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
     let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
     // Filters share a budget in the order of the text: joins come first.
     let joins = scope.joins.iter().map(|join| join::left_join(join, &mut filters)).collect();
     let conditions = Conditions { join: Vec::new(), filters: filters.conditions(predicates(scope)) };
-    SqlSelect { joins, conditions, ..SqlSelect::new(items, table(&scope.table)) }
+    SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }
 }
 
 pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {
-    FromItem::Table(&table.resource.table, table.alias.into())
+    FromItem::Table(&table.resource.table, TableAlias::Plan(table.alias))
 }
 
 /// The policy and the filters of all layers, where nothing is joined.

@@ -5,7 +5,7 @@
 
 use crate::catalog::{Field, Identifier, TableName};
 use crate::plan::predicate::{Alias, Column, Predicate};
-use crate::plan::{Bounds, Grouped, Measured, Sort};
+use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
 
 use super::dialect::Logic;
 
@@ -13,7 +13,7 @@ use super::dialect::Logic;
 #[derive(Debug)]
 pub(super) struct SqlSelect<'p> {
     pub(super) distinct: bool,
-    pub(super) items: Vec<Item<'p>>,
+    pub(super) columns: SelectList<'p>,
     pub(super) from: FromItem<'p>,
     pub(super) joins: Vec<SqlJoin<'p>>,
     pub(super) conditions: Conditions<'p>,
@@ -25,10 +25,10 @@ pub(super) struct SqlSelect<'p> {
 }
 
 impl<'p> SqlSelect<'p> {
-    pub(super) fn new(items: Vec<Item<'p>>, from: FromItem<'p>) -> Self {
+    pub(super) fn new(columns: SelectList<'p>, from: FromItem<'p>) -> Self {
         SqlSelect {
             distinct: false,
-            items,
+            columns,
             from,
             joins: Vec::new(),
             conditions: Conditions::default(),
@@ -40,39 +40,42 @@ impl<'p> SqlSelect<'p> {
     }
 }
 
-/// One column of a `SELECT`.
+/// The columns of a `SELECT`.
 #[derive(Debug)]
-pub(super) struct Item<'p> {
-    pub(super) value: Expression<'p>,
-    pub(super) name: Name<'p>,
+pub(super) struct SelectList<'p> {
+    /// Text before the list: `k.n`, `count(*)`.
+    pub(super) first: &'static str,
+    pub(super) list: Vec<Expression<'p>>,
+    pub(super) names: ColumnNames,
 }
 
-impl<'p> Item<'p> {
-    pub(super) fn text(text: &'static str) -> Self {
-        Expression::Text(text).into()
+impl<'p> SelectList<'p> {
+    pub(super) fn text(first: &'static str) -> Self {
+        SelectList { first, list: Vec::new(), names: ColumnNames::None }
+    }
+
+    pub(super) fn unnamed(list: Vec<Expression<'p>>) -> Self {
+        SelectList { first: "", list, names: ColumnNames::None }
     }
 }
 
-impl<'p> From<Expression<'p>> for Item<'p> {
-    fn from(value: Expression<'p>) -> Self {
-        Item { value, name: Name::None }
-    }
-}
-
-/// What `AS` calls something.
+/// What `AS` calls the columns of a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Name<'p> {
+pub(super) enum ColumnNames {
+    None,
+    /// `c0`, `c1`, …
+    Numbered(&'static str),
+    /// The names of the pivot's columns.
+    OfPivot,
+}
+
+/// What `AS` calls a table or a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TableAlias {
+    /// None: its columns are named without a table.
     None,
     Text(&'static str),
-    /// `c0`
-    Numbered(&'static str, usize),
-    Column(&'p Identifier),
-}
-
-impl From<Alias> for Name<'_> {
-    fn from(alias: Alias) -> Self {
-        Name::Numbered("t", alias.0 as usize)
-    }
+    Plan(Alias),
 }
 
 #[derive(Debug)]
@@ -84,8 +87,8 @@ pub(super) enum Expression<'p> {
     Column(Column<'p>, ColumnUse<'p>),
     Pivot(PivotColumn<'p>, PivotUse),
     Measure(&'p Measured<'p>),
-    /// The number of a row within its parent.
-    RowNumber(OrderBy<'p>),
+    /// The number of a row within its parent, in the order of a scope. Its name is `r`.
+    RowNumber(&'p Scope<'p>),
 }
 
 /// What a column is read for. A dialect has a form for each use.
@@ -125,10 +128,10 @@ pub(super) enum PivotUse {
 /// Where rows come from.
 #[derive(Debug)]
 pub(super) enum FromItem<'p> {
-    Table(&'p TableName, Name<'p>),
+    Table(&'p TableName, TableAlias),
     /// The keys of a batch of parents as a table `k`: values `v0`, … and their number `n`.
     Keys(Vec<&'p Field>),
-    Query(Box<SqlSelect<'p>>, Name<'p>),
+    Query(Box<SqlSelect<'p>>, TableAlias),
     Joined(Box<(FromItem<'p>, SqlJoin<'p>)>),
 }
 
