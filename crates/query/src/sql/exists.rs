@@ -1,6 +1,6 @@
-//! How a relation filter is written, by what stands beside, around and inside it: planners were not made for many of them.
+//! How a relation filter is written. That depends on the filters beside, around and inside it: planners are not made for many of them.
 //!
-//! | where it stands | how it is written | why |
+//! | place | form | why |
 //! |---|---|---|
 //! | beside at most five that would become one join | `EXISTS` | the planner chooses well |
 //! | beside more, and it names values | `EXISTS`, up to five of them | a join can begin there |
@@ -219,7 +219,7 @@ fn compare_one_column(one: &Predicate<'_>, other: &Predicate<'_>) -> bool {
     }
 }
 
-/// Whether a relation filter names the keys of the related rows, or of rows whose one parent they are: no more rows than that can meet it.
+/// Whether a relation filter names the keys of the related rows, or of their only children: no more rows than keys can meet it.
 fn is_pinned(exists: &Exists<'_>) -> bool {
     let Resource { key, fields, .. } = exists.table.resource;
     matches!(exists.relation.link, Link::Direct(_))

@@ -7,8 +7,8 @@ use crate::plan::{Child, Join};
 use super::dialect::{self, PivotJoin};
 use super::exists::{ExistsForm, Filters};
 use super::tree::{
-    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinKind, KeyIn, Operand, PivotColumn, PivotUse,
-    SelectList, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Condition, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, KeyIn, Operand,
+    PivotColumn, PivotUse, SelectList, SqlJoin, SqlSelect, TableAlias,
 };
 
 /// A table on one side of a join.
@@ -19,7 +19,7 @@ struct Side<'p> {
 }
 
 impl<'p> Side<'p> {
-    fn from_item(self) -> FromItem<'p> {
+    fn table(self) -> FromItem<'p> {
         FromItem::Table(&self.resource.table, TableAlias::Plan(self.alias))
     }
 
@@ -41,34 +41,41 @@ impl<'p> Side<'p> {
     }
 }
 
+type Sources<'p> = (FromItem<'p>, Vec<SqlJoin<'p>>);
+
 /// A relation filter: at least one related row meets the filters.
 pub(super) fn relation_filter<'p>(exists: &'p Exists<'p>, form: ExistsForm, filters: Vec<Condition<'p>>) -> Condition<'p> {
     let own = Side { resource: exists.parent_resource, alias: exists.parent };
     let target = Side { resource: exists.table.resource, alias: exists.table.alias };
     let pivot = exists.pivot;
     let (from, joins) = match &exists.relation.link {
-        Link::Direct(_) => (target.from_item(), Vec::new()),
+        Link::Direct(_) => (target.table(), Vec::new()),
         Link::Through { pivot: table, other, .. } => {
             let on = other
                 .iter()
                 .map(|(column, id)| JoinCondition::Equal(target.operand(*id), Operand::Pivot(target.pivot_column(pivot, column, *id))));
-            (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.from_item(), on.collect())])
+            (FromItem::Table(table, TableAlias::Plan(pivot)), vec![inner_join(JoinKind::Inner, target.table(), on.collect())])
         }
     };
-    let select = SqlSelect { joins, ..SqlSelect::new(SelectList::text("1"), from) };
     if form == ExistsForm::KeyIn {
-        return key_in(exists, [own, target], SqlSelect { fenced: true, ..select }, filters);
+        return key_in(exists, [own, target], (from, joins), filters);
     }
     let join = match &exists.relation.link {
         Link::Direct(pairs) => pairs.iter().map(|(left, right)| JoinCondition::Equal(target.operand(*right), own.operand(*left))).collect(),
         Link::Through { own: pairs, .. } => own_columns(own, pivot, pairs).collect(),
     };
     let fenced = form == ExistsForm::Fenced;
-    Condition::Exists(Box::new(SqlSelect { conditions: Conditions { join, filters }, fenced, ..select }))
+    let conditions = Conditions { join, filters };
+    Condition::Exists(Box::new(SqlSelect { joins, conditions, fenced, ..SqlSelect::new(SelectList::text("1"), from) }))
 }
 
 /// The keys of all rows that have such a related row. Neither side of the `IN` is ever NULL, so that it is true or false, as `EXISTS` is.
-fn key_in<'p>(exists: &'p Exists<'p>, [own, target]: [Side<'p>; 2], select: SqlSelect<'p>, filters: Vec<Condition<'p>>) -> Condition<'p> {
+fn key_in<'p>(
+    exists: &'p Exists<'p>,
+    [own, target]: [Side<'p>; 2],
+    (from, joins): Sources<'p>,
+    filters: Vec<Condition<'p>>,
+) -> Condition<'p> {
     let (keys, columns, join) = match &exists.relation.link {
         Link::Direct(pairs) => (
             pairs.iter().map(|(left, right)| (own.column(*left), ColumnUse::JoinedTo(target.field(*right)))).collect(),
@@ -84,7 +91,8 @@ fn key_in<'p>(exists: &'p Exists<'p>, [own, target]: [Side<'p>; 2], select: SqlS
             )
         }
     };
-    let select = SqlSelect { columns: SelectList::unnamed(columns), conditions: Conditions { join, filters }, ..select };
+    let conditions = Conditions { join, filters };
+    let select = SqlSelect { joins, conditions, fenced: true, ..SqlSelect::new(SelectList::unnamed(columns), from) };
     Condition::In(Box::new(KeyIn { keys, select }))
 }
 
@@ -96,7 +104,7 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoi
     let (from, on) = match &join.relation.link {
         Link::Direct(pairs) => {
             let equal = |(left, right): &(FieldId, FieldId)| JoinCondition::Equal(target.operand(*right), own.operand(*left));
-            (target.from_item(), Conditions { join: pairs.iter().map(equal).collect(), filters: policy })
+            (target.table(), Conditions { join: pairs.iter().map(equal).collect(), filters: policy })
         }
         Link::Through { pivot, own: pairs, other, .. } if dialect::strategies(filters.dialect()).pivot_join == PivotJoin::KeyIn => {
             let column = |column: &'p Identifier, id: FieldId| target.pivot_column(join.pivot, column, id);
@@ -109,13 +117,13 @@ pub(super) fn left_join<'p>(join: &'p Join<'p>, filters: &mut Filters) -> SqlJoi
             };
             let keys = other.iter().map(|(_, id)| (target.column(*id), ColumnUse::JoinedToPivot)).collect();
             let key_in = JoinCondition::In(Box::new(KeyIn { keys, select }));
-            (target.from_item(), Conditions { join: vec![key_in], filters: policy })
+            (target.table(), Conditions { join: JoinConditions::One(key_in), filters: policy })
         }
         Link::Through { pivot, own: pairs, other, repeats } => {
             let read = |column: &'p Identifier| Operand::ReadPivot(join.pivot, column);
             let to_target = other.iter().map(|(column, id)| JoinCondition::Equal(target.operand(*id), read(column))).collect();
             let on = Conditions { join: to_target, filters: policy };
-            let to_target = SqlJoin { kind: JoinKind::Inner, from: target.from_item(), on };
+            let to_target = SqlJoin { kind: JoinKind::Inner, from: target.table(), on };
             let read_pivot =
                 FromItem::Query(Box::new(pivot_pairs(pivot, [own, target], (pairs, other), *repeats)), TableAlias::Plan(join.pivot));
             let from_own = pairs.iter().map(|(id, column)| JoinCondition::Equal(read(column), own.operand(*id))).collect();
@@ -147,7 +155,7 @@ fn own_columns<'p>(own: Side<'p>, pivot: Alias, pairs: &'p [(FieldId, Identifier
     pairs.iter().map(move |(id, column)| JoinCondition::Equal(Operand::Pivot(own.pivot_column(pivot, column, *id)), own.operand(*id)))
 }
 
-fn inner_join<'p>(kind: JoinKind, from: FromItem<'p>, join: Vec<JoinCondition<'p>>) -> SqlJoin<'p> {
+fn inner_join<'p>(kind: JoinKind, from: FromItem<'p>, join: JoinConditions<'p>) -> SqlJoin<'p> {
     SqlJoin { kind, from, on: Conditions { join, filters: Vec::new() } }
 }
 
@@ -172,7 +180,7 @@ impl<'p> FromKeys<'p> {
     }
 
     /// All related rows of all keys: where they come from, and the joins.
-    pub(super) fn all_rows(self) -> (FromItem<'p>, Vec<SqlJoin<'p>>) {
+    pub(super) fn all_rows(self) -> Sources<'p> {
         let (from, on) = match &self.child.relation.link {
             Link::Direct(pairs) => (self.keys(), self.key_equals_target(pairs)),
             Link::Through { pivot, own, other, repeats } => {
@@ -191,14 +199,14 @@ impl<'p> FromKeys<'p> {
         match &self.child.relation.link {
             Link::Direct(pairs) => {
                 let conditions = Conditions { join: self.key_equals_target(pairs), ..filters };
-                SqlSelect { conditions, ..SqlSelect::new(columns, self.target.from_item()) }
+                SqlSelect { conditions, ..SqlSelect::new(columns, self.target.table()) }
             }
             Link::Through { pivot, own, other, repeats } => {
                 let conditions = Conditions { join: self.key_equals_pivot(own, other), filters: Vec::new() };
                 let select = SqlSelect::new(self.passed_columns(other, ""), self.pivot(pivot));
                 let select = SqlSelect { distinct: is_distinct(*repeats), conditions, ..select };
                 let on = self.passed_equals_target(other, "x.x");
-                let joins = vec![inner_join(JoinKind::Inner, self.target.from_item(), on)];
+                let joins = vec![inner_join(JoinKind::Inner, self.target.table(), on)];
                 let from = FromItem::Query(Box::new(select), TableAlias::Text("x"));
                 SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) }
             }
@@ -206,8 +214,8 @@ impl<'p> FromKeys<'p> {
     }
 
     /// A join of the keys with the target.
-    pub(super) fn to_target(self, on: Vec<JoinCondition<'p>>) -> SqlJoin<'p> {
-        inner_join(JoinKind::KeysFirst, self.target.from_item(), on)
+    pub(super) fn to_target(self, on: JoinConditions<'p>) -> SqlJoin<'p> {
+        inner_join(JoinKind::KeysFirst, self.target.table(), on)
     }
 
     fn pivot(self, table: &'p TableName) -> FromItem<'p> {
@@ -221,14 +229,14 @@ impl<'p> FromKeys<'p> {
         SelectList { first, list: other.iter().map(column).collect(), names: ColumnNames::Numbered("x") }
     }
 
-    fn key_equals_target(self, pairs: &'p [(FieldId, FieldId)]) -> Vec<JoinCondition<'p>> {
+    fn key_equals_target(self, pairs: &'p [(FieldId, FieldId)]) -> JoinConditions<'p> {
         let equal = |(index, (own, other)): (usize, &(FieldId, FieldId))| {
             JoinCondition::Equal(self.target.operand(*other), Operand::Key(index, &self.parent.fields[*own]))
         };
         pairs.iter().enumerate().map(equal).collect()
     }
 
-    fn key_equals_pivot(self, own: &'p [(FieldId, Identifier)], other: &'p [(Identifier, FieldId)]) -> Vec<JoinCondition<'p>> {
+    fn key_equals_pivot(self, own: &'p [(FieldId, Identifier)], other: &'p [(Identifier, FieldId)]) -> JoinConditions<'p> {
         let pivot = self.child.pivot;
         let equal = own.iter().enumerate().map(|(index, (id, column))| {
             let field = &self.parent.fields[*id];
@@ -239,7 +247,7 @@ impl<'p> FromKeys<'p> {
         equal.chain(fits).collect()
     }
 
-    fn passed_equals_target(self, other: &'p [(Identifier, FieldId)], name: &'static str) -> Vec<JoinCondition<'p>> {
+    fn passed_equals_target(self, other: &'p [(Identifier, FieldId)], name: &'static str) -> JoinConditions<'p> {
         let equal = |(index, (_, id)): (usize, &(Identifier, FieldId))| {
             JoinCondition::Equal(self.target.operand(*id), Operand::Passed(name, index))
         };

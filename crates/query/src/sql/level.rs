@@ -7,7 +7,8 @@ use crate::plan::{Child, Select, Show};
 use super::dialect::{self, ParentLimit};
 use super::join::FromKeys;
 use super::tree::{
-    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinKind, OrderBy, SelectList, SqlJoin, SqlSelect, TableAlias,
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, SelectList, SqlJoin,
+    SqlSelect, TableAlias,
 };
 use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
@@ -162,7 +163,7 @@ fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Own
 
 fn by_key_list<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
     let scope = &child.select.scope;
-    let conditions = Conditions { join: vec![in_list], ..filters };
+    let conditions = Conditions { join: JoinConditions::One(in_list), ..filters };
     SqlSelect { conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
 }
 
@@ -185,7 +186,7 @@ fn by_first_keys<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: C
     let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
     let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
     let first = first_of_one_key(SelectList::unnamed(key_columns), child, filters, keys);
-    let joins = vec![keys.to_target(vec![JoinCondition::UniqueKeyIn(key, Box::new(first))])];
+    let joins = vec![keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))))];
     let order = OrderBy { first: "k.n", ..scope::order(&child.select.scope) };
     let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
     SqlSelect { joins, order, ..SqlSelect::new(columns, keys.keys()) }
@@ -204,7 +205,7 @@ fn by_row_number<'p>(mut list: Vec<Expression<'p>>, child: &'p Child<'p>, filter
     let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
     let (from, joins) = keys.all_rows();
     let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
-    let conditions = Conditions { join: vec![JoinCondition::NumberWithin(scope.bounds)], filters: Vec::new() };
+    let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(scope.bounds)), filters: Vec::new() };
     let order = OrderBy { first: "s.n, s.r", ..OrderBy::NONE };
     SqlSelect { conditions, order, ..SqlSelect::new(outer, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
 }

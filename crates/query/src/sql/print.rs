@@ -30,7 +30,7 @@ impl Writer {
         self.raw(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
         self.select_list(&select.columns);
         self.raw(" FROM ");
-        self.from_item(&select.from);
+        self.source(&select.from);
         for join in &select.joins {
             self.join(join);
         }
@@ -134,7 +134,7 @@ impl Writer {
         self.number(number);
     }
 
-    fn from_item(&mut self, from: &FromItem<'_>) {
+    fn source(&mut self, from: &FromItem<'_>) {
         match from {
             FromItem::Table(table, alias) => {
                 self.table_name(table);
@@ -147,7 +147,7 @@ impl Writer {
             }
             FromItem::Joined(joined) => {
                 self.raw("(");
-                self.from_item(&joined.0);
+                self.source(&joined.0);
                 self.join(&joined.1);
                 self.raw(")");
             }
@@ -167,12 +167,13 @@ impl Writer {
             JoinKind::KeysFirst => dialect::join_keys_first(self),
             JoinKind::Lateral => self.raw(" CROSS JOIN LATERAL "),
         }
-        self.from_item(&join.from);
+        self.source(&join.from);
         self.conditions(" ON ", &join.on);
     }
 
     fn conditions(&mut self, before: &'static str, conditions: &Conditions<'_>) {
         let Conditions { join, filters } = conditions;
+        let join = join.as_slice();
         if !join.is_empty() {
             self.raw(before);
         }

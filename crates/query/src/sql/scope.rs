@@ -6,13 +6,13 @@ use crate::plan::{Scope, Table};
 use super::Dialect;
 use super::exists::Filters;
 use super::join;
-use super::tree::{Conditions, FromItem, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
+use super::tree::{Conditions, FromItem, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
 pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
     let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
     // Filters share a budget in the order of the text: joins come first.
     let joins = scope.joins.iter().map(|join| join::left_join(join, &mut filters)).collect();
-    let conditions = Conditions { join: Vec::new(), filters: filters.conditions(predicates(scope)) };
+    let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
     SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }
 }
 
@@ -23,7 +23,7 @@ pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {
 /// The policy and the filters of all layers, where nothing is joined.
 pub(super) fn filters<'p>(scope: &'p Scope<'p>, dialect: Dialect) -> Conditions<'p> {
     let filters = Filters::new(dialect, predicates(scope)).conditions(predicates(scope));
-    Conditions { join: Vec::new(), filters }
+    Conditions { join: JoinConditions::None, filters }
 }
 
 pub(super) fn order<'p>(scope: &'p Scope<'p>) -> OrderBy<'p> {

@@ -73,7 +73,7 @@ fn of_many_filters_those_that_name_values_stay_open_to_the_planner() {
     assert_eq!(forms(&others(6)), [Fenced; 6]);
     let named = r#"{"below":{"v":{"eq":1},"above":{"v":{"in":[1]}}}}"#;
     assert_eq!(forms(&format!("{},{named}", others(5))), [Fenced, Fenced, Fenced, Fenced, Fenced, Plain, Plain]);
-    // Two of each, and room for five: one inside the third is fenced, and the fourth, whose inner one is alone there.
+    // Each has two, and five have room: the inner filter of the third is fenced, and the fourth, which is a query of its own inside.
     assert_eq!(forms(&[named; 4].join(",")), [Plain, Plain, Plain, Plain, Plain, Fenced, Fenced, Plain]);
 }
 

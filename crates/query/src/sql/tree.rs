@@ -155,9 +155,39 @@ pub(super) enum JoinKind {
 #[derive(Debug, Default)]
 pub(super) struct Conditions<'p> {
     /// What joins rows.
-    pub(super) join: Vec<JoinCondition<'p>>,
+    pub(super) join: JoinConditions<'p>,
     /// Policies and filters.
     pub(super) filters: Vec<Condition<'p>>,
+}
+
+/// Nearly always one, which then needs no allocation.
+#[derive(Debug, Default)]
+pub(super) enum JoinConditions<'p> {
+    #[default]
+    None,
+    One(JoinCondition<'p>),
+    Several(Vec<JoinCondition<'p>>),
+}
+
+impl<'p> JoinConditions<'p> {
+    pub(super) fn as_slice(&self) -> &[JoinCondition<'p>] {
+        match self {
+            JoinConditions::None => &[],
+            JoinConditions::One(one) => std::slice::from_ref(one),
+            JoinConditions::Several(several) => several,
+        }
+    }
+}
+
+impl<'p> FromIterator<JoinCondition<'p>> for JoinConditions<'p> {
+    fn from_iter<I: IntoIterator<Item = JoinCondition<'p>>>(conditions: I) -> Self {
+        let mut conditions = conditions.into_iter();
+        match (conditions.next(), conditions.next()) {
+            (None, _) => JoinConditions::None,
+            (Some(one), None) => JoinConditions::One(one),
+            (Some(one), Some(two)) => JoinConditions::Several([one, two].into_iter().chain(conditions).collect()),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -260,7 +260,7 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
 
 pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
     if is_json(column.field) {
-        // `ANY` of an empty list is false of NULL too. Where that makes a difference NULL is kept unknown, and an index is of no use.
+        // `ANY` of an empty list is false of NULL too. Under a NOT it must be unknown, and no index serves.
         let guarded = logic == Logic::ThreeValued;
         if guarded {
             writer.raw("CASE WHEN ");

@@ -228,7 +228,7 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
     collection(writer, column, values, ["peristyle_json_overlap(", "peristyle_array_overlap("]);
 }
 
-/// By one function for json and one for arrays, whose elements compare as their type does.
+/// By one function for json, and by one for arrays: their elements compare as their type does.
 fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, array]: [&'static str; 2]) {
     let elements = match &column.field.kind {
         Type::One(_) => None,
