@@ -1,5 +1,5 @@
-//! What a statement becomes: the merged statement, the SQL of each level, the types of its parameters, and where each
-//! predicate came from. Values stay out.
+//! `explain`: the merged statement, the SQL of each level with the types of its parameters, and the layer that each predicate comes from.
+//! Bound values are left out.
 
 use serde_json::{Map, Value as Object, json};
 
@@ -10,7 +10,7 @@ use crate::pointer::Layer;
 use crate::sql::{Dialect, Level, Many, Param, Query, Sql, Total, fragment};
 use crate::statement::{Clause, Direction, Entry, Function, Inside, MeasureAlias, Order, RelationNode, Statement};
 
-/// The merged statement as JSON. Its values are the caller's own and the wire constraint's.
+/// The merged statement as JSON. Its values come from the caller: query and wire constraint.
 pub fn statement(statement: &Statement) -> Object {
     let mut object = Map::new();
     if let Some(filter) = filters(&statement.filters) {
@@ -115,7 +115,7 @@ fn relations(nodes: &[RelationNode]) -> Object {
     Object::Object(object)
 }
 
-/// Each level's SQL, parameter types and predicates, and the statement that counts.
+/// The SQL, parameter types and predicates of each level, and the statement that counts.
 pub fn levels(plan: &Plan<'_>, query: &Query, dialect: Dialect) -> Object {
     let mut levels = Vec::new();
     match &plan.body {
@@ -152,7 +152,7 @@ fn parameters(params: &[Param]) -> Vec<String> {
         .collect()
 }
 
-/// The predicates of a level, each with where it came from.
+/// The predicates of a level, each with its layer.
 struct Predicates {
     list: Vec<Object>,
     dialect: Dialect,
@@ -187,7 +187,7 @@ impl Predicates {
         }
     }
 
-    /// The policies of the tables a predicate reaches.
+    /// The policies of the tables that a predicate reaches.
     fn inside(&mut self, predicate: &Predicate<'_>) {
         match predicate {
             Predicate::All(all) | Predicate::Any(all) => all.iter().for_each(|predicate| self.inside(predicate)),

@@ -1,16 +1,18 @@
-//! [`Plan`](crate::plan::Plan) → SQL: one text a level, which depends on the statement's shape only. Values are always bound.
+//! [`Plan`](crate::plan::Plan) → SQL: one text for each level. The text depends on the statement's shape only; values are always bound.
 //!
-//! Text enters in four ways: a `&'static str`, an identifier of the catalog, a value that the catalog gives an enum, a number of our own
-//! counting.
+//! Two steps: a plan becomes a `tree`, which holds every choice of strategy, and `print` writes the tree in a dialect.
+//! Text enters in four ways: a `&'static str`, an identifier of the catalog, an enum's value in the catalog, a number of our own.
 
 mod dialect;
+mod exists;
 mod group;
-mod keys;
+mod join;
 mod level;
-mod link;
-mod nesting;
-mod predicate;
+mod print;
 mod scope;
+#[cfg(test)]
+mod tests;
+mod tree;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,9 +24,8 @@ use crate::types::{EnumValue, Scalar, Type};
 use crate::value::Value;
 
 pub use dialect::Dialect;
-use nesting::Surroundings;
 
-/// A text with its values.
+/// The text of a statement with its values.
 #[derive(Clone, Debug)]
 pub struct Sql {
     text: String,
@@ -37,26 +38,26 @@ impl Sql {
         &self.text
     }
 
-    /// What is bound, in the order of the placeholders.
+    /// The bound values, in the order of the placeholders.
     pub fn params(&self) -> &[Param] {
         &self.params
     }
 
-    /// Its first so many rows.
+    /// The same statement for its first rows only.
     #[must_use]
     pub fn first(&self, rows: usize) -> Self {
         Sql { text: format!("SELECT * FROM ({}) AS first LIMIT {rows}", self.text), params: self.params.clone() }
     }
 }
 
-/// Something bound.
+/// A bound value.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// What it is on the wire.
+    /// Its type.
     pub kind: Kind,
-    /// Whether it is one value or a list.
+    /// One value or a list.
     pub many: Many,
-    /// The value, or the keys of the parents' rows, known only when those were read.
+    /// The value, or the keys of the parents' rows, which are known when those were read.
     pub source: Source,
 }
 
@@ -74,13 +75,13 @@ pub enum Many {
 pub enum Source {
     /// The statement, the policy, or a limit.
     Value(Value),
-    /// Column number so-and-so of the parents' keys.
+    /// This column of the parents' keys.
     Keys(usize),
-    /// All columns of the parents' keys, as one JSON text.
+    /// All columns of the parents' keys, as JSON.
     KeysAsJson,
 }
 
-/// The types parameters have.
+/// The types of bound values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `bool`
@@ -132,15 +133,15 @@ impl Kind {
     }
 }
 
-/// A statement ready to run: one text a level.
+/// A statement ready to run: one SQL text for each level.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Query {
-    /// What is asked.
+    /// The operation.
     pub operation: Operation,
     /// The root's rows or the groups.
     pub root: Level,
-    /// How the total is learned.
+    /// How to count all rows.
     pub total: Total,
     /// The root's limit.
     pub limit: Option<u64>,
@@ -149,7 +150,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// The same rows with nothing loaded for them.
+    /// The same rows without loaded relations.
     #[must_use]
     pub fn without_relations(mut self) -> Self {
         self.root.children.clear();
@@ -157,24 +158,24 @@ impl Query {
     }
 }
 
-/// How many rows there are without limit and offset.
+/// How to count the rows without limit and offset.
 #[derive(Clone, Debug)]
 pub enum Total {
-    /// Asked with this, unless the page tells it.
+    /// By this statement, unless the page shows it.
     Count(Sql),
     /// An aggregation without groups is one row.
     One,
-    /// The operation has no use for it.
+    /// The operation does not show it.
     Unasked,
 }
 
-/// One level: a text, what its columns mean, and the levels below.
+/// One level: its SQL, the meaning of its columns, and the levels below.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Level {
-    /// The text.
+    /// The SQL.
     pub sql: Sql,
-    /// What is written for each row.
+    /// The members of each row's object.
     pub outputs: Vec<Output>,
     /// The relations loaded for these rows.
     pub children: Vec<ChildLevel>,
@@ -188,20 +189,20 @@ pub struct ChildLevel {
     pub key: Arc<[u8]>,
     /// An array, or one object or null.
     pub many: bool,
-    /// Which columns of the parent's row are its key.
+    /// The columns of the parent's row that are its key.
     pub parent_columns: Vec<usize>,
-    /// How a row tells whose it is.
+    /// How to find the parent of a row.
     pub owner: Owner,
     /// The rows.
     pub level: Level,
 }
 
-/// How a related row tells which of the parents' keys it belongs to.
+/// How to find the parent of a related row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// By the key's number, counted from one, in its first column.
+    /// The first column has the number of the parent's key, counted from one.
     Number,
-    /// By the key itself, in this column.
+    /// This column has the parent's key.
     Key(usize),
 }
 
@@ -211,30 +212,30 @@ pub enum Owner {
 pub struct Output {
     /// `,"name":`
     pub key: Arc<[u8]>,
-    /// Which column of the row holds it.
+    /// Its column in the row.
     pub column: usize,
-    /// What the column means.
+    /// The meaning of the column.
     pub decode: Decode,
     /// Plain or masked.
     pub show: Show,
-    /// The values of an enum, where the column may hold others: these read as null.
+    /// The values of an enum, where the column may hold others: those read as null.
     pub values: Option<Arc<[EnumValue]>>,
 }
 
 impl Output {
-    /// Whether a text that is stored fits.
+    /// Whether a stored string is one of the values.
     pub fn fits(&self, text: &[u8]) -> bool {
         self.values.as_ref().is_none_or(|values| values.iter().any(|value| value.as_bytes() == text))
     }
 }
 
-/// What a sum of doubles is multiplied by when it is read: two to the 64th, more than any number of rows.
+/// The reader multiplies a sum of doubles by this: two to the 64th, more than any number of rows.
 pub const SCALE: f64 = 18_446_744_073_709_551_616.0;
 
-/// A term of a sum that is smaller would become too small by [`SCALE`], and counts as zero; the text for PostgreSQL has it too.
+/// Divided by [`SCALE`], a smaller term of a sum would leave the range of doubles: it counts as zero. The SQL for PostgreSQL has this number too.
 pub const SMALLEST_TERM: f64 = 1e-288;
 
-/// What a column of a result means.
+/// The meaning of a column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decode {
     /// A field's value.
@@ -243,19 +244,19 @@ pub enum Decode {
     Array(Scalar),
     /// A number of rows.
     Count,
-    /// A sum shown as a number.
+    /// A sum, shown as a number.
     SumNumber,
-    /// An exact sum shown as a text.
+    /// An exact sum, shown as a string.
     SumText,
-    /// An exact sum in this column and a count in the next: their quotient, as a text.
+    /// An exact sum in this column and a count in the next: their quotient, shown as a string.
     Average,
-    /// A sum of doubles, scaled down by [`SCALE`].
+    /// A sum of doubles, divided by [`SCALE`].
     FloatSum,
     /// Such a sum in this column and a count in the next: their quotient.
     FloatAverage,
-    /// No column at all: the same for every value.
+    /// No column: the answer is a fixed string.
     Redacted,
-    /// The same, where the answer is not a text.
+    /// No column: the answer is null.
     RedactedNull,
 }
 
@@ -267,13 +268,13 @@ impl Decode {
         }
     }
 
-    /// A value our own functions have brought to the standard form.
+    /// A value in the standard form.
     fn standard(field: &Field) -> Self {
         Decode::Value(field.kind.scalar().clone(), Stored::Standard)
     }
 }
 
-/// Renders a plan. It cannot fail: everything was checked.
+/// Renders a plan. It cannot fail: the plan is checked.
 pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
     let asks_total = plan.operation == Operation::Paginate;
     let (root, total, bounds) = match &plan.body {
@@ -291,23 +292,20 @@ pub fn render(plan: &Plan<'_>, dialect: Dialect) -> Query {
 
 /// One predicate by itself, for explain.
 pub(crate) fn fragment(predicate: &Predicate<'_>, dialect: Dialect) -> Sql {
-    let mut writer = Writer::new(dialect);
-    writer.begin(std::iter::once(predicate));
-    predicate::Conjunction::new("").write(&mut writer, [predicate]);
-    writer.finish()
+    let conditions = exists::Filters::new(dialect, std::iter::once(predicate)).conditions([predicate]);
+    print::condition_list(&conditions, dialect)
 }
 
-/// The only hand that writes SQL.
+/// The only type that writes SQL.
 struct Writer {
     dialect: Dialect,
     text: String,
     params: Vec<Param>,
-    surroundings: Surroundings,
 }
 
 impl Writer {
     fn new(dialect: Dialect) -> Self {
-        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8), surroundings: Surroundings::NONE }
+        Writer { dialect, text: String::with_capacity(512), params: Vec::with_capacity(8) }
     }
 
     fn finish(self) -> Sql {
@@ -330,7 +328,7 @@ impl Writer {
         self.identifier(&table.name);
     }
 
-    /// A value of the manifest, its quotes doubled.
+    /// An enum's value, its quotes doubled.
     fn literal(&mut self, value: &EnumValue) {
         let mut text = value.replace('\'', "''");
         if dialect::escapes(self.dialect, &text) {
@@ -344,7 +342,7 @@ impl Writer {
 
     fn number(&mut self, number: usize) {
         match u8::try_from(number) {
-            // Nearly every one, without the machinery of formatting.
+            // Nearly every number; formatting is slower.
             Ok(digit @ 0..=9) => self.text.push(char::from(b'0' + digit)),
             // Writing to a String cannot fail.
             _ => _ = write!(self.text, "{number}"),
@@ -370,7 +368,7 @@ impl Writer {
         number
     }
 
-    /// Refers to a parameter that is bound already.
+    /// Refers to a value that is bound already.
     fn placeholder(&mut self, number: usize) {
         let Param { kind, many, .. } = self.params[number - 1];
         dialect::placeholder(self, number, kind, many);

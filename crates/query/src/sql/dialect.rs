@@ -1,7 +1,7 @@
-//! The only place where the two databases are told apart. Each function names a meaning; the files below say it twice.
+//! The only place that distinguishes the two databases. Each function names a meaning; the files below write it for each database.
 
-mod alike;
 mod postgres;
+mod shared;
 mod sqlite;
 
 use crate::catalog::{Field, Native};
@@ -11,10 +11,11 @@ use crate::statement::{Direction, Function};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+use super::tree::{Operand, PivotColumn};
 use super::{Kind, Many, Writer};
 
-pub(super) use alike::Logic;
-use alike::enum_values;
+pub(super) use shared::Logic;
+use shared::enum_values;
 
 /// The two databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,39 +44,77 @@ pub(super) fn placeholder(writer: &mut Writer, number: usize, kind: Kind, many: 
     }
 }
 
-macro_rules! either {
-    ($writer:ident, $function:ident ( $($argument:expr),* )) => {
-        match $writer.dialect {
-            Dialect::Postgres => postgres::$function($writer, $($argument),*),
-            Dialect::Sqlite => sqlite::$function($writer, $($argument),*),
-        }
+/// Writes each of these as the dialect has it.
+macro_rules! by_dialect {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
+        $($(#[$doc])*
+        pub(super) fn $name(writer: &mut Writer, $($argument: $kind),*) {
+            match writer.dialect {
+                Dialect::Postgres => postgres::$name(writer, $($argument),*),
+                Dialect::Sqlite => sqlite::$name(writer, $($argument),*),
+            }
+        })*
     };
 }
 
-pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
-    either!(writer, compare(column, comparison, value, logic));
+by_dialect! {
+    fn compare(column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic);
+    fn among(column: Column<'_>, membership: Membership, values: &[Value], logic: Logic);
+    fn between(column: Column<'_>, low: &Value, high: &Value, logic: Logic);
+    fn is_null(column: Column<'_>, test: &'static str);
+    fn like(column: Column<'_>, pattern: &str);
+    fn contains(column: Column<'_>, values: &[Value]);
+    fn overlap(column: Column<'_>, values: &[Value], logic: Logic);
+    /// A column as it is read for an answer.
+    fn shown(column: Column<'_>);
+    /// A column as it is read to find related rows.
+    fn key(column: Column<'_>);
+    /// A join column, cast where the type of the other side differs.
+    fn join_column(column: Column<'_>, other: &Field);
+    /// The same where the other side is a pivot's column, which has the field's own type.
+    fn join_column_to_pivot(column: Column<'_>);
+    /// The same where the other side is a bound key, a value of `own`.
+    fn join_column_to_key(column: Column<'_>, own: &Field);
+    /// ` AND` the same equality once more in a form that an index serves, where the first has none.
+    fn and_equal_by_index(column: Column<'_>, other: Column<'_>);
+    /// The same for a column of `field` that equals a text.
+    fn and_text_by_index(field: &Field, column: Operand<'_>, text: Operand<'_>);
+    /// ` AND` a pivot's column holds a value of its field's type, where it may hold another.
+    fn and_pivot_fits(pivot: PivotColumn<'_>);
+    /// ` AND` a join column holds a value of its type, where it may hold another.
+    fn and_fits(column: Column<'_>);
+    /// The same for a column that equals one of field `other`, whose value fits.
+    fn and_other_fits(column: Column<'_>, other: &Field);
+    /// A pivot's column, in the form that compares with its field.
+    fn pivot_column(pivot: PivotColumn<'_>);
+    /// The same, or NULL where the value does not fit.
+    fn fitting_pivot_column(pivot: PivotColumn<'_>);
+    /// The collation by which a pivot's column compares with its field.
+    fn pivot_collation(field: &Field);
+    /// The keys of a batch of parents, values of `own`, as a table `k` of values `v0`, … and their number `n`.
+    fn keys(own: &[&Field]);
+    /// A column that is grouped by.
+    fn grouped(column: Column<'_>);
+    /// The same, as it is read.
+    fn grouped_shown(column: Column<'_>);
+    /// A column inside an aggregate function.
+    fn measured(column: Column<'_>);
+    /// A column inside `count`.
+    fn counted(column: Column<'_>);
+    /// The rest of `min(` or `max(`, since not every type has one.
+    fn extreme_value(column: Column<'_>);
+    /// The exact sum, or a float's.
+    fn sum(column: Column<'_>);
 }
 
-pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
-    either!(writer, among(column, membership, values, logic));
-}
-
-pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
-    either!(writer, between(column, low, high, logic));
-}
-
-pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    either!(writer, is_null(column, test));
-}
-
-/// That a column of soft deletion is not set: a flag is set when it is true, anything else when it is there.
+/// The column of soft deletion is not set. A flag is set when it is true, another column when it is not NULL.
 pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
     match (writer.dialect, &column.field.kind) {
         (Dialect::Postgres, Type::One(Scalar::Bool)) => {
             writer.column(column);
             writer.raw(" IS NOT TRUE");
         }
-        // Whatever else is stored there was meant to set it.
+        // Any other stored value sets it.
         (Dialect::Sqlite, Type::One(Scalar::Bool)) => {
             writer.raw("(");
             writer.column(column);
@@ -90,167 +129,53 @@ pub(super) fn unset(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
-    either!(writer, like(column, pattern));
-}
-
-pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]) {
-    either!(writer, contains(column, values));
-}
-
-pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
-    either!(writer, overlap(column, values, logic));
-}
-
-/// A column as it is read for an answer.
-pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, shown(column));
-}
-
-/// A column as it is read to find related rows.
-pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, key(column));
-}
-
-/// Whether the column read for an answer serves as key too.
+/// Whether the column that is read for the answer serves as key too.
 pub(super) fn shown_is_key(dialect: Dialect, field: &Field) -> bool {
     dialect == Dialect::Postgres
         && !matches!(field.native, Native::OtherInteger | Native::WideInteger | Native::Real | Native::TimestampWithoutZone)
         && enum_values(field).is_none()
 }
 
-/// A column in a link, cast where the other side's type is another.
-pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    either!(writer, linked(column, other));
+/// Whether the rows of a relation can be found by a list of keys: a row then tells by its own column which parent it belongs to.
+pub(super) fn can_list_keys(dialect: Dialect, own: &Field, other: &Field) -> bool {
+    // SQLite's keys are in the form that its functions give them, not in that of a column.
+    dialect == Dialect::Postgres && postgres::is_equal_by_bytes(own, other)
 }
 
-/// A column in a link to a pivot, whose column is of the type that the field's has by itself.
-pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, linked_to_pivot(column));
-}
-
-/// What two equal columns also are, if an index needs to be told.
-pub(super) fn found_by(writer: &mut Writer, column: Column<'_>, other: Column<'_>) {
-    either!(writer, found_by(column, other));
-}
-
-/// What a column that equals a text also is, if an index needs to be told.
-pub(super) fn found_by_text(writer: &mut Writer, column: Column<'_>, text: impl FnOnce(&mut Writer)) {
-    either!(writer, found_by_text(column, text));
-}
-
-/// What a pivot's column that equals a text also is, if an index needs to be told.
-pub(super) fn pivot_found_by_text(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer), text: impl FnOnce(&mut Writer)) {
-    either!(writer, pivot_found_by_text(field, column, text));
-}
-
-/// What else must hold of a pivot's column that connects rows.
-pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
-    either!(writer, pivot_fits(field, column));
-}
-
-/// What else must hold of a column that connects rows.
-pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, connected(column));
-}
-
-/// What else must hold of a column that equals another which connects rows.
-pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    either!(writer, connected_to(column, other));
-}
-
-/// A pivot's column, in the form in which the field it stands for is compared.
-pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    either!(writer, pivot(field, column));
-}
-
-/// The same where it is read before it is compared.
-pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    either!(writer, pivot_read(field, column));
-}
-
-/// How a pivot's column compares with the field it stands for.
-pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
-    either!(writer, pivot_collation(field));
-}
-
-/// How the rows of a relation are cut for each parent. Both ways are written by `level`, of the same parts.
-pub(super) enum Cut {
-    /// A lateral subquery that can stop early.
-    Lateral,
-    /// Rows with the keys of the first, which a subquery that can stop early finds for each parent; where keys may be repeated, rows are
-    /// numbered within their parent.
-    ByKey,
-}
-
-pub(super) fn cut(dialect: Dialect) -> Cut {
-    match dialect {
-        Dialect::Postgres => Cut::Lateral,
-        Dialect::Sqlite => Cut::ByKey,
-    }
-}
-
-/// How the rows of a relation that is not cut are found for all parents at once, where one column connects them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Related {
-    /// By a list of the keys. What was found tells by its own column whose it is.
-    Listed,
-    /// By a join with a table of the keys and their numbers.
-    Joined,
-}
-
-pub(super) fn related(dialect: Dialect, own: &Field, other: &Field) -> Related {
-    match dialect {
-        Dialect::Postgres if postgres::tells_key(own, other) => Related::Listed,
-        // SQLite's keys are in the form that its functions give them, which is not that of a column.
-        Dialect::Postgres | Dialect::Sqlite => Related::Joined,
-    }
-}
-
-/// A column that is one of the parents' keys, where rows are found by a list of them.
-pub(super) fn among_keys(writer: &mut Writer, column: Column<'_>, own: &Field) {
+/// A column is one of the parents' keys.
+pub(super) fn in_key_list(writer: &mut Writer, column: Column<'_>, own: &Field) {
     writer.column(column);
     writer.raw(" = ANY(");
     postgres::bind_keys(writer, 0, own);
     writer.raw(")");
 }
 
-/// The keys of a batch of parents, which are those of `own`, as a table `k` of their values `v0`, … and their number `n`.
-pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
-    either!(writer, keys(own));
-}
-
-/// A column that is compared with the bound keys of `own`.
-pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, own: &Field) {
-    either!(writer, linked_to_key(column, own));
-}
-
 /// Joins the keys with a table; the keys come first.
-pub(super) fn forced_join(writer: &mut Writer) {
+pub(super) fn join_keys_first(writer: &mut Writer) {
     writer.raw(match writer.dialect {
         Dialect::Postgres => " JOIN ",
-        // SQLite never reorders a CROSS JOIN: the few keys drive, the table's index serves.
+        // SQLite never reorders a CROSS JOIN: it goes from the few keys to the table's index.
         Dialect::Sqlite => " CROSS JOIN ",
     });
 }
 
-/// Past this many branches an OR is kept from SQLite's planner, which weighs every one of them against every other, and a
-/// chain is written as a balanced tree, since SQLite bounds the depth of an expression.
-pub(super) const MOST_BRANCHES: usize = 16;
+/// Past this many branches an OR is hidden from SQLite's planner, which weighs each of them against each other, and a chain is written
+/// as a balanced tree.
+pub(super) const MAX_BRANCHES: usize = 16;
 
-/// Past this many conditions a list is kept from SQLite's planner, which may make one chain of them again, for an index of its own.
-const MOST_SPLIT: usize = 256;
+/// Past this many conditions a list is hidden from SQLite's planner, which may make one chain of them again for an automatic index.
+const MAX_SPLIT: usize = 256;
 
-/// What stands before a list of so many conditions.
+/// The beginning of a list of so many conditions.
 pub(super) fn before_all(writer: &mut Writer, conditions: usize) {
-    if writer.dialect == Dialect::Sqlite && conditions > MOST_SPLIT {
+    if writer.dialect == Dialect::Sqlite && conditions > MAX_SPLIT {
         writer.raw("+");
     }
 }
 
-/// What stands before an OR of so many branches.
+/// The beginning of an OR of so many branches.
 pub(super) fn before_any(writer: &mut Writer, branches: usize) {
-    if writer.dialect == Dialect::Sqlite && branches > MOST_BRANCHES {
+    if writer.dialect == Dialect::Sqlite && branches > MAX_BRANCHES {
         writer.raw("+");
     }
 }
@@ -279,11 +204,11 @@ pub(super) fn sort(writer: &mut Writer, sort: &Sort<'_>, root: Alias) {
     }
 }
 
-/// A column of a key, compared as a unique index tells its values apart.
-pub(super) fn told_apart(writer: &mut Writer, column: Column<'_>) {
+/// A column of a unique key, compared as its index does.
+pub(super) fn unique_key_column(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     if writer.dialect == Dialect::Sqlite && !matches!(column.field.kind, Type::One(Scalar::Int | Scalar::BigInt)) {
-        // No collation takes more values for different.
+        // No collation distinguishes more values.
         writer.raw(" COLLATE BINARY");
     }
 }
@@ -304,7 +229,7 @@ fn direction(writer: &mut Writer, direction: Direction) {
     });
 }
 
-/// PostgreSQL's own placement of NULL, said aloud.
+/// Where PostgreSQL places NULL by itself.
 fn nulls(writer: &mut Writer, direction: Direction) {
     writer.raw(match direction {
         Direction::Ascending => " NULLS LAST",
@@ -312,113 +237,99 @@ fn nulls(writer: &mut Writer, direction: Direction) {
     });
 }
 
-/// Relation filters in each other that a planner may turn into joins. PostgreSQL does so with any number of them, and where it expects
-/// one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at five levels had not ended after fifteen seconds.
-pub(super) const MOST_FLATTENED: usize = 2;
+/// To-many relation filters inside each other that a planner may turn into joins. PostgreSQL does so with any number of them, and where it
+/// expects one row of each table, as of small ones without statistics, it compares all rows of all of them: 24 rows at five levels had not ended after fifteen seconds.
+pub(super) const MAX_FLATTENED: usize = 2;
 
 /// Relation filters that a planner may turn into one join. PostgreSQL weighs every order of up to eight tables that start from the same
 /// row: five filters take it three milliseconds to plan, seven take thirty, and forty take twenty seconds.
-pub(super) const MOST_JOINED: usize = 5;
+pub(super) const MAX_JOINED: usize = 5;
 
-/// To-many filters in each other that are always followed, however far they spread out.
-pub(super) fn most_to_many(dialect: Dialect) -> usize {
-    match dialect {
-        // It joins them well by itself.
-        Dialect::Postgres => MOST_FLATTENED,
-        Dialect::Sqlite => 0,
-    }
+/// What a database does well, as far as it decides how something is asked.
+#[derive(Debug)]
+pub(super) struct Strategies {
+    /// To-many filters inside each other that stay `EXISTS`, however far they spread out.
+    pub(super) max_to_many: usize,
+    /// Which to-many filters become `key IN (SELECT …)` where several spread out.
+    pub(super) key_sets: KeySets,
+    /// Whether a filter that names keys becomes `key IN (SELECT …)`, so that the query begins there.
+    pub(super) begins_at_named_keys: bool,
+    pub(super) pivot_join: PivotJoin,
+    pub(super) parent_limit: ParentLimit,
 }
 
-/// Which to-many filters of a chain are written as sets of keys, where several spread out.
-pub(super) enum Sets {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeySets {
     EveryToMany,
     AllButTheFirst,
 }
 
-pub(super) fn sets(dialect: Dialect) -> Sets {
-    match dialect {
-        // It may find the keys anew for each row that is followed, so none is.
-        Dialect::Postgres => Sets::EveryToMany,
-        // It finds the keys once, so that others can go on using their indexes.
-        Dialect::Sqlite => Sets::AllButTheFirst,
-    }
-}
-
-/// How the pairs of a pivot are joined with, each once.
+/// How a LEFT JOIN reads the pairs of a pivot, each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pairs {
-    /// As a query of all of them.
-    Gathered,
-    /// From each row by its key.
-    LookedUp,
+pub(super) enum PivotJoin {
+    /// A subquery of all pairs.
+    AllPairs,
+    /// From each row: `key IN (SELECT …)`.
+    KeyIn,
 }
 
-pub(super) fn pairs(dialect: Dialect) -> Pairs {
+/// How the rows of a relation are limited for each parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParentLimit {
+    /// A lateral subquery that can stop early.
+    Lateral,
+    /// A subquery that can stop early finds the keys of the first rows; where keys may repeat, rows are numbered within their parent.
+    FirstKeys,
+}
+
+pub(super) const fn strategies(dialect: Dialect) -> &'static Strategies {
     match dialect {
-        Dialect::Postgres => Pairs::Gathered,
-        // It would go through all of them for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
-        Dialect::Sqlite => Pairs::LookedUp,
+        Dialect::Postgres => &Strategies {
+            max_to_many: MAX_FLATTENED,
+            // It may find the keys again for each row that an EXISTS visits.
+            key_sets: KeySets::EveryToMany,
+            // Its planner finds that out.
+            begins_at_named_keys: false,
+            pivot_join: PivotJoin::AllPairs,
+            parent_limit: ParentLimit::Lateral,
+        },
+        Dialect::Sqlite => &Strategies {
+            max_to_many: 0,
+            // It finds the keys once, so that the others can use their indexes.
+            key_sets: KeySets::AllButTheFirst,
+            // It visits the rows around an EXISTS, whatever is inside.
+            begins_at_named_keys: true,
+            // It would read all pairs for each row: 6,000 rows and 300,000 pairs had not ended after half a minute.
+            pivot_join: PivotJoin::KeyIn,
+            parent_limit: ParentLimit::FirstKeys,
+        },
     }
 }
 
-/// Whether a relation filter that few rows can meet is to be looked at first. Who plans well finds that out.
-pub(super) fn leads(dialect: Dialect) -> bool {
-    match dialect {
-        Dialect::Postgres => false,
-        // It goes through the rows around an EXISTS, whatever stands in it.
-        Dialect::Sqlite => true,
-    }
-}
-
-/// Keeps a planner from turning the subquery around it into a join.
+/// Keeps a planner from joining this subquery with the query around it.
 pub(super) fn fence(writer: &mut Writer) {
     match writer.dialect {
         Dialect::Postgres => writer.raw(" OFFSET 0"),
-        // Its planner takes filters by the dozen as they come.
+        // SQLite's planner does not join it anyway.
         Dialect::Sqlite => {}
     }
 }
 
 /// Keeps a planner from turning the IN before it into a join.
-pub(super) fn fence_set(writer: &mut Writer) {
+pub(super) fn fence_key_in(writer: &mut Writer) {
     match writer.dialect {
         Dialect::Postgres => writer.raw(" IS TRUE"),
         Dialect::Sqlite => {}
     }
 }
 
-/// A column that is grouped by.
-pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, grouped(column));
-}
-
-/// The same, as it is read.
-pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, grouped_shown(column));
-}
-
-/// A column inside an aggregate function.
-pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, measured(column));
-}
-
-/// A column inside `count`.
-pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, counted(column));
-}
-
-/// The exact sum, or a float's.
-pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    either!(writer, sum(column));
-}
-
-/// The smallest or largest value.
+/// The minimum or the maximum.
 pub(super) fn extreme(writer: &mut Writer, function: Function, column: Column<'_>) {
     writer.raw(if function == Function::Min { "min(" } else { "max(" });
-    either!(writer, extreme_value(column));
+    extreme_value(writer, column);
 }
 
-/// Whether a text in quotes has to say that its backslashes are doubled. PostgreSQL reads them as they stand or not, by a setting.
+/// Whether a literal needs `E` and doubled backslashes: a setting of PostgreSQL decides how it reads them otherwise.
 pub(super) fn escapes(dialect: Dialect, text: &str) -> bool {
     dialect == Dialect::Postgres && text.contains('\\')
 }

@@ -4,99 +4,53 @@ use crate::plan::{Grouped, Measured, Show};
 use crate::statement::Function;
 use crate::types::Scalar;
 
-use super::predicate::Conjunction;
-use super::{Decode, Dialect, Level, Output, Total, Writer, dialect};
+use super::tree::{ColumnUse, Expression, FromItem, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
+use super::{Decode, Dialect, Level, Output, Total, print, scope};
 
 pub(super) fn groups(grouped: &Grouped<'_>, dialect: Dialect) -> Level {
-    let mut writer = Writer::new(dialect);
-    writer.begin_joined(&grouped.scope);
-    let mut outputs = Vec::new();
+    let count = grouped.groups.len() + grouped.measures.len();
+    let (mut columns, mut outputs) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut column = 0;
-    writer.raw("SELECT ");
+    let mut output = |key: &std::sync::Arc<[u8]>, decode| {
+        let width = if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
+        outputs.push(Output { key: key.clone(), column, decode, show: Show::Plain, values: None });
+        column += width;
+    };
     for group in &grouped.groups {
-        if column > 0 {
-            writer.raw(", ");
-        }
-        dialect::grouped_shown(&mut writer, group.column);
-        outputs.push(Output {
-            key: group.key.clone(),
-            column,
-            decode: Decode::standard(group.column.field),
-            show: Show::Plain,
-            values: None,
-        });
-        column += 1;
+        columns.push(Expression::Column(group.column, ColumnUse::Grouped));
+        output(&group.key, Decode::standard(group.column.field));
     }
     for measure in &grouped.measures {
-        if column > 0 {
-            writer.raw(", ");
-        }
-        let decode = measured(&mut writer, &measure.measured);
-        let width = if matches!(decode, Decode::Average | Decode::FloatAverage) { 2 } else { 1 };
-        outputs.push(Output { key: measure.key.clone(), column, decode, show: Show::Plain, values: None });
-        column += width;
+        columns.push(Expression::Measure(&measure.measured));
+        output(&measure.key, decode(&measure.measured));
     }
-    body(&mut writer, grouped);
-    if !grouped.scope.order.is_empty() {
-        writer.raw(" ORDER BY ");
-        writer.separated(", ", &grouped.scope.order, dialect::sort_group);
-    }
-    writer.bounded(grouped.scope.bounds);
-    Level { sql: writer.finish(), outputs, children: Vec::new() }
+    let order = OrderBy { first: "", sorts: &grouped.scope.order, of: Sorted::Groups };
+    let tree = SqlSelect { order, bounds: grouped.scope.bounds, ..grouped_rows(SelectList::unnamed(columns), grouped, dialect) };
+    Level { sql: print::sql(&tree, dialect), outputs, children: Vec::new() }
 }
 
 pub(super) fn total(grouped: &Grouped<'_>, dialect: Dialect) -> Total {
     if grouped.groups.is_empty() {
         return Total::One;
     }
-    let mut writer = Writer::new(dialect);
-    writer.begin_joined(&grouped.scope);
-    writer.raw("SELECT count(*) FROM (SELECT 1");
-    body(&mut writer, grouped);
-    writer.raw(") AS g");
-    Total::Count(writer.finish())
+    let groups = FromItem::Query(Box::new(grouped_rows(SelectList::text("1"), grouped, dialect)), TableAlias::Text("g"));
+    Total::Count(print::sql(&SqlSelect::new(SelectList::text("count(*)"), groups), dialect))
 }
 
-fn body(writer: &mut Writer, grouped: &Grouped<'_>) {
-    writer.from(&grouped.scope);
-    writer.filtered(&grouped.scope, Conjunction::new(" WHERE "));
-    if !grouped.groups.is_empty() {
-        writer.raw(" GROUP BY ");
-        writer.separated(", ", &grouped.groups, |writer, group| dialect::grouped(writer, group.column));
-    }
+fn grouped_rows<'p>(columns: SelectList<'p>, grouped: &'p Grouped<'p>, dialect: Dialect) -> SqlSelect<'p> {
+    SqlSelect { group_by: Some(grouped), ..scope::select(columns, &grouped.scope, dialect) }
 }
 
-fn measured(writer: &mut Writer, measured: &Measured<'_>) -> Decode {
-    let Measured::Column(function, column) = measured else {
-        writer.raw("count(*)");
-        return Decode::Count;
-    };
-    let scalar = column.field.kind.scalar();
-    match function {
-        Function::Count => {
-            writer.raw("count(");
-            dialect::counted(writer, *column);
-            writer.raw(")");
-            Decode::Count
-        }
-        Function::Sum => {
-            dialect::sum(writer, *column);
-            match scalar {
-                Scalar::Float => Decode::FloatSum,
-                Scalar::Int => Decode::SumNumber,
-                _ => Decode::SumText,
-            }
-        }
-        Function::Avg => {
-            dialect::sum(writer, *column);
-            writer.raw(", count(");
-            dialect::measured(writer, *column);
-            writer.raw(")");
-            if *scalar == Scalar::Float { Decode::FloatAverage } else { Decode::Average }
-        }
-        Function::Min | Function::Max => {
-            dialect::extreme(writer, *function, *column);
-            Decode::standard(column.field)
-        }
+/// What the columns of a measure mean.
+fn decode(measured: &Measured<'_>) -> Decode {
+    let Measured::Column(function, column) = measured else { return Decode::Count };
+    match (function, column.field.kind.scalar()) {
+        (Function::Count, _) => Decode::Count,
+        (Function::Sum, Scalar::Float) => Decode::FloatSum,
+        (Function::Sum, Scalar::Int) => Decode::SumNumber,
+        (Function::Sum, _) => Decode::SumText,
+        (Function::Avg, Scalar::Float) => Decode::FloatAverage,
+        (Function::Avg, _) => Decode::Average,
+        (Function::Min | Function::Max, _) => Decode::standard(column.field),
     }
 }

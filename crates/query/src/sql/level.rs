@@ -1,304 +1,212 @@
 //! The rows of one level: the root, or a relation's rows for all parents of a batch at once.
 
-use crate::catalog::{Field, Mask};
+use crate::catalog::{Field, FieldId, Link, Mask, Resource};
 use crate::plan::predicate::Column;
 use crate::plan::{Child, Select, Show};
 
-use super::dialect::{self, Cut, Related};
-use super::keys::{KeySource, Single, Way};
-use super::predicate::Conjunction;
-use super::scope::conditions;
-use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, Writer};
+use super::dialect::{self, ParentLimit};
+use super::join::FromKeys;
+use super::tree::{
+    ColumnNames, ColumnUse, Conditions, Expression, FromItem, JoinCondition, JoinConditions, JoinKind, OrderBy, SelectList, SqlJoin,
+    SqlSelect, TableAlias,
+};
+use super::{ChildLevel, Decode, Dialect, Level, Output, Owner, Sql, print, scope};
 
 /// The root's rows.
 pub(super) fn root(select: &Select<'_>, dialect: Dialect) -> Level {
-    let mut writer = Writer::new(dialect);
-    let columns = Columns::of(select, 0, dialect);
-    writer.begin_joined(&select.scope);
-    writer.raw("SELECT ");
-    columns.write(&mut writer, select, Naming::Bare);
-    writer.from(&select.scope);
-    writer.filtered(&select.scope, Conjunction::new(" WHERE "));
-    order(&mut writer, select, " ORDER BY ");
-    writer.bounded(select.scope.bounds);
-    columns.level(writer, select)
+    let mut columns = Columns::of(select, dialect);
+    let tree = scope::select(SelectList::unnamed(columns.take()), &select.scope, dialect);
+    columns.level(select, &SqlSelect { order: scope::order(&select.scope), bounds: select.scope.bounds, ..tree })
 }
 
 /// How many rows the root has without limit and offset. Joins made for an order cannot change it and stay out.
 pub(super) fn total(select: &Select<'_>, dialect: Dialect) -> Sql {
-    let mut writer = Writer::new(dialect);
-    writer.begin(conditions(&select.scope));
-    writer.raw("SELECT count(*) FROM ");
-    writer.named_table(&select.scope);
-    writer.filtered(&select.scope, Conjunction::new(" WHERE "));
-    writer.finish()
+    let tree = SqlSelect::new(SelectList::text("count(*)"), scope::table(&select.scope.table));
+    print::sql(&SqlSelect { conditions: scope::filters(&select.scope, dialect), ..tree }, dialect)
 }
 
-fn order(writer: &mut Writer, select: &Select<'_>, before: &'static str) {
-    if select.scope.order.is_empty() {
-        return;
-    }
-    writer.raw(before);
-    writer.separated(", ", &select.scope.order, |writer, sort| dialect::sort(writer, sort, select.scope.table.alias));
-}
-
-/// The columns of a level: those that are shown, then the keys its relations start from and that are not shown.
-struct Columns {
+/// The columns of a level: those that are shown, then the keys that its relations start from and that are not shown.
+struct Columns<'p> {
     outputs: Vec<Output>,
-    /// Column number to field and purpose.
-    selected: Vec<(usize, Purpose)>,
-    first: usize,
+    list: Vec<Expression<'p>>,
+    /// For each relation, which columns are its key.
+    keys: Vec<Vec<usize>>,
     dialect: Dialect,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Shown,
-    Key,
-}
-
-#[derive(Clone, Copy)]
-enum Naming {
-    Bare,
-    /// `AS c0`, for an enclosing select.
-    Numbered,
-}
-
-impl Columns {
-    fn of(select: &Select<'_>, first: usize, dialect: Dialect) -> Self {
-        let mut columns = Columns { outputs: Vec::with_capacity(select.shown.len()), selected: Vec::new(), first, dialect };
+impl<'p> Columns<'p> {
+    fn of(select: &'p Select<'p>, dialect: Dialect) -> Self {
+        let table = &select.scope.table;
+        let count = select.shown.len();
+        let mut columns = Columns {
+            outputs: Vec::with_capacity(count),
+            list: Vec::with_capacity(count + select.children.len()),
+            keys: Vec::new(),
+            dialect,
+        };
         for (id, show) in &select.shown {
-            let field = &select.scope.table.resource.fields[*id];
+            let field = &table.resource.fields[*id];
             let decode = match show {
                 Show::Masked(Mask::Redact) if field.masks_to_text() => Decode::Redacted,
                 Show::Masked(Mask::Redact) => Decode::RedactedNull,
                 _ => Decode::of(field),
             };
-            let column = first + columns.selected.len();
-            if !matches!(decode, Decode::Redacted | Decode::RedactedNull) {
-                columns.selected.push((*id, Purpose::Shown));
+            let (key, values) = (field.json_key.clone(), field.fitting_values().cloned());
+            let (column, is_read) = (columns.list.len(), !matches!(decode, Decode::Redacted | Decode::RedactedNull));
+            columns.outputs.push(Output { key, column, decode, show: *show, values });
+            if is_read {
+                columns.list.push(Expression::Column(table.column(*id), ColumnUse::Shown));
             }
-            columns.outputs.push(Output {
-                key: field.json_key.clone(),
-                column,
-                decode,
-                show: *show,
-                values: field.fitting_values().cloned(),
-            });
         }
         for child in &select.children {
-            for id in child.relation.link.own_fields() {
-                columns.key(select, id);
-            }
+            let key = child.relation.link.own_fields().into_iter().map(|id| columns.key(table.column(id))).collect();
+            columns.keys.push(key);
         }
         columns
     }
 
-    /// The column that serves as key for this field; it is added where there is none.
-    fn key(&mut self, select: &Select<'_>, id: usize) -> usize {
-        self.position(select, id).unwrap_or_else(|| {
-            self.selected.push((id, Purpose::Key));
-            self.first + self.selected.len() - 1
+    /// The number of the column that serves as key for this field; it is added where there is none.
+    fn key(&mut self, column: Column<'p>) -> usize {
+        let serves = |expression: &Expression<'_>| match expression {
+            Expression::Column(Column { field, .. }, column_use) => {
+                std::ptr::eq(*field, column.field)
+                    && (matches!(column_use, ColumnUse::Key) || dialect::shown_is_key(self.dialect, column.field))
+            }
+            _ => false,
+        };
+        self.list.iter().position(serves).unwrap_or_else(|| {
+            self.list.push(Expression::Column(column, ColumnUse::Key));
+            self.list.len() - 1
         })
     }
 
-    /// The column that can serve as key for this field.
-    fn position(&self, select: &Select<'_>, id: usize) -> Option<usize> {
-        self.selected
-            .iter()
-            .position(|(selected, purpose)| {
-                *selected == id
-                    && (*purpose == Purpose::Key || dialect::shown_is_key(self.dialect, &select.scope.table.resource.fields[id]))
-            })
-            .map(|position| self.first + position)
-    }
-
-    fn write(&self, writer: &mut Writer, select: &Select<'_>, naming: Naming) {
-        let mut number = 0;
-        writer.separated(", ", &self.selected, |writer, (id, purpose)| {
-            let column = select.scope.table.column(*id);
-            match purpose {
-                Purpose::Shown => dialect::shown(writer, column),
-                Purpose::Key => dialect::key(writer, column),
-            }
-            if let Naming::Numbered = naming {
-                writer.raw(" AS c");
-                writer.number(number);
-                number += 1;
-            }
-        });
+    fn take(&mut self) -> Vec<Expression<'p>> {
         // A table may have nothing to show: every field hidden. A row still counts.
-        if self.selected.is_empty() {
-            writer.raw("1");
-            if let Naming::Numbered = naming {
-                writer.raw(" AS c0");
-            }
+        if self.list.is_empty() {
+            self.list.push(Expression::Text("1"));
         }
+        std::mem::take(&mut self.list)
     }
 
-    fn count(&self) -> usize {
-        self.selected.len().max(1)
+    /// Another column comes before all of these.
+    fn shift(&mut self) {
+        self.outputs.iter_mut().for_each(|output| output.column += 1);
+        self.keys.iter_mut().flatten().for_each(|column| *column += 1);
     }
 
-    /// What was written with these columns, and the levels below.
-    fn level(self, writer: Writer, select: &Select<'_>) -> Level {
-        Level { sql: writer.finish(), children: children(select, &self, self.dialect), outputs: self.outputs }
+    /// Writes the query, and the levels below.
+    fn level(self, select: &Select<'_>, tree: &SqlSelect<'_>) -> Level {
+        let child = |(child, parent_columns): (&Child<'_>, Vec<usize>)| {
+            let (owner, level) = child_level(select, child, self.dialect);
+            ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
+        };
+        let children = select.children.iter().zip(self.keys).map(child).collect();
+        Level { sql: print::sql(tree, self.dialect), outputs: self.outputs, children }
     }
 }
 
-fn children(select: &Select<'_>, columns: &Columns, dialect: Dialect) -> Vec<ChildLevel> {
-    select
-        .children
-        .iter()
-        .map(|child| {
-            let (owner, level) = child_level(select, child, dialect);
-            let parent_columns = child.relation.link.own_fields().into_iter().filter_map(|id| columns.position(select, id)).collect();
-            ChildLevel { key: child.relation.json_key.clone(), many: child.relation.many, parent_columns, owner, level }
-        })
-        .collect()
+/// How the rows of a relation are found for all parents at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fetch<'p> {
+    /// `column = ANY(keys)`. A row tells by its own column which parent it belongs to.
+    KeyList { own: &'p Field, other: FieldId },
+    /// A join with a table of the keys and their numbers.
+    KeyTable,
+    /// For each key a lateral subquery of the first rows, which can stop early.
+    Lateral,
+    /// The rows whose unique keys are those of the first; for each parent a subquery that can stop early finds these.
+    FirstKeys,
+    /// The rows are numbered within their parent.
+    RowNumber,
+}
+
+impl<'p> Fetch<'p> {
+    pub(super) fn choose(parent: &'p Resource, child: &'p Child<'p>, dialect: Dialect) -> Self {
+        let target = child.select.scope.table.resource;
+        let is_bounded = child.select.scope.bounds.given();
+        match (&child.relation.link, dialect::strategies(dialect).parent_limit) {
+            (Link::Direct(pairs), _) if !is_bounded => match pairs.as_slice() {
+                [(own, other)] if dialect::can_list_keys(dialect, &parent.fields[*own], &target.fields[*other]) => {
+                    Fetch::KeyList { own: &parent.fields[*own], other: *other }
+                }
+                _ => Fetch::KeyTable,
+            },
+            _ if !is_bounded => Fetch::KeyTable,
+            (_, ParentLimit::Lateral) => Fetch::Lateral,
+            (_, ParentLimit::FirstKeys) if target.key_is_certain => Fetch::FirstKeys,
+            (_, ParentLimit::FirstKeys) => Fetch::RowNumber,
+        }
+    }
 }
 
 fn child_level(parent: &Select<'_>, child: &Child<'_>, dialect: Dialect) -> (Owner, Level) {
     let select = &child.select;
-    let mut writer = Writer::new(dialect);
-    writer.begin(conditions(&select.scope));
-    let keys = KeySource::new(parent.scope.table.resource, child);
-    if !select.scope.bounds.given()
-        && let Some(Single { own, other }) = keys.single()
-        && dialect::related(dialect, own, &select.scope.table.resource.fields[other]) == Related::Listed
-    {
-        let mut columns = Columns::of(select, 0, dialect);
-        let owner = Owner::Key(columns.key(select, other));
-        listed(&mut writer, child, &columns, own, other);
-        return (owner, columns.level(writer, select));
-    }
-    let columns = Columns::of(select, 1, dialect);
-    match dialect::cut(dialect) {
-        _ if !select.scope.bounds.given() => unbounded(&mut writer, child, &columns, &keys),
-        Cut::Lateral => lateral(&mut writer, child, &columns, &keys),
-        Cut::ByKey if select.scope.table.resource.key_is_certain => picked(&mut writer, child, &columns, &keys),
-        Cut::ByKey => numbered(&mut writer, child, &columns, &keys),
-    }
-    (Owner::Number, columns.level(writer, select))
-}
-
-/// All rows whose column is one of the parents' keys.
-fn listed(writer: &mut Writer, child: &Child<'_>, columns: &Columns, own: &Field, other: usize) {
-    let select = &child.select;
-    writer.raw("SELECT ");
-    columns.write(writer, select, Naming::Bare);
-    writer.raw(" FROM ");
-    writer.named_table(&select.scope);
-    writer.raw(" WHERE ");
-    dialect::among_keys(writer, select.scope.table.column(other), own);
-    writer.filtered(&select.scope, Conjunction::started());
-    order(writer, select, " ORDER BY ");
-}
-
-/// All related rows of all parents.
-fn unbounded(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
-    let select = &child.select;
-    writer.raw("SELECT k.n, ");
-    columns.write(writer, select, Naming::Bare);
-    let conjunction = joined(writer, child, keys);
-    writer.filtered(&select.scope, conjunction);
-    order(writer, select, " ORDER BY ");
-}
-
-/// `FROM` the parents' keys and the relation's rows.
-fn joined(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) -> Conjunction {
-    let select = &child.select;
-    writer.raw(" FROM ");
-    match keys.way {
-        Way::Direct(_) => keys.write(writer),
-        Way::Through(crossing) => keys.write_crossed(writer, crossing),
-    }
-    dialect::forced_join(writer);
-    writer.named_table(&select.scope);
-    writer.raw(" ON ");
-    match keys.way {
-        Way::Direct(pairs) => keys.equal_target(writer, pairs),
-        Way::Through(crossing) => keys.equal_crossed(writer, crossing, "k.x"),
-    }
-    Conjunction::new(" WHERE ")
-}
-
-/// The parents' keys, and for each the first rows by a lateral subquery that can stop early.
-fn lateral(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
-    let select = &child.select;
-    writer.raw("SELECT k.n, s.* FROM ");
-    keys.write(writer);
-    writer.raw(" CROSS JOIN LATERAL (SELECT ");
-    columns.write(writer, select, Naming::Numbered);
-    first_of_key(writer, child, keys);
-    writer.raw(") AS s");
-}
-
-/// The parents' keys, and for each the rows whose keys are those of the first, found by a subquery that can stop early. What it calls by the
-/// name of the table is its own.
-fn picked(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
-    let select = &child.select;
-    let table = &select.scope.table;
-    let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
-    writer.raw("SELECT k.n, ");
-    columns.write(writer, select, Naming::Bare);
-    writer.raw(" FROM ");
-    keys.write(writer);
-    dialect::forced_join(writer);
-    writer.named_table(&select.scope);
-    writer.raw(" ON (");
-    writer.separated(", ", &key, |writer, column| dialect::told_apart(writer, *column));
-    writer.raw(") IN (SELECT ");
-    writer.separated(", ", &key, |writer, column| writer.column(*column));
-    first_of_key(writer, child, keys);
-    writer.raw(") ORDER BY k.n");
-    order(writer, select, ", ");
-}
-
-/// ` FROM …`: the first related rows of one key.
-fn first_of_key(writer: &mut Writer, child: &Child<'_>, keys: &KeySource<'_>) {
-    let select = &child.select;
-    writer.raw(" FROM ");
-    let conjunction = match keys.way {
-        Way::Direct(pairs) => {
-            writer.named_table(&select.scope);
-            writer.raw(" WHERE ");
-            keys.equal_target(writer, pairs);
-            Conjunction::started()
+    let parent = parent.scope.table.resource;
+    let mut columns = Columns::of(select, dialect);
+    let keys = FromKeys::new(parent, child);
+    let filters = scope::filters(&select.scope, dialect);
+    let (owner, tree) = match Fetch::choose(parent, child, dialect) {
+        Fetch::KeyList { own, other } => {
+            let column = select.scope.table.column(other);
+            let owner = Owner::Key(columns.key(column));
+            (owner, by_key_list(columns.take(), child, filters, JoinCondition::InKeyList(column, own)))
         }
-        Way::Through(crossing) => {
-            keys.crossed_of_key(writer, crossing);
-            writer.raw(" JOIN ");
-            writer.named_table(&select.scope);
-            writer.raw(" ON ");
-            keys.equal_crossed(writer, crossing, "x.x");
-            Conjunction::new(" WHERE ")
-        }
+        Fetch::KeyTable => (Owner::Number, by_key_table(columns.take(), child, filters, keys)),
+        Fetch::Lateral => (Owner::Number, by_lateral(columns.take(), child, filters, keys)),
+        Fetch::FirstKeys => (Owner::Number, by_first_keys(columns.take(), child, filters, keys)),
+        Fetch::RowNumber => (Owner::Number, by_row_number(columns.take(), child, filters, keys)),
     };
-    writer.filtered(&select.scope, conjunction);
-    order(writer, select, " ORDER BY ");
-    writer.bounded(select.scope.bounds);
+    if owner == Owner::Number {
+        columns.shift();
+    }
+    (owner, columns.level(select, &tree))
 }
 
-/// Rows numbered within their parent, then cut.
-fn numbered(writer: &mut Writer, child: &Child<'_>, columns: &Columns, keys: &KeySource<'_>) {
-    let select = &child.select;
-    writer.raw("SELECT s.n");
-    for number in 0..columns.count() {
-        writer.raw(", s.c");
-        writer.number(number);
-    }
-    writer.raw(" FROM (SELECT k.n AS n, ");
-    columns.write(writer, select, Naming::Numbered);
-    writer.raw(", row_number() OVER (PARTITION BY k.n");
-    order(writer, select, " ORDER BY ");
-    writer.raw(") AS r");
-    let conjunction = joined(writer, child, keys);
-    writer.filtered(&select.scope, conjunction);
-    writer.raw(") AS s WHERE s.r > ");
-    let offset = select.scope.bounds.offset.unwrap_or(0);
-    writer.bind_count(offset);
-    writer.raw(" AND s.r <= ");
-    writer.bind_count(select.scope.bounds.limit.map_or(u64::MAX, |limit| offset.saturating_add(limit)));
-    writer.raw(" ORDER BY s.n, s.r");
+fn by_key_list<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, in_list: JoinCondition<'p>) -> SqlSelect<'p> {
+    let scope = &child.select.scope;
+    let conditions = Conditions { join: JoinConditions::One(in_list), ..filters };
+    SqlSelect { conditions, order: scope::order(scope), ..SqlSelect::new(SelectList::unnamed(list), scope::table(&scope.table)) }
+}
+
+fn by_key_table<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, conditions: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
+    let (from, joins) = keys.all_rows();
+    SqlSelect { joins, conditions, order: scope::order(&child.select.scope), ..SqlSelect::new(columns, from) }
+}
+
+fn by_lateral<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let columns = SelectList { first: "", list, names: ColumnNames::Numbered("c") };
+    let first = FromItem::Query(Box::new(first_of_one_key(columns, child, filters, keys)), TableAlias::Text("s"));
+    let joins = vec![SqlJoin { kind: JoinKind::Lateral, from: first, on: Conditions::default() }];
+    SqlSelect { joins, ..SqlSelect::new(SelectList::text("k.n, s.*"), keys.keys()) }
+}
+
+/// The subquery calls its table by the same name as the query around it; inside, the name is its own.
+fn by_first_keys<'p>(list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let table = &child.select.scope.table;
+    let key: Vec<Column<'_>> = table.resource.key.iter().map(|id| table.column(*id)).collect();
+    let key_columns = key.iter().map(|column| Expression::Column(*column, ColumnUse::Stored)).collect();
+    let first = first_of_one_key(SelectList::unnamed(key_columns), child, filters, keys);
+    let joins = vec![keys.to_target(JoinConditions::One(JoinCondition::UniqueKeyIn(key, Box::new(first))))];
+    let order = OrderBy { first: "k.n", ..scope::order(&child.select.scope) };
+    let columns = SelectList { first: "k.n", ..SelectList::unnamed(list) };
+    SqlSelect { joins, order, ..SqlSelect::new(columns, keys.keys()) }
+}
+
+fn first_of_one_key<'p>(columns: SelectList<'p>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let scope = &child.select.scope;
+    SqlSelect { order: scope::order(scope), bounds: scope.bounds, ..keys.rows_of_one_key(columns, filters) }
+}
+
+fn by_row_number<'p>(mut list: Vec<Expression<'p>>, child: &'p Child<'p>, filters: Conditions<'p>, keys: FromKeys<'p>) -> SqlSelect<'p> {
+    let scope = &child.select.scope;
+    let outer = (0..list.len()).map(|number| Expression::Numbered("s.c", number)).collect();
+    let outer = SelectList { first: "s.n", ..SelectList::unnamed(outer) };
+    list.push(Expression::RowNumber(scope));
+    let columns = SelectList { first: "k.n AS n", list, names: ColumnNames::Numbered("c") };
+    let (from, joins) = keys.all_rows();
+    let numbered = SqlSelect { joins, conditions: filters, ..SqlSelect::new(columns, from) };
+    let conditions = Conditions { join: JoinConditions::One(JoinCondition::NumberWithin(scope.bounds)), filters: Vec::new() };
+    let order = OrderBy { first: "s.n, s.r", ..OrderBy::NONE };
+    SqlSelect { conditions, order, ..SqlSelect::new(outer, FromItem::Query(Box::new(numbered), TableAlias::Text("s"))) }
 }

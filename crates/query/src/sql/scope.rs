@@ -1,55 +1,35 @@
-//! The rows that are meant: where they come from, which of them, and how many.
+//! The rows that a scope names, as a query: its table, the joins for its paths, its policy and its filters.
 
 use crate::plan::predicate::Predicate;
-use crate::plan::{Bounds, Scope};
+use crate::plan::{Scope, Table};
 
-use super::predicate::Conjunction;
-use super::{Writer, dialect, link};
+use super::Dialect;
+use super::exists::Filters;
+use super::join;
+use super::tree::{Conditions, FromItem, JoinConditions, OrderBy, SelectList, Sorted, SqlSelect, TableAlias};
 
-impl Writer {
-    /// A query of these rows begins, with what is joined for its paths.
-    pub(super) fn begin_joined(&mut self, scope: &Scope<'_>) {
-        self.begin(scope.joins.iter().map(|join| join.table.policy()).chain(conditions(scope)));
-    }
-
-    /// `"table" AS t0`
-    pub(super) fn named_table(&mut self, scope: &Scope<'_>) {
-        self.table_name(&scope.table.resource.table);
-        self.raw(" AS ");
-        self.alias(scope.table.alias);
-    }
-
-    /// ` FROM …`, with the joins made for paths.
-    pub(super) fn from(&mut self, scope: &Scope<'_>) {
-        self.raw(" FROM ");
-        self.named_table(scope);
-        for join in &scope.joins {
-            link::left_join(self, join);
-        }
-    }
-
-    /// The policy and the filters of all layers.
-    pub(super) fn filtered(&mut self, scope: &Scope<'_>, conjunction: Conjunction) {
-        conjunction.write(self, conditions(scope));
-    }
-
-    /// ` LIMIT … OFFSET …`
-    pub(super) fn bounded(&mut self, bounds: Bounds) {
-        match (bounds.limit, bounds.offset) {
-            (None, None) => {}
-            (None, Some(_)) => dialect::no_limit(self),
-            (Some(limit), _) => {
-                self.raw(" LIMIT ");
-                self.bind_count(limit);
-            }
-        }
-        if let Some(offset) = bounds.offset {
-            self.raw(" OFFSET ");
-            self.bind_count(offset);
-        }
-    }
+pub(super) fn select<'p>(columns: SelectList<'p>, scope: &'p Scope<'p>, dialect: Dialect) -> SqlSelect<'p> {
+    let mut filters = Filters::new(dialect, scope.joins.iter().map(|join| join.table.policy()).chain(predicates(scope)));
+    // Filters share a budget in the order of the text: joins come first.
+    let joins = scope.joins.iter().map(|join| join::left_join(join, &mut filters)).collect();
+    let conditions = Conditions { join: JoinConditions::None, filters: filters.conditions(predicates(scope)) };
+    SqlSelect { joins, conditions, ..SqlSelect::new(columns, table(&scope.table)) }
 }
 
-pub(super) fn conditions<'p, 'c>(scope: &'p Scope<'c>) -> impl Iterator<Item = &'p Predicate<'c>> {
+pub(super) fn table<'p>(table: &'p Table<'p>) -> FromItem<'p> {
+    FromItem::Table(&table.resource.table, TableAlias::Plan(table.alias))
+}
+
+/// The policy and the filters of all layers, where nothing is joined.
+pub(super) fn filters<'p>(scope: &'p Scope<'p>, dialect: Dialect) -> Conditions<'p> {
+    let filters = Filters::new(dialect, predicates(scope)).conditions(predicates(scope));
+    Conditions { join: JoinConditions::None, filters }
+}
+
+pub(super) fn order<'p>(scope: &'p Scope<'p>) -> OrderBy<'p> {
+    OrderBy { first: "", sorts: &scope.order, of: Sorted::Rows(scope.table.alias) }
+}
+
+fn predicates<'p>(scope: &'p Scope<'p>) -> impl Iterator<Item = &'p Predicate<'p>> {
     std::iter::once(scope.table.policy()).chain(scope.filters.iter().map(|(_, predicate)| predicate))
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL: its own operators, casts only where a column's type is not the usual one.
 
-mod linked;
-mod sound;
+mod join_columns;
+mod json_comparison;
 
 use crate::catalog::{Field, Native};
 use crate::plan::predicate::{Column, Comparison, Membership};
@@ -9,25 +9,25 @@ use crate::types::{Scalar, Type};
 use crate::value::Value;
 
 use super::super::{Kind, Many, Source, Writer};
-use super::alike::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
-use linked::standard;
-pub(super) use linked::{
-    bind_keys, connected, connected_to, found_by, found_by_text, key, keys, linked, linked_to_key, linked_to_pivot, pivot, pivot_collation,
-    pivot_fits, pivot_found_by_text, pivot_read, tells_key,
+use super::shared::{Logic, among_texts, enum_values, is_float, is_json, json_array, scalar_kind, sign};
+use join_columns::standard;
+pub(super) use join_columns::{
+    and_equal_by_index, and_fits, and_other_fits, and_pivot_fits, and_text_by_index, bind_keys, fitting_pivot_column, is_equal_by_bytes,
+    join_column, join_column_to_key, join_column_to_pivot, key, keys, pivot_collation, pivot_column,
 };
-use sound::sound_jsonb;
+use json_comparison::comparable_json;
 
-/// A collation may take different texts for equal, which has no patterns, and two that differ do not compare at all.
+/// Columns of different collations do not compare, and a nondeterministic collation has no patterns and equates different strings.
 const OWN_COLLATION: &str = "::text COLLATE \"default\"";
 
-/// The operators of all arrays: the extension `intarray` has others of the same names for integers, which fail on NULL.
+/// The operators for all arrays. The extension `intarray` has others of the same names for integers, which fail on NULL.
 const CONTAINS: &str = " OPERATOR(pg_catalog.@>) ";
 const OVERLAPS: &str = " OPERATOR(pg_catalog.&&) ";
 
-/// A column where its value is compared: cast when the type has no operators of its own.
+/// A column where its value is compared: cast when its type lacks the operators.
 fn operand(writer: &mut Writer, column: Column<'_>) {
     match &column.field.native {
-        Native::JsonText => sound_jsonb(writer, &|writer| writer.column(column)),
+        Native::JsonText => comparable_json(writer, &|writer| writer.column(column)),
         Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation => {
             writer.column(column);
             writer.raw("::text");
@@ -36,7 +36,7 @@ fn operand(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// Whether the column may hold what does not fit its field: texts that are none of an enum's values, integers beyond 32 bits.
+/// Whether the column may hold values that do not fit its field: strings outside an enum, integers beyond 32 bits.
 fn may_hold_others(field: &Field) -> bool {
     enum_values(field).is_some() || is_wide(field)
 }
@@ -45,7 +45,7 @@ fn is_wide(field: &Field) -> bool {
     field.native == Native::WideInteger
 }
 
-/// That the column's value fits its field, where it may not.
+/// The column's value fits its field.
 fn fits(writer: &mut Writer, column: Column<'_>) {
     if let Some(values) = enum_values(column.field) {
         standard(writer, column);
@@ -56,7 +56,7 @@ fn fits(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// What `write` says of a column, or NULL where its value does not fit its field.
+/// What `write` makes of a column, or NULL where its value does not fit its field.
 fn fitting(writer: &mut Writer, column: Column<'_>, write: impl FnOnce(&mut Writer)) {
     if !may_hold_others(column.field) {
         return write(writer);
@@ -71,7 +71,7 @@ fn fitting(writer: &mut Writer, column: Column<'_>, write: impl FnOnce(&mut Writ
 fn value_kind(field: &Field) -> Kind {
     match field.native {
         Native::TimestampWithoutZone => Kind::Timestamp,
-        // A column of singles holds no double in between: 0.1 is what it shows as 0.1.
+        // A column of singles holds the single nearest to 0.1, and shows it as 0.1.
         Native::Real => Kind::Float4,
         _ => scalar_kind(field.kind.scalar()),
     }
@@ -80,7 +80,7 @@ fn value_kind(field: &Field) -> Kind {
 fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     let kind = match many {
         Many::One => value_kind(field),
-        // Of the column's own type, or the list is gone through for each row in place of being hashed.
+        // PostgreSQL hashes a list only if it has the column's own type.
         Many::List => element_kind(field),
     };
     writer.bind(kind, many, Source::Value(value));
@@ -93,9 +93,9 @@ fn bind(writer: &mut Writer, field: &Field, many: Many, value: Value) {
     }
 }
 
-/// Texts that are equal are equal by the column's own type too, and that an index can find: `(found AND equal)` is true, false or unknown
-/// exactly as `equal` is.
-fn is_found(field: &Field) -> bool {
+/// Whether equal strings are equal by the column's own type too, which an index serves: `(equal by type AND equal)` is true, false or
+/// unknown exactly as `equal` is.
+fn has_index_equality(field: &Field) -> bool {
     matches!(field.native, Native::Padded | Native::Caseless(_))
 }
 
@@ -109,7 +109,7 @@ fn own_type(writer: &mut Writer, field: &Field) {
 }
 
 /// `(column = $1::text::citext AND column::text = $1::text)`, or ANY of a list.
-fn equal_and_found(writer: &mut Writer, column: Column<'_>, many: Many, value: Value) {
+fn equal_with_index(writer: &mut Writer, column: Column<'_>, many: Many, value: Value) {
     let (open, close) = if many == Many::List { ("ANY(", "[])") } else { ("", "") };
     writer.raw("(");
     writer.column(column);
@@ -126,13 +126,13 @@ fn equal_and_found(writer: &mut Writer, column: Column<'_>, many: Many, value: V
     writer.raw(if many == Many::List { "))" } else { ")" });
 }
 
-/// Whether it has to be asked if a value fits. What equals a value that fits does, but for collations that take others for equal; what does
-/// not fit is unequal, where it should be unknown.
-fn may_be_unfit(field: &Field, logic: Logic) -> bool {
+/// Whether an equality must check that the value fits. A value that equals a fitting one fits, unless the collation equates others; a
+/// value that does not fit is unequal, and under a NOT it must be unknown.
+fn must_check_fit(field: &Field, logic: Logic) -> bool {
     may_hold_others(field) && (logic == Logic::ThreeValued || field.native == Native::TextByCollation)
 }
 
-/// A column of wide integers compared with one that fits: the other end of the range is said too, so that an index serves.
+/// A column of wide integers compared with a value that fits. The other end of the range is written too, so that an index serves.
 fn compare_wide(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
     writer.raw("(");
     writer.column(column);
@@ -154,9 +154,9 @@ fn compare_wide(writer: &mut Writer, column: Column<'_>, comparison: Comparison,
 }
 
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value, logic: Logic) {
-    let fits = comparison == Comparison::Eq && !may_be_unfit(column.field, logic);
-    if fits && is_found(column.field) {
-        return equal_and_found(writer, column, Many::One, value.clone());
+    let fits = comparison == Comparison::Eq && !must_check_fit(column.field, logic);
+    if fits && has_index_equality(column.field) {
+        return equal_with_index(writer, column, Many::One, value.clone());
     }
     if !fits && is_wide(column.field) && logic != Logic::ThreeValued {
         return compare_wide(writer, column, comparison, value);
@@ -171,9 +171,9 @@ pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Compa
 }
 
 pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Membership, values: &[Value], logic: Logic) {
-    let fits = membership == Membership::In && !may_be_unfit(column.field, logic);
-    if fits && is_found(column.field) {
-        return equal_and_found(writer, column, Many::List, Value::List(values.to_vec()));
+    let fits = membership == Membership::In && !must_check_fit(column.field, logic);
+    if fits && has_index_equality(column.field) {
+        return equal_with_index(writer, column, Many::List, Value::List(values.to_vec()));
     }
     if fits {
         operand(writer, column);
@@ -189,7 +189,7 @@ pub(super) fn among(writer: &mut Writer, column: Column<'_>, membership: Members
 }
 
 pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high: &Value, logic: Logic) {
-    // What is between two integers that fit does.
+    // A value between two that fit fits too.
     if is_wide(column.field) && logic != Logic::ThreeValued {
         writer.column(column);
     } else {
@@ -232,7 +232,7 @@ fn array_operand(writer: &mut Writer, column: Column<'_>) {
         writer.raw("CASE WHEN ");
         writer.column(column);
         writer.raw(" IS NOT NULL THEN ARRAY(SELECT ");
-        sound_jsonb(writer, &|writer| writer.raw("e"));
+        comparable_json(writer, &|writer| writer.raw("e"));
         writer.raw(" FROM unnest(");
         writer.column(column);
         writer.raw(") AS e) END");
@@ -260,7 +260,7 @@ pub(super) fn contains(writer: &mut Writer, column: Column<'_>, values: &[Value]
 
 pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value], logic: Logic) {
     if is_json(column.field) {
-        // `ANY` of an empty list is false of NULL too. Where that makes a difference NULL is kept unknown, and an index is of no use.
+        // `ANY` of an empty list is false of NULL too. Under a NOT it must be unknown, and no index serves.
         let guarded = logic == Logic::ThreeValued;
         if guarded {
             writer.raw("CASE WHEN ");
@@ -286,7 +286,7 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
         (Type::One(_), Native::Padded | Native::Caseless(_) | Native::TextByCast | Native::TextByCollation | Native::Enum(..)) => {
             writer.raw("::text");
         }
-        // `jsonb` would refuse some, and write the others anew.
+        // `jsonb` refuses some texts and rewrites others.
         (Type::Array(Scalar::Json), Native::ArrayByCast) => writer.raw("::json[]"),
         (Type::Array(_), Native::ArrayByCast) => {
             writer.raw("::");
@@ -297,12 +297,12 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     }
 }
 
-/// A column where its values are told apart, which `citext` does not do as we compare.
+/// A column that is grouped by: `citext` would group strings that differ.
 pub(super) fn grouped(writer: &mut Writer, column: Column<'_>) {
     fitting(writer, column, |writer| sort_key(writer, column));
 }
 
-/// A column where rows are sorted by it, in the order in which its values compare. Blanks at the end change no order.
+/// A column that rows are sorted by, in the order in which its values compare. Blanks at the end change no order.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
     if matches!(column.field.native, Native::Caseless(_) | Native::TextByCast) {
@@ -314,7 +314,7 @@ pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
     if !may_hold_others(column.field) {
         return shown(writer, column);
     }
-    // What is grouped by has to stand in what is shown.
+    // PostgreSQL wants the grouped expression itself.
     grouped(writer, column);
     if enum_values(column.field).is_some() {
         writer.raw("::text");
@@ -324,7 +324,7 @@ pub(super) fn grouped_shown(writer: &mut Writer, column: Column<'_>) {
 pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
     fitting(writer, column, |writer| writer.column(column));
     if column.field.native == Native::Real {
-        // The double that a single is shown as: 0.1, not 0.10000000149011612.
+        // The double with the digits that a single is shown with: 0.1, not 0.10000000149011612.
         writer.raw("::text::float8");
     }
 }
@@ -339,9 +339,8 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
         measured(writer, column);
         return writer.raw(")");
     }
-    // A sum of doubles may leave their range on its way, which PostgreSQL answers with an error. A power of two changes no digit, so the
-    // terms are scaled down here and the sum is scaled up by `SCALE` when it is read. What would become too small for that, which is an
-    // error too, is nothing beside it.
+    // PostgreSQL fails where a sum of doubles leaves their range. So each term is divided by `SCALE`, a power of two, which changes no digit,
+    // and the reader multiplies the sum. A term that the division would make too small, which fails too, counts as zero.
     writer.raw("sum(CASE WHEN abs(");
     measured(writer, column);
     writer.raw(") < 1e-288 THEN 0 ELSE ");
@@ -349,7 +348,6 @@ pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" * 5.421010862427522e-20 END)");
 }
 
-/// The rest of `min(…`, since not every type has one.
 pub(super) fn extreme_value(writer: &mut Writer, column: Column<'_>) {
     fitting(writer, column, |writer| writer.column(column));
     match (column.field.kind.scalar(), &column.field.native) {

@@ -1,5 +1,5 @@
-//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL
-//! when what is stored does not fit the type.
+//! SQLite: the same meanings by our own functions. `peristyle_<type>(x)` gives the value in its standard form, or NULL when the stored
+//! value does not fit the type.
 
 mod double;
 
@@ -8,22 +8,23 @@ use crate::plan::predicate::{Column, Comparison, Membership};
 use crate::types::{Scalar, Type};
 use crate::value::Value;
 
+use super::super::tree::{Operand, PivotColumn};
 use super::super::{Kind, Many, Source, Writer};
-use super::alike::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
+use super::shared::{Logic, among_texts, enum_values, is_float, json_array, scalar_kind, sign};
 
-/// What is stored, which `column` writes, in its standard form, or NULL.
-fn fit(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
+/// The stored value in its standard form, or NULL.
+fn fit(writer: &mut Writer, field: &Field, column: Operand<'_>) {
     let values = enum_values(field);
     if values.is_some() {
         writer.raw("CASE WHEN ");
     }
     writer.raw(function(field));
-    column(writer);
+    writer.operand(column);
     writer.raw(")");
     if let Some(values) = values {
         among_texts(writer, values);
         writer.raw(" THEN ");
-        column(writer);
+        writer.operand(column);
         writer.raw(" END");
     }
 }
@@ -50,7 +51,7 @@ fn function(field: &Field) -> &'static str {
     }
 }
 
-/// How texts of this type compare.
+/// The collation of strings of this type.
 fn collation(field: &Field) -> &'static str {
     match field.kind {
         Type::One(Scalar::Decimal) => " COLLATE peristyle_decimal",
@@ -59,13 +60,13 @@ fn collation(field: &Field) -> &'static str {
     }
 }
 
-/// The value in its standard form, or NULL: exact, but no index serves it.
+/// The value in its standard form, or NULL, with its collation: exact, but no index serves it.
 fn fitted(writer: &mut Writer, column: Column<'_>) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
     writer.raw(collation(column.field));
 }
 
-/// Whether stored values of this type compare as they are, so that an index can serve.
+/// Whether stored values of this type compare as they are stored, so that an index serves.
 fn comparable(field: &Field) -> bool {
     field.stored == Stored::Standard && !matches!(field.kind, Type::Array(_) | Type::One(Scalar::Decimal | Scalar::Json | Scalar::Time))
 }
@@ -76,25 +77,24 @@ fn stored(writer: &mut Writer, column: Column<'_>) {
     writer.raw(collation(column.field));
 }
 
-/// ` AND` that the stored value fits its type.
+/// ` AND` the stored value fits its type.
 fn guard(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" AND ");
     fits(writer, column);
 }
 
-/// The same for one that equals a value which fits. SQLite may take a number for its text; what is stored in the way of that value is that
-/// value, and needs no further look.
+/// The same for one that equals a fitting value. SQLite may take a number for its text, so the storage class is checked; no more is needed.
 fn guard_equal(writer: &mut Writer, column: Column<'_>) {
     match class(column.field) {
         Some(class) => {
             writer.raw(" AND ");
-            stored_as(writer, |writer| writer.column(column), class);
+            stored_as(writer, Operand::Column(column), class);
         }
         None => guard(writer, column),
     }
 }
 
-/// In which way all values of a type are stored, where there is one.
+/// The storage class of all values of a type, where there is one.
 fn class(field: &Field) -> Option<&'static str> {
     match field.kind.scalar() {
         _ if !comparable(field) => None,
@@ -104,19 +104,19 @@ fn class(field: &Field) -> Option<&'static str> {
     }
 }
 
-/// That the value is stored in this way.
-fn stored_as(writer: &mut Writer, column: impl FnOnce(&mut Writer), class: &'static str) {
+/// The value has this storage class.
+fn stored_as(writer: &mut Writer, column: Operand<'_>, class: &'static str) {
     writer.raw("typeof(");
-    column(writer);
+    writer.operand(column);
     writer.raw(") ");
     writer.raw(class);
 }
 
-/// That the stored value fits its type.
+/// The stored value fits its type.
 fn fits(writer: &mut Writer, column: Column<'_>) {
-    // What a key nearly always is deserves the cheaper test.
+    // Most keys are of this type, and this test is cheaper.
     if column.field.kind == Type::One(Scalar::BigInt) {
-        return stored_as(writer, |writer| writer.column(column), "= 'integer'");
+        return stored_as(writer, Operand::Column(column), "= 'integer'");
     }
     writer.raw(function(column.field));
     writer.column(column);
@@ -204,14 +204,14 @@ pub(super) fn between(writer: &mut Writer, column: Column<'_>, low: &Value, high
 }
 
 pub(super) fn is_null(writer: &mut Writer, column: Column<'_>, test: &'static str) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
     writer.raw(test);
 }
 
 pub(super) fn like(writer: &mut Writer, column: Column<'_>, pattern: &str) {
     writer.raw("peristyle_ilike(");
     if enum_values(column.field).is_some() {
-        fit(writer, column.field, |writer| writer.column(column));
+        fit(writer, column.field, Operand::Column(column));
     } else {
         writer.column(column);
     }
@@ -228,7 +228,7 @@ pub(super) fn overlap(writer: &mut Writer, column: Column<'_>, values: &[Value],
     collection(writer, column, values, ["peristyle_json_overlap(", "peristyle_array_overlap("]);
 }
 
-/// One function for json and one for arrays, whose elements compare as their type does.
+/// By one function for json, and by one for arrays: their elements compare as their type does.
 fn collection(writer: &mut Writer, column: Column<'_>, values: &[Value], [json, array]: [&'static str; 2]) {
     let elements = match &column.field.kind {
         Type::One(_) => None,
@@ -270,13 +270,13 @@ pub(super) fn shown(writer: &mut Writer, column: Column<'_>) {
     writer.column(column);
 }
 
-/// Whether equal values of this type are stored alike, or compare alike by their collation: rows can be connected by what is stored, and
-/// an index serves. Floats may be integers of more digits.
-fn connects(field: &Field) -> bool {
+/// Whether equal values of this type are equal as they are stored, or by their collation: an index serves the join. A float may be stored
+/// as an integer of more digits.
+fn joins_as_stored(field: &Field) -> bool {
     (comparable(field) && !is_float(field)) || (field.stored == Stored::Standard && field.kind == Type::One(Scalar::Decimal))
 }
 
-/// One JSON text for all.
+/// All keys are one JSON text.
 pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
     writer.raw("(SELECT key AS n");
     for index in 0..own.len() {
@@ -294,9 +294,9 @@ pub(super) fn keys(writer: &mut Writer, own: &[&Field]) {
     writer.raw(")) AS k");
 }
 
-/// What is stored, if it fits: NULL connects nothing.
+/// The stored value if it fits: NULL joins nothing.
 pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
-    if !connects(column.field) {
+    if !joins_as_stored(column.field) {
         return fitted(writer, column);
     }
     writer.raw("CASE WHEN ");
@@ -306,72 +306,70 @@ pub(super) fn key(writer: &mut Writer, column: Column<'_>) {
     writer.raw(" END");
 }
 
-pub(super) fn linked(writer: &mut Writer, column: Column<'_>, other: &Field) {
-    if connects(column.field) && connects(other) {
+pub(super) fn join_column(writer: &mut Writer, column: Column<'_>, other: &Field) {
+    if joins_as_stored(column.field) && joins_as_stored(other) {
         stored(writer, column);
     } else {
         fitted(writer, column);
     }
 }
 
-pub(super) fn linked_to_pivot(writer: &mut Writer, column: Column<'_>) {
-    linked(writer, column, column.field);
+pub(super) fn join_column_to_pivot(writer: &mut Writer, column: Column<'_>) {
+    join_column(writer, column, column.field);
 }
 
-/// Keys of types whose values are stored in several ways are read in their standard form.
-pub(super) fn linked_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
-    linked(writer, column, column.field);
+/// A key of a type that is stored in several forms is read in its standard form.
+pub(super) fn join_column_to_key(writer: &mut Writer, column: Column<'_>, _: &Field) {
+    join_column(writer, column, column.field);
 }
 
-/// A pivot keeps its values as the field does that they stand for.
-pub(super) fn pivot(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    if connects(field) { column(writer) } else { fit(writer, field, column) }
+/// A pivot stores its values as their field does.
+pub(super) fn pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    let column = Operand::Pivot(pivot);
+    if joins_as_stored(pivot.field) { writer.operand(column) } else { fit(writer, pivot.field, column) }
 }
 
-/// What is compared is what indexes hold.
-pub(super) fn found_by(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
+/// The equality itself compares what indexes hold.
+pub(super) fn and_equal_by_index(_: &mut Writer, _: Column<'_>, _: Column<'_>) {}
 
-pub(super) fn found_by_text(_: &mut Writer, _: Column<'_>, _: impl FnOnce(&mut Writer)) {}
+pub(super) fn and_text_by_index(_: &mut Writer, _: &Field, _: Operand<'_>, _: Operand<'_>) {}
 
-pub(super) fn pivot_found_by_text(_: &mut Writer, _: &Field, _: impl FnOnce(&mut Writer), _: impl FnOnce(&mut Writer)) {}
-
-/// A pivot's column may keep numbers as texts, or texts as numbers, which SQLite takes for equal here and not there.
-pub(super) fn pivot_fits(writer: &mut Writer, field: &Field, column: impl FnOnce(&mut Writer)) {
-    if let Some(class) = class(field) {
+/// A pivot's column may store numbers as text, or strings as numbers, which SQLite takes for equal in some places only.
+pub(super) fn and_pivot_fits(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    if let Some(class) = class(pivot.field) {
         writer.raw(" AND ");
-        stored_as(writer, column, class);
+        stored_as(writer, Operand::Pivot(pivot), class);
     }
 }
 
-/// NULL where it does not fit, before equal values become one: `3` and `3.0` are.
-pub(super) fn pivot_read(writer: &mut Writer, field: &Field, column: impl Fn(&mut Writer)) {
-    let Some(class) = class(field) else { return pivot(writer, field, column) };
+/// NULL comes before DISTINCT makes equal values one: `3` and `3.0` are equal.
+pub(super) fn fitting_pivot_column(writer: &mut Writer, pivot: PivotColumn<'_>) {
+    let Some(class) = class(pivot.field) else { return pivot_column(writer, pivot) };
     writer.raw("CASE WHEN ");
-    stored_as(writer, &column, class);
+    stored_as(writer, Operand::Pivot(pivot), class);
     writer.raw(" THEN ");
-    column(writer);
+    writer.operand(Operand::Pivot(pivot));
     writer.raw(" END");
 }
 
-/// A value that does not fit is NULL, and NULL connects nothing.
-pub(super) fn connected(writer: &mut Writer, column: Column<'_>) {
+/// A value that does not fit is NULL, and NULL joins nothing.
+pub(super) fn and_fits(writer: &mut Writer, column: Column<'_>) {
     guard(writer, column);
 }
 
-/// Equal texts of one type fit both or neither. A whole number equals one with a fraction of zero, which is none.
-pub(super) fn connected_to(writer: &mut Writer, column: Column<'_>, other: &Field) {
+/// Of two equal strings of one type both fit or neither. But the integer 3 equals the float 3.0, which does not fit.
+pub(super) fn and_other_fits(writer: &mut Writer, column: Column<'_>, other: &Field) {
     let is_whole = matches!(column.field.kind.scalar(), Scalar::Bool | Scalar::Int | Scalar::BigInt);
     if is_whole || column.field.kind != other.kind {
         guard(writer, column);
     }
 }
 
-/// How a pivot's column compares with a field.
 pub(super) fn pivot_collation(writer: &mut Writer, field: &Field) {
     writer.raw(collation(field));
 }
 
-/// Sorting uses what is stored, so that an index serves; only types whose texts do not sort as values are converted.
+/// Rows are sorted by the stored value, so that an index serves; a type whose texts do not sort as its values do is converted.
 pub(super) fn sort_key(writer: &mut Writer, column: Column<'_>) {
     if comparable(column.field) || column.field.stored == Stored::Unix {
         stored(writer, column);
@@ -393,14 +391,14 @@ pub(super) fn measured(writer: &mut Writer, column: Column<'_>) {
 }
 
 pub(super) fn counted(writer: &mut Writer, column: Column<'_>) {
-    fit(writer, column.field, |writer| writer.column(column));
+    fit(writer, column.field, Operand::Column(column));
 }
 
 pub(super) fn sum(writer: &mut Writer, column: Column<'_>) {
-    // SQLite's own sum of doubles corrects its rounding, and so differs from PostgreSQL's.
+    // SQLite's own sum of doubles compensates for rounding, and PostgreSQL's does not.
     writer.raw(if is_float(column.field) { "peristyle_float_sum(" } else { "peristyle_sum(" });
     if column.field.kind == Type::One(Scalar::Decimal) {
-        // The sum itself leaves out what is no decimal.
+        // The function ignores values that are no decimal.
         writer.column(column);
     } else {
         fitted(writer, column);

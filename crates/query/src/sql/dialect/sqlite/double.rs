@@ -1,5 +1,5 @@
-//! Floats where they are compared. A column may keep them as integers with more digits than a double has, and SQLite compares those
-//! exactly: what counts is the double that is shown. An index finds what is at most one double away, and the double itself decides.
+//! Comparison of floats. A column may store them as integers with more digits than a double has, and SQLite compares those exactly; but the
+//! double that the answer shows decides. So an index finds candidates at most one double away, and the double itself is compared.
 
 use crate::plan::predicate::{Column, Comparison};
 use crate::value::Value;
@@ -23,7 +23,7 @@ fn after(value: &Value) -> Value {
     }
 }
 
-/// Where unknown may be taken for false.
+/// A comparison where unknown may count as false.
 pub(super) fn compare(writer: &mut Writer, column: Column<'_>, comparison: Comparison, value: &Value) {
     writer.raw("(");
     match comparison {

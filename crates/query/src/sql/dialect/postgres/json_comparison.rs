@@ -1,21 +1,21 @@
-//! `json` columns where they are compared, which only `jsonb` can be.
+//! `json` columns where they are compared, which only `jsonb` can be. Without this a stored text that `jsonb` refuses fails the statement.
 
 use super::Writer;
 
-/// A `json` as `jsonb`. The former keeps texts that the latter refuses; they compare with nothing, rather than fail the statement.
-pub(super) fn sound_jsonb(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
+/// A `json` as `jsonb`, or NULL where `jsonb` refuses its text.
+pub(super) fn comparable_json(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
     let text = |writer: &mut Writer| {
         json(writer);
         writer.raw("::text");
     };
     writer.raw("CASE WHEN (octet_length(");
     text(writer);
-    // Digits in a row, more than a number may have behind its point.
+    // More digits in a row than a number may have behind its point.
     writer.raw(") < 15000 OR strpos(translate(");
     text(writer);
     writer.raw(", '123456789', '000000000'), repeat('0', 15000)) = 0) AND (");
     text(writer);
-    // Most have nothing that looks like one of the others.
+    // Most texts hold nothing that looks like an escape, an exponent or deep nesting.
     writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])|[eE][+-]?[0-9]{4,}|\\[{200,}' OR (");
     without_escapes(writer, &text);
     writer.raw(" !~ '\\\\u(0000|[dD][89a-fA-F])' AND regexp_replace(");
@@ -26,7 +26,7 @@ pub(super) fn sound_jsonb(writer: &mut Writer, json: &dyn Fn(&mut Writer)) {
 }
 
 /// The text of a `json` without escaped characters and whole surrogate pairs: what still looks like an escape is one, and a quote ends a
-/// text.
+/// string.
 fn without_escapes(writer: &mut Writer, text: &dyn Fn(&mut Writer)) {
     writer.raw("regexp_replace(");
     text(writer);

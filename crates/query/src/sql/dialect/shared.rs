@@ -1,4 +1,4 @@
-//! What is alike on both databases.
+//! What both dialects share.
 
 use crate::catalog::Field;
 use crate::plan::predicate::Comparison;
@@ -7,13 +7,13 @@ use crate::value::Value;
 
 use super::super::{Kind, Writer};
 
-/// Whether a condition that is neither true nor false may be taken for false.
+/// Whether an unknown condition may count as false.
 ///
 /// Under a NOT it may not: NOT of unknown is unknown, NOT of false is true. Where it may, SQLite can use its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Logic {
     UnknownIsFalse,
-    /// The same, and another condition about the same column stands beside it, so that it need not say that the value fits its type.
+    /// It may, and the next condition on the same column checks that the value fits its type.
     FitFollows,
     ThreeValued,
 }
@@ -44,7 +44,7 @@ pub(super) fn json_array(values: &[Value]) -> String {
     text
 }
 
-/// The kind a scalar is bound as.
+/// The type that a scalar is bound as.
 pub(super) fn scalar_kind(scalar: &Scalar) -> Kind {
     match scalar {
         Scalar::Bool => Kind::Bool,

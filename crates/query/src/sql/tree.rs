@@ -1,0 +1,258 @@
+//! The SQL of one level as a small tree. `level`, `group`, `join` and `exists` make it from a plan and decide every strategy;
+//! `print` writes it and decides nothing. Nodes borrow from the plan.
+//!
+//! Text is in a node only as a `&'static str`, as an identifier of the catalog, or as a number of our own.
+
+use crate::catalog::{Field, Identifier, TableName};
+use crate::plan::predicate::{Alias, Column, Predicate};
+use crate::plan::{Bounds, Grouped, Measured, Scope, Sort};
+
+use super::dialect::Logic;
+
+/// One `SELECT`.
+#[derive(Debug)]
+pub(super) struct SqlSelect<'p> {
+    pub(super) distinct: bool,
+    pub(super) columns: SelectList<'p>,
+    pub(super) from: FromItem<'p>,
+    pub(super) joins: Vec<SqlJoin<'p>>,
+    pub(super) conditions: Conditions<'p>,
+    pub(super) group_by: Option<&'p Grouped<'p>>,
+    pub(super) order: OrderBy<'p>,
+    pub(super) bounds: Bounds,
+    /// Whether the planner must not join this subquery with the query around it.
+    pub(super) fenced: bool,
+}
+
+impl<'p> SqlSelect<'p> {
+    pub(super) fn new(columns: SelectList<'p>, from: FromItem<'p>) -> Self {
+        SqlSelect {
+            distinct: false,
+            columns,
+            from,
+            joins: Vec::new(),
+            conditions: Conditions::default(),
+            group_by: None,
+            order: OrderBy::NONE,
+            bounds: Bounds { limit: None, offset: None },
+            fenced: false,
+        }
+    }
+}
+
+/// The columns of a `SELECT`.
+#[derive(Debug)]
+pub(super) struct SelectList<'p> {
+    /// Text before the list: `k.n`, `count(*)`.
+    pub(super) first: &'static str,
+    pub(super) list: Vec<Expression<'p>>,
+    pub(super) names: ColumnNames,
+}
+
+impl<'p> SelectList<'p> {
+    pub(super) fn text(first: &'static str) -> Self {
+        SelectList { first, list: Vec::new(), names: ColumnNames::None }
+    }
+
+    pub(super) fn unnamed(list: Vec<Expression<'p>>) -> Self {
+        SelectList { first: "", list, names: ColumnNames::None }
+    }
+}
+
+/// What `AS` calls the columns of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ColumnNames {
+    None,
+    /// `c0`, `c1`, …
+    Numbered(&'static str),
+    /// The names of the pivot's columns.
+    OfPivot,
+}
+
+/// What `AS` calls a table or a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TableAlias {
+    /// None: its columns are named without a table.
+    None,
+    Text(&'static str),
+    Plan(Alias),
+}
+
+#[derive(Debug)]
+pub(super) enum Expression<'p> {
+    /// `k.n`, `count(*)`
+    Text(&'static str),
+    /// `s.c0`
+    Numbered(&'static str, usize),
+    Column(Column<'p>, ColumnUse<'p>),
+    Pivot(PivotColumn<'p>, PivotUse),
+    Measure(&'p Measured<'p>),
+    /// The number of a row within its parent, in the order of a scope. Its name is `r`.
+    RowNumber(&'p Scope<'p>),
+}
+
+/// What a column is read for. A dialect has a form for each use.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ColumnUse<'p> {
+    Stored,
+    /// For the answer.
+    Shown,
+    /// To find related rows.
+    Key,
+    Grouped,
+    /// To compare it with a column of this field.
+    JoinedTo(&'p Field),
+    JoinedToPivot,
+}
+
+/// A column of a pivot, and the field that it stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PivotColumn<'p> {
+    /// None where the pivot is the only table.
+    pub(super) alias: Option<Alias>,
+    pub(super) column: &'p Identifier,
+    pub(super) field: &'p Field,
+}
+
+/// What a pivot's column is read for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PivotUse {
+    /// To compare it at once.
+    Compared,
+    /// To compare it in the query around.
+    Passed,
+    /// The same, and values that do not fit the field are NULL.
+    PassedIfFit,
+}
+
+/// Where rows come from.
+#[derive(Debug)]
+pub(super) enum FromItem<'p> {
+    Table(&'p TableName, TableAlias),
+    /// The keys of a batch of parents as a table `k`: values `v0`, … and their number `n`.
+    Keys(Vec<&'p Field>),
+    Query(Box<SqlSelect<'p>>, TableAlias),
+    Joined(Box<(FromItem<'p>, SqlJoin<'p>)>),
+}
+
+#[derive(Debug)]
+pub(super) struct SqlJoin<'p> {
+    pub(super) kind: JoinKind,
+    pub(super) from: FromItem<'p>,
+    pub(super) on: Conditions<'p>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JoinKind {
+    Inner,
+    Left,
+    /// An inner join that goes from the keys to the table.
+    KeysFirst,
+    Lateral,
+}
+
+/// The conditions of a `WHERE` or an `ON`, joined by AND.
+#[derive(Debug, Default)]
+pub(super) struct Conditions<'p> {
+    /// What joins rows.
+    pub(super) join: JoinConditions<'p>,
+    /// Policies and filters.
+    pub(super) filters: Vec<Condition<'p>>,
+}
+
+/// Nearly always one, which then needs no allocation.
+#[derive(Debug, Default)]
+pub(super) enum JoinConditions<'p> {
+    #[default]
+    None,
+    One(JoinCondition<'p>),
+    Several(Vec<JoinCondition<'p>>),
+}
+
+impl<'p> JoinConditions<'p> {
+    pub(super) fn as_slice(&self) -> &[JoinCondition<'p>] {
+        match self {
+            JoinConditions::None => &[],
+            JoinConditions::One(one) => std::slice::from_ref(one),
+            JoinConditions::Several(several) => several,
+        }
+    }
+}
+
+impl<'p> FromIterator<JoinCondition<'p>> for JoinConditions<'p> {
+    fn from_iter<I: IntoIterator<Item = JoinCondition<'p>>>(conditions: I) -> Self {
+        let mut conditions = conditions.into_iter();
+        match (conditions.next(), conditions.next()) {
+            (None, _) => JoinConditions::None,
+            (Some(one), None) => JoinConditions::One(one),
+            (Some(one), Some(two)) => JoinConditions::Several([one, two].into_iter().chain(conditions).collect()),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum JoinCondition<'p> {
+    Equal(Operand<'p>, Operand<'p>),
+    NotNull(Operand<'p>),
+    /// The pivot's column holds a value of its field's type.
+    Fits(PivotColumn<'p>),
+    /// The column is one of the parents' keys, which are values of this field.
+    InKeyList(Column<'p>, &'p Field),
+    In(Box<KeyIn<'p>>),
+    /// The unique key of a row is one of those that a query finds.
+    UniqueKeyIn(Vec<Column<'p>>, Box<SqlSelect<'p>>),
+    /// The row's number is within these bounds.
+    NumberWithin(Bounds),
+}
+
+/// `key IS NOT NULL AND key IN (SELECT …)`
+#[derive(Debug)]
+pub(super) struct KeyIn<'p> {
+    pub(super) keys: Vec<(Column<'p>, ColumnUse<'p>)>,
+    pub(super) select: SqlSelect<'p>,
+}
+
+/// One side of an equality that joins rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand<'p> {
+    Column(Column<'p>),
+    Pivot(PivotColumn<'p>),
+    /// A pivot's column that a subquery has read.
+    ReadPivot(Alias, &'p Identifier),
+    /// The same by the name that the subquery gives it, and its number.
+    Passed(&'static str, usize),
+    /// A value of a parent's key, by its number, and the field it comes from.
+    Key(usize, &'p Field),
+}
+
+/// A condition on rows.
+#[derive(Debug)]
+pub(super) enum Condition<'p> {
+    /// A predicate without a connector or a relation filter.
+    Test(&'p Predicate<'p>, Logic),
+    All(Vec<Condition<'p>>),
+    Any(Vec<Condition<'p>>),
+    Not(Box<Condition<'p>>),
+    Exists(Box<SqlSelect<'p>>),
+    In(Box<KeyIn<'p>>),
+}
+
+/// An `ORDER BY`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderBy<'p> {
+    /// What comes before the sort keys.
+    pub(super) first: &'static str,
+    pub(super) sorts: &'p [Sort<'p>],
+    pub(super) of: Sorted,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sorted {
+    /// The rows of this table, and what is joined with them.
+    Rows(Alias),
+    Groups,
+}
+
+impl OrderBy<'_> {
+    pub(super) const NONE: Self = OrderBy { first: "", sorts: &[], of: Sorted::Groups };
+}
