@@ -39,7 +39,7 @@
 //!
 //! ```
 //! fn prove<'c>(client: &'c identity::client::Client, secret: &str) -> Option<identity::client::Authenticated<'c>> {
-//!     identity::client::authenticate(Some(client), secret, identity::moment::Timestamp::from_unix(0)).ok()
+//!     identity::client::authenticate(Some(client), secret, identity::timestamp::Timestamp::from_unix(0)).ok()
 //! }
 //! ```
 //!

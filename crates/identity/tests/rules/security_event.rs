@@ -1,7 +1,7 @@
 //! Security event tokens: what a hub tells its clients of changes, and what a client believes of it.
 
 use identity::client::ClientId;
-use identity::token::security_event::{ChangeKind, OLDEST_SECONDS, Subject};
+use identity::token::security_event::{ChangeKind, MAX_AGE_SECONDS, Subject};
 use identity::token::{self, AccessClaims, AccountChange, Common, End, Expectation, HubSessionClaims, IdClaims, TokenFault, Unverified};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -152,7 +152,7 @@ fn an_event_of_another_key_issuer_audience_or_time_is_not_believed() {
         assert_eq!(changed(&json!({"aud": audience})).unwrap_err(), TokenFault::Audience);
     }
     assert_eq!(changed(&json!({"iat": NOW.unix() + 31})).unwrap_err(), TokenFault::NotYet);
-    assert_eq!(changed(&json!({"iat": NOW.unix() - OLDEST_SECONDS - 1})).unwrap_err(), TokenFault::Expired);
+    assert_eq!(changed(&json!({"iat": NOW.unix() - MAX_AGE_SECONDS - 1})).unwrap_err(), TokenFault::Expired);
     let known = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
     for claim in [
         json!({"iat": "now"}),

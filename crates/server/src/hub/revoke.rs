@@ -31,10 +31,10 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let (records, occasion) = (hub.records(), sender.occasion());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(ClientRevocation::Family(family)) => {
-            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?
+            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?;
         }
         Some(ClientRevocation::SessionOf(family)) => {
-            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?
+            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?;
         }
         None => {}
     }

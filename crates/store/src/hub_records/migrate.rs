@@ -16,50 +16,26 @@ struct Step {
     sqlite: &'static str,
 }
 
+macro_rules! step {
+    ($version:literal, $name:literal) => {
+        Step {
+            version: $version,
+            name: $name,
+            postgres: include_str!(concat!("migrations/postgres/", $name, ".sql")),
+            sqlite: include_str!(concat!("migrations/sqlite/", $name, ".sql")),
+        }
+    };
+}
+
 /// A released step never changes: add a new one.
 const STEPS: [Step; 7] = [
-    Step {
-        version: 1,
-        name: "0001-identity",
-        postgres: include_str!("migrations/postgres/0001-identity.sql"),
-        sqlite: include_str!("migrations/sqlite/0001-identity.sql"),
-    },
-    Step {
-        version: 2,
-        name: "0002-account-changes",
-        postgres: include_str!("migrations/postgres/0002-account-changes.sql"),
-        sqlite: include_str!("migrations/sqlite/0002-account-changes.sql"),
-    },
-    Step {
-        version: 3,
-        name: "0003-administrator-permissions",
-        postgres: include_str!("migrations/postgres/0003-administrator-permissions.sql"),
-        sqlite: include_str!("migrations/sqlite/0003-administrator-permissions.sql"),
-    },
-    Step {
-        version: 4,
-        name: "0004-undecided-attempts",
-        postgres: include_str!("migrations/postgres/0004-undecided-attempts.sql"),
-        sqlite: include_str!("migrations/sqlite/0004-undecided-attempts.sql"),
-    },
-    Step {
-        version: 5,
-        name: "0005-family-origin",
-        postgres: include_str!("migrations/postgres/0005-family-origin.sql"),
-        sqlite: include_str!("migrations/sqlite/0005-family-origin.sql"),
-    },
-    Step {
-        version: 6,
-        name: "0006-client-administers",
-        postgres: include_str!("migrations/postgres/0006-client-administers.sql"),
-        sqlite: include_str!("migrations/sqlite/0006-client-administers.sql"),
-    },
-    Step {
-        version: 7,
-        name: "0007-outages",
-        postgres: include_str!("migrations/postgres/0007-outages.sql"),
-        sqlite: include_str!("migrations/sqlite/0007-outages.sql"),
-    },
+    step!(1, "0001-identity"),
+    step!(2, "0002-account-changes"),
+    step!(3, "0003-administrator-permissions"),
+    step!(4, "0004-undecided-attempts"),
+    step!(5, "0005-family-origin"),
+    step!(6, "0006-client-administers"),
+    step!(7, "0007-outages"),
 ];
 
 /// `CREATE SCHEMA IF NOT EXISTS` would need the privilege even if the schema exists.

@@ -30,27 +30,31 @@ impl RoleRecord {
     }
 }
 
+/// Selects roles with their permissions.
+macro_rules! select_roles {
+    ($condition:literal) => {
+        concat!(
+            "SELECT r.id, r.name, r.description, p.permission FROM peristyle.role r \
+             LEFT JOIN peristyle.role_permission p ON p.role_id = r.id",
+            $condition,
+            " ORDER BY r.name, r.id, p.permission"
+        )
+    };
+}
+
 /// All roles by name.
 pub async fn list(on: impl Run) -> Result<Vec<RoleRecord>, Error> {
-    const SQL: &str = "SELECT r.id, r.name, r.description, p.permission FROM peristyle.role r \
-                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.id ORDER BY r.name, r.id, p.permission";
-    gather(&on.rows(SQL, &[]).await?)
+    gather(&on.rows(select_roles!(""), &[]).await?)
 }
 
 /// The roles with these names, without those that do not exist.
 pub async fn by_names(on: impl Run, names: &[String]) -> Result<Vec<RoleRecord>, Error> {
-    const SQL: &str = "SELECT r.id, r.name, r.description, p.permission FROM peristyle.role r \
-                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.id WHERE r.name IN (SELECT unnest($1)) \
-                       ORDER BY r.name, r.id, p.permission";
-    gather(&on.rows(SQL, &[Bind::Texts(names)]).await?)
+    gather(&on.rows(select_roles!(" WHERE r.name IN (SELECT unnest($1))"), &[Bind::Texts(names)]).await?)
 }
 
 /// The roles with these ids, without those that do not exist.
 pub async fn by_ids(on: impl Run, ids: &[Uuid]) -> Result<Vec<RoleRecord>, Error> {
-    const SQL: &str = "SELECT r.id, r.name, r.description, p.permission FROM peristyle.role r \
-                       LEFT JOIN peristyle.role_permission p ON p.role_id = r.id WHERE r.id IN (SELECT unnest($1)) \
-                       ORDER BY r.name, r.id, p.permission";
-    gather(&on.rows(SQL, &[Bind::Ids(ids)]).await?)
+    gather(&on.rows(select_roles!(" WHERE r.id IN (SELECT unnest($1))"), &[Bind::Ids(ids)]).await?)
 }
 
 /// The names of the roles of an account.

@@ -52,34 +52,38 @@ pub async fn password_set_at(on: impl Run, account: Uuid) -> Result<Option<Times
     row.map(|row| row.timestamp(0)).transpose()
 }
 
+/// Selects names of the accounts that a table joins with `$1`, and their number.
+macro_rules! names_by {
+    ($table:literal, $column:literal) => {
+        concat!(
+            "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a JOIN peristyle.",
+            $table,
+            " m ON m.account_id = a.id WHERE m.",
+            $column,
+            " = $1 AND a.deleted_at IS NULL ORDER BY 1 LIMIT $2"
+        )
+    };
+}
+
 /// The accounts that hold a role.
 pub async fn holders(on: impl Run, role: Uuid, limit: i64) -> Result<AccountNames, Error> {
-    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
-                       JOIN peristyle.account_role m ON m.account_id = a.id WHERE m.role_id = $1 AND a.deleted_at IS NULL \
-                       ORDER BY 1 LIMIT $2";
-    belonging(&on.rows(SQL, &[Bind::Id(role), Bind::Number(limit)]).await?)
+    names(on, names_by!("account_role", "role_id"), role, limit).await
 }
 
 /// The accounts that belong to a tenant.
 pub async fn members(on: impl Run, tenant: Uuid, limit: i64) -> Result<AccountNames, Error> {
-    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
-                       JOIN peristyle.account_tenant m ON m.account_id = a.id WHERE m.tenant_id = $1 AND a.deleted_at IS NULL \
-                       ORDER BY 1 LIMIT $2";
-    belonging(&on.rows(SQL, &[Bind::Id(tenant), Bind::Number(limit)]).await?)
+    names(on, names_by!("account_tenant", "tenant_id"), tenant, limit).await
 }
 
 /// The accounts on the list of an app.
 pub async fn users(on: impl Run, app: Uuid, limit: i64) -> Result<AccountNames, Error> {
-    const SQL: &str = "SELECT coalesce(a.username, a.email, a.code), count(*) OVER () FROM peristyle.account a \
-                       JOIN peristyle.app_account m ON m.account_id = a.id WHERE m.app_id = $1 AND a.deleted_at IS NULL \
-                       ORDER BY 1 LIMIT $2";
-    belonging(&on.rows(SQL, &[Bind::Id(app), Bind::Number(limit)]).await?)
+    names(on, names_by!("app_account", "app_id"), app, limit).await
 }
 
-fn belonging(rows: &[Row]) -> Result<AccountNames, Error> {
+async fn names(on: impl Run, sql: &'static str, id: Uuid, limit: i64) -> Result<AccountNames, Error> {
+    let rows = on.rows(sql, &[Bind::Id(id), Bind::Number(limit)]).await?;
     let all = rows.first().map_or(Ok(0), |row| row.number(1))?;
-    let names = rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect::<Result<_, Error>>()?;
-    Ok(AccountNames { names, all })
+    Ok(AccountNames { names: rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect::<Result<_, Error>>()?, all })
 }
 
 /// The clients with open grants of these sessions.

@@ -87,7 +87,7 @@ fn revoked(account: Uuid) -> (ChangeKind, Subject) {
     (ChangeKind::SessionRevoked, Subject::Account(account))
 }
 
-pub(crate) async fn every_change_is_told_of_whom_it_concerns(url: &str) {
+pub(crate) async fn every_change_names_its_subject(url: &str) {
     // contract I36.4
     let world = World::at(url).await;
     let (records, ana) = (&world.records, world.account.id);
@@ -145,7 +145,7 @@ pub(crate) async fn every_change_is_told_of_whom_it_concerns(url: &str) {
     assert_eq!(heard, [(ana, clients.clone()), (family, clients)].into(), "who was granted something hears of it");
 }
 
-pub(crate) async fn many_changes_at_once_are_told_as_one(url: &str) {
+pub(crate) async fn many_changes_of_one_transaction_are_announced_as_one(url: &str) {
     // contract I36.5
     let records = records(url).await;
     let role = RoleRecord { id: id(), name: "clerk".to_owned(), description: None, permissions: BTreeSet::new() };
@@ -163,7 +163,7 @@ pub(crate) async fn many_changes_at_once_are_told_as_one(url: &str) {
     assert_eq!(told, [(ChangeKind::ClaimsChange, Subject::Everybody)]);
 }
 
-pub(crate) async fn what_was_told_is_purged_from_its_beginning(url: &str) {
+pub(crate) async fn the_change_feed_is_purged_from_its_smallest_number(url: &str) {
     // contract I36.6
     let records = records(url).await;
     for number in 0..4 {

@@ -153,7 +153,7 @@ pub(crate) async fn the_built_in_role_lists_every_permission(url: &str) {
     assert_eq!(listed().await, every);
 }
 
-pub(crate) async fn what_was_changed_past_the_program_is_mended_at_the_next_grant(url: &str) {
+pub(crate) async fn rights_changed_by_another_program_are_recomputed_at_the_next_grant(url: &str) {
     // contract I15.2
     let world = World::at(url).await;
     let past = "UPDATE peristyle.account SET d_permissions = $2 WHERE id = $1";

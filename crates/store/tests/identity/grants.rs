@@ -118,7 +118,7 @@ async fn lives(world: &World, family: Uuid) -> bool {
     family.ended_at.is_none()
 }
 
-pub(crate) async fn endings_reach_what_they_should_and_nothing_else(url: &str) {
+pub(crate) async fn a_revocation_ends_its_scope_and_nothing_else(url: &str) {
     // attack 35, contract I9.2
     let world = World::at(url).await;
     let first = world.family().await.0;

@@ -32,7 +32,7 @@ pub(crate) async fn a_silence_of_all_processes_is_an_outage(url: &str) {
     }
 }
 
-pub(crate) async fn whoever_asks_ends_the_silence_and_one_of_many_notes_it(url: &str) {
+pub(crate) async fn the_first_heartbeat_after_a_silence_stores_one_outage(url: &str) {
     // contract I4.7
     let records = records(url).await;
     beat(&records, 0).await;

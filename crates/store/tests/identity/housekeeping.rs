@@ -132,7 +132,7 @@ async fn known(world: &World, address: &str) -> accounts::LoginCandidate {
     accounts::login_candidate(&world.records, name, address).await.expect("a read").expect("the account")
 }
 
-pub(crate) async fn a_link_is_taken_once(url: &str) {
+pub(crate) async fn a_password_link_is_used_once(url: &str) {
     // contract I9.5
     let world = World::at(url).await;
     let (old, new) = (LinkToken::from_random(random()), LinkToken::from_random(random()));
@@ -187,7 +187,7 @@ pub(crate) async fn the_key_ring_comes_back(url: &str) {
     assert_eq!(found.published(NOW).unwrap().keys().len(), 2);
 }
 
-pub(crate) async fn what_is_over_is_purged_and_the_rest_stays(url: &str) {
+pub(crate) async fn expired_rows_are_purged_and_the_rest_stays(url: &str) {
     // contract I15.7
     let world = World::at(url).await;
     let (family, _) = world.family().await;
@@ -224,7 +224,7 @@ pub(crate) async fn every_event_is_listed_in_its_order(url: &str) {
     assert_eq!(audit_log::newest(&world.records, 1).await.expect("events"), all[2..]);
 }
 
-pub(crate) async fn the_log_is_told_of_what_counts_and_of_nothing_else(url: &str) {
+pub(crate) async fn only_committed_events_reach_the_log(url: &str) {
     let world = World::at(url).await;
     let log = tempfile::NamedTempFile::new().expect("a file");
     let told = || std::fs::read_to_string(log.path()).expect("the log");

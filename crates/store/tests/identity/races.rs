@@ -93,7 +93,7 @@ pub(crate) async fn a_code_whose_session_was_taken_over_begins_a_family_of_the_n
     assert_eq!(over.families, [family], "and ends with it");
 }
 
-pub(crate) async fn a_client_ends_the_session_that_a_family_is_of_by_now(url: &str) {
+pub(crate) async fn a_client_revokes_the_current_session_of_a_family(url: &str) {
     // contract I23.3
     let world = World::at(url).await;
     let family = world.family().await.0;

@@ -54,10 +54,11 @@ async fn story(twin: Twin) -> (Vec<String>, String) {
         world.client.app = with_app;
         clients::update(&world.records, &world.client, NOW).await.expect("a client");
         let redeem = async |redemption: &Redemption| {
+            // At the time of the decision: the one statement stamps its rows with that time, the steps with the time of the request.
             let (records, client) = (&world.records, &world.client);
             let redeemed = match twin {
-                Twin::OneStatement => codes::redeem(records, redemption, client, at(1)).await,
-                Twin::Steps => codes::redeem_in_steps(records, redemption, client, at(1)).await,
+                Twin::OneStatement => codes::redeem(records, redemption, client, at(0)).await,
+                Twin::Steps => codes::redeem_in_steps(records, redemption, client, at(0)).await,
             };
             format!("{:?}", redeemed.expect("an answer"))
         };
