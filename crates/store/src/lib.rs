@@ -22,13 +22,14 @@ pub mod overview;
 mod postgres;
 pub mod purge;
 pub mod records;
+pub mod replica_state;
 pub mod rights;
 pub mod roles;
 pub mod run;
 pub mod schema;
 pub mod sessions;
 mod settings;
-pub mod shared;
+
 pub mod signing_keys;
 mod sqlite;
 pub mod tenants;

@@ -36,7 +36,7 @@ pub(super) fn read_url(variable: &Variable<'_>, primary: &str) -> Result<Option<
 
 pub(super) fn redis_url(variable: &Variable<'_>) -> Result<Option<String>, ConfigError> {
     let Some(url) = variable.value else { return Ok(None) };
-    match store::shared::check_redis_address(url) {
+    match store::replica_state::check_redis_url(url) {
         Ok(()) => Ok(Some(url.to_owned())),
         Err(error) => Err(ConfigError { variable: variable.variable, problem: error.to_string() }),
     }

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Method, Response};
 use identity::login::{Fresh, LOGIN_SECONDS, begin};
 use identity::opaque::{LoginBinding, LoginState};
 use identity::pkce::Verifier;
-use store::shared::Entry;
+use store::replica_state::Entry;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};
