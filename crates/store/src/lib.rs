@@ -1,4 +1,4 @@
-//! Everything at rest: runs rendered statements on PostgreSQL or SQLite, turns rows into JSON bytes, and keeps our own records.
+//! The databases: runs statements on PostgreSQL or SQLite, encodes rows as JSON, and stores the hub's records and the replica state.
 
 pub mod accounts;
 pub mod apps;
@@ -29,7 +29,6 @@ pub mod run;
 pub mod schema;
 pub mod sessions;
 mod settings;
-
 pub mod signing_keys;
 mod sqlite;
 pub mod tenants;
@@ -39,4 +38,4 @@ pub use error::Error;
 pub use records::changes;
 pub use run::Chunks;
 pub use settings::{DatabaseSettings, Mapping, Prepare};
-pub use sqlite::fill::{Cell, NewFile};
+pub use sqlite::bulk_load::{BulkValue, NewFile};

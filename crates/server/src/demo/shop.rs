@@ -6,7 +6,7 @@ mod words;
 use std::path::Path;
 
 use query::value::{date_text, timestamp_fixed_text};
-use store::{Cell, NewFile};
+use store::{BulkValue, NewFile};
 
 use dice::Dice;
 use words::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
@@ -65,7 +65,7 @@ struct Shop {
 }
 
 impl Shop {
-    fn insert(&mut self, statement: &'static str, row: &[Cell<'_>]) -> Result<(), store::Error> {
+    fn insert(&mut self, statement: &'static str, row: &[BulkValue<'_>]) -> Result<(), store::Error> {
         self.rows += 1;
         self.file.insert(statement, row)
     }
@@ -73,13 +73,13 @@ impl Shop {
     /// Tenants, countries and labels.
     fn lists(&mut self) -> Result<(), store::Error> {
         for region in &REGIONS {
-            self.insert("INSERT INTO tenants VALUES (?, ?)", &[Cell::Text(region.tenant), Cell::Text(region.name)])?;
+            self.insert("INSERT INTO tenants VALUES (?, ?)", &[BulkValue::Text(region.tenant), BulkValue::Text(region.name)])?;
             for Country { code, name, .. } in region.countries {
-                self.insert("INSERT INTO countries VALUES (?, ?)", &[Cell::Text(code), Cell::Text(name)])?;
+                self.insert("INSERT INTO countries VALUES (?, ?)", &[BulkValue::Text(code), BulkValue::Text(name)])?;
             }
         }
         for (id, name) in (1..).zip(LABELS) {
-            self.insert("INSERT INTO labels VALUES (?, ?)", &[Cell::Number(id), Cell::Text(name)])?;
+            self.insert("INSERT INTO labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Text(name)])?;
         }
         Ok(())
     }
@@ -97,14 +97,14 @@ impl Shop {
                     let added = date(OPENING + self.dice.below(DAYS));
                     prices.push(price);
                     let row = [
-                        Cell::Number(prices.len() as i64),
-                        Cell::Text(&name),
-                        Cell::Text(category),
-                        Cell::Text(&price_text),
-                        Cell::Text(&cost_text),
+                        BulkValue::Number(prices.len() as i64),
+                        BulkValue::Text(&name),
+                        BulkValue::Text(category),
+                        BulkValue::Text(&price_text),
+                        BulkValue::Text(&cost_text),
                         // The column is REAL and makes a number of it.
-                        weight.as_deref().map_or(Cell::Null, Cell::Text),
-                        Cell::Text(&added),
+                        weight.as_deref().map_or(BulkValue::Null, BulkValue::Text),
+                        BulkValue::Text(&added),
                     ];
                     self.insert("INSERT INTO products VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
                 }
@@ -127,24 +127,24 @@ impl Shop {
         let created = self.moment(since);
         let gone = self.dice.percent(3).then(|| self.moment(DAYS - 1));
         let row = [
-            Cell::Number(id),
-            Cell::Text(region.tenant),
-            Cell::Text(&name),
-            Cell::Text(&email),
-            if self.dice.percent(8) { Cell::Null } else { Cell::Text(&phone) },
-            Cell::Text(&key),
-            Cell::Text(status),
-            Cell::Text(town),
-            Cell::Text(country.code),
-            Cell::Number(self.dice.below(2)),
-            Cell::Text(&credit),
-            Cell::Text(&created),
-            gone.as_deref().map_or(Cell::Null, Cell::Text),
+            BulkValue::Number(id),
+            BulkValue::Text(region.tenant),
+            BulkValue::Text(&name),
+            BulkValue::Text(&email),
+            if self.dice.percent(8) { BulkValue::Null } else { BulkValue::Text(&phone) },
+            BulkValue::Text(&key),
+            BulkValue::Text(status),
+            BulkValue::Text(town),
+            BulkValue::Text(country.code),
+            BulkValue::Number(self.dice.below(2)),
+            BulkValue::Text(&credit),
+            BulkValue::Text(&created),
+            gone.as_deref().map_or(BulkValue::Null, BulkValue::Text),
         ];
         self.insert("INSERT INTO customers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &row)?;
         for label in 1..=LABELS.len() as i64 {
             if self.dice.percent(12) {
-                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[Cell::Number(id), Cell::Number(label)])?;
+                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Number(label)])?;
             }
         }
         let orders = if status == "lead" { 0 } else { self.dice.between(1, 6) };
@@ -166,16 +166,22 @@ impl Shop {
         let status =
             self.dice.weighted(if settled { &[("shipped", 92), ("returned", 8)] } else { &[("new", 40), ("paid", 40), ("shipped", 20)] });
         let placed = self.moment(day);
-        let note = if self.dice.percent(10) { Cell::Text(self.dice.pick(&NOTES)) } else { Cell::Null };
+        let note = if self.dice.percent(10) { BulkValue::Text(self.dice.pick(&NOTES)) } else { BulkValue::Null };
         self.orders += 1;
-        let order = Cell::Number(self.orders);
-        let (month, placed) = (Cell::Text(&placed[.."2025-03".len()]), Cell::Text(&placed));
-        let row = [order, Cell::Number(customer), Cell::Text(status), Cell::Text(&total), placed, month, note];
+        let order = BulkValue::Number(self.orders);
+        let (month, placed) = (BulkValue::Text(&placed[.."2025-03".len()]), BulkValue::Text(&placed));
+        let row = [order, BulkValue::Number(customer), BulkValue::Text(status), BulkValue::Text(&total), placed, month, note];
         self.insert("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
         for (product, quantity) in lines {
             self.lines += 1;
             let price = money(price(product));
-            let row = [Cell::Number(self.lines), order, Cell::Number(product + 1), Cell::Number(quantity), Cell::Text(&price)];
+            let row = [
+                BulkValue::Number(self.lines),
+                order,
+                BulkValue::Number(product + 1),
+                BulkValue::Number(quantity),
+                BulkValue::Text(&price),
+            ];
             self.insert("INSERT INTO order_lines VALUES (?, ?, ?, ?, ?)", &row)?;
         }
         Ok(())

@@ -54,7 +54,7 @@ pub(crate) enum Held {
 impl<'b> Gathering<'b> {
     /// The rows for so many keys, of which there is so much room left.
     pub(crate) fn new(keys: usize, left: &'b mut usize) -> Self {
-        Gathering { batch: Batch::roomy(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
+        Gathering { batch: Batch::with_capacity(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
     }
 
     /// Where the next row is written; [`Gathering::end_row`] ends it.

@@ -1,7 +1,7 @@
-//! Values → PostgreSQL's binary parameters. Every text casts its placeholders, so that the types are ours to know.
+//! Encodes values as PostgreSQL's binary parameters. Every statement casts its placeholders, so the types are known here.
 
 use bytes::{BufMut, BytesMut};
-use query::sql::{Kind, Many, Param, Source};
+use query::sql::{Kind, Many, Param, Source, Sql};
 use query::value::Value;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
@@ -9,14 +9,24 @@ use crate::assemble::Keys;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// A parameter with what it needs to be written.
+/// A parameter of a statement, with the keys that it may stand for.
 #[derive(Debug)]
-pub(super) struct Bound<'a> {
-    pub(super) param: &'a Param,
-    pub(super) keys: Option<&'a Keys>,
+pub(super) struct PgParam<'a> {
+    param: &'a Param,
+    keys: Option<&'a Keys>,
 }
 
-/// The type a parameter is sent as.
+/// The parameters of a prepared statement.
+pub(super) fn params<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = PgParam<'a>> {
+    sql.params().iter().map(move |param| PgParam { param, keys })
+}
+
+/// The parameters of an unprepared statement, with their types.
+pub(super) fn typed<'a>(sql: &'a Sql, keys: Option<&'a Keys>) -> impl ExactSizeIterator<Item = (PgParam<'a>, Type)> {
+    sql.params().iter().map(move |param| (PgParam { param, keys }, kind(param)))
+}
+
+/// The type that a parameter is sent as.
 pub(super) fn kind(param: &Param) -> Type {
     match (param.kind, param.many) {
         (Kind::Bool, Many::One) => Type::BOOL,
@@ -52,7 +62,7 @@ fn element(kind: Kind) -> Type {
     self::kind(&Param { kind, many: Many::One, source: Source::KeysAsJson })
 }
 
-impl ToSql for Bound<'_> {
+impl ToSql for PgParam<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         let kind = self.param.kind;
         match &self.param.source {
@@ -77,7 +87,7 @@ impl ToSql for Bound<'_> {
             }
             Source::Keys(part) => {
                 let keys = self.keys.ok_or("a level's keys are missing")?;
-                // The parents' columns have this very type: their bytes pass through.
+                // The parents' columns have the same type, so their bytes pass through.
                 array(out, &element(kind), keys.len(), keys.column(*part).map(Some), BufMut::put_slice);
             }
             Source::KeysAsJson => return Err("keys as JSON are SQLite's".into()),
@@ -92,7 +102,7 @@ impl ToSql for Bound<'_> {
     to_sql_checked!();
 }
 
-/// A list in PostgreSQL's binary form, each item written by itself.
+/// Writes an array in PostgreSQL's binary form.
 pub(crate) fn array<T>(
     out: &mut BytesMut,
     element: &Type,
@@ -123,13 +133,13 @@ pub(crate) fn array<T>(
     }
 }
 
-/// A value's binary form. The plan has checked that value and kind fit.
+/// Writes a value's binary form. The plan has checked that value and kind fit.
 fn scalar(out: &mut Vec<u8>, kind: Kind, value: &Value) {
     match (kind, value) {
         (_, Value::Bool(value)) => out.push(u8::from(*value)),
         (Kind::Int4, Value::Int(value)) => out.extend_from_slice(&(*value as i32).to_be_bytes()),
         (_, Value::Int(value)) => out.extend_from_slice(&value.to_be_bytes()),
-        // What is beyond a single is infinite, and so beyond every single.
+        // A value beyond the range becomes infinite, which compares the same way.
         (Kind::Float4, Value::Float(value)) => out.extend_from_slice(&(*value as f32).to_be_bytes()),
         (_, Value::Float(value)) => out.extend_from_slice(&value.to_be_bytes()),
         (_, Value::Decimal(text)) => numeric::write(out, text),

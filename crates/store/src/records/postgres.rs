@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, Manager, Postgres, STALE, State, array, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, LeaseState, Manager, Postgres, STALE, array, lease};
 
 use super::Bound;
 use super::cell::{Bind, Cell, Row};
@@ -112,7 +112,7 @@ impl Writers {
     /// A connection for a transaction that is about to begin: whatever comes in between, it does not go back in the middle of it.
     async fn open(&self) -> Result<Open, Error> {
         let mut lease = lease(&self.pool).await?;
-        lease.enter(State::InTransaction);
+        lease.enter(LeaseState::InTransaction);
         Ok(Open { lease: Box::new(lease), timeout: self.timeout, stale: false })
     }
 }
@@ -174,7 +174,7 @@ impl Open {
 
     /// The transaction is over: the connection goes back to the pool.
     fn give_back(mut self) {
-        self.lease.enter(State::Idle);
+        self.lease.enter(LeaseState::Idle);
     }
 }
 

@@ -36,9 +36,9 @@ async fn a_column_that_is_given_another_type_reads_as_null() {
     ))
     .await;
     let database = support::open(&server.url);
-    let fields: Vec<String> = changes.iter().enumerate().map(|(index, (_, kind, ..))| format!("v{index} = \"{kind}\"\n")).collect();
-    let manifest =
-        format!("[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = {{ type = \"int\", key = true }}\n{}", fields.concat());
+    let names: Vec<String> = (0..changes.len()).map(|index| format!("v{index}")).collect();
+    let fields: Vec<_> = names.iter().map(String::as_str).zip(changes.iter().map(|(_, kind, ..)| *kind)).collect();
+    let manifest = support::facts(&fields);
     let catalog = support::catalog(&manifest, &database).await;
     let expected = answer(&catalog, &database, "t.row", &json!({})).await.expect("rows");
     let client = support::connect(&server.url).await;

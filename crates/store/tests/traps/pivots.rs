@@ -108,7 +108,7 @@ async fn arrays_of_integers_are_compared_alike_beside_intarray() {
     )
     .await;
     let database = support::open(&server.url);
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nnums = \"int[]\"\n";
+    let manifest = &support::facts(&[("nums", "int[]")]);
     let catalog = support::catalog(manifest, &database).await;
     for (clause, expected) in [
         (json!({ "contains": 1 }), json!([1])),
