@@ -334,7 +334,7 @@ each_type! {
 
 /// contract P3.1, contract P3.2, contract P3.3: exactly these of the stored values fit, and this is what they read as.
 #[tokio::test(flavor = "multi_thread")]
-async fn exactly_what_fits_is_read() {
+async fn only_valid_values_are_read() {
     for kind in &KINDS {
         let twins = Twins::new(kind, "", &[]).await;
         let rows = twins.ask("dirty", &json!({ "order": [{ "field": "id" }] })).await;

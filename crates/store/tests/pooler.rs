@@ -109,7 +109,7 @@ async fn listed(database: &Database, resource: &str) -> Result<String, Error> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prepared_in_them() {
+async fn shared_sessions_are_refused_if_statements_are_prepared() {
     // contract B1.8
     let server = support::Postgres::with(SCRIPT).await;
     for (mode, prepare, refused) in [
@@ -153,7 +153,7 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_is_given_up_ends_behind_a_pooler_too() {
+async fn an_abandoned_statement_is_cancelled_behind_a_pooler_too() {
     // contract E4.4
     let server = support::Postgres::with(SCRIPT).await;
     let mut bouncer = PgBouncer::start("transaction", Turns::Last).await;

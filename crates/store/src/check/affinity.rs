@@ -1,9 +1,9 @@
-//! What SQLite makes of a declared type. It never refuses a value, so a contradiction is only worth a warning.
+//! SQLite's column affinities. SQLite never refuses a value, so a contradiction is only a warning.
 
 use query::catalog::{Field, Stored};
 use query::types::{Scalar, Type};
 
-/// How SQLite converts what is stored.
+/// How SQLite converts stored values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Affinity {
     Integer,
@@ -30,7 +30,7 @@ fn affinity(declared: &str) -> Affinity {
     }
 }
 
-/// Why values of this field may not be read back as they were meant.
+/// Why this field may not read back the values that were stored.
 pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static str> {
     let affinity = affinity(declared);
     let scalar = match &field.kind {

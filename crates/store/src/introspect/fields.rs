@@ -1,4 +1,4 @@
-//! The fields of a resource to be, in the order of the columns.
+//! Drafts the fields of a resource, in the order of the columns.
 
 use query::catalog::{Field, Resource, Stored};
 use query::sql::Dialect;
@@ -10,14 +10,14 @@ use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
 use super::naming::{camel, free};
 
-/// What a column is to a resource.
+/// How a column enters a resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Key,
     Rest,
 }
 
-/// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
+/// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let (table, dialect) = (draft.table, model.dialect);
     if let Some(resource) = behind.first() {
@@ -29,7 +29,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             .collect();
     }
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
-    // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
+    // A key is declared whole or not at all, and never added to a resource that has one.
     let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
     let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));

@@ -50,7 +50,7 @@ impl NamedCursor {
         let mut portion = collect(rows.level, stream, size).await?;
         self.read += portion.batch.len();
         match portion.after {
-            After::LetGo => self.reopen(connection, rows).await?,
+            After::Dropped => self.reopen(connection, rows).await?,
             After::Nothing if portion.batch.len() == size.rows() => portion.after = After::Perhaps,
             After::Nothing | After::Perhaps => {}
         }

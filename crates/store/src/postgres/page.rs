@@ -26,7 +26,7 @@ pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(B
             Err(error) => return Err(error),
         }
     };
-    if after == After::LetGo {
+    if after == After::Dropped {
         // The statement still sends rows: cancel it.
         lease.enter(LeaseState::Running);
         return Ok(None);

@@ -45,7 +45,7 @@ pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) 
     while let Some(row) = stream.next().await {
         let row = row?;
         if size.is_heavy(&batch) {
-            after = After::LetGo;
+            after = After::Dropped;
             break;
         }
         encoder.row(batch.buffer(), &row);

@@ -46,7 +46,7 @@ impl BatchSize {
 
     /// Adapts to the size of the last batch.
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize, after: After) {
-        if after == After::LetGo {
+        if after == After::Dropped {
             // The rows differ much in size. Dropping rows costs more than asking for few.
             self.max_rows = (self.max_rows / 4).max(1);
         }
@@ -85,10 +85,10 @@ mod tests {
         assert_eq!(size.rows(), 1_024);
         size.learn(100, 100, After::Perhaps);
         assert_eq!(size.rows(), 4_096);
-        size.learn(100, 100, After::LetGo);
+        size.learn(100, 100, After::Dropped);
         assert_eq!(size.rows(), 1_024);
         for _ in 0..9 {
-            size.learn(100, 100, After::LetGo);
+            size.learn(100, 100, After::Dropped);
         }
         assert_eq!(size.rows(), 1);
         size.learn(0, 0, After::Nothing);

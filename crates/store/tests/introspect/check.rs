@@ -6,7 +6,7 @@ use store::schema::read_postgres;
 
 // contract P4.1
 #[test]
-fn a_key_whose_values_have_several_spellings_is_worth_a_look() {
+fn a_key_whose_equal_values_have_several_forms_gives_a_warning() {
     let schema = sqlite(
         "CREATE TABLE prices (amount TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); CREATE TABLE goods (id INTEGER PRIMARY KEY, amount TEXT)",
     );
@@ -167,7 +167,7 @@ id = {{ type = "int", key = true }}
 }
 
 #[tokio::test]
-async fn check_names_a_table_by_its_schema_where_its_name_finds_none_or_another() {
+async fn check_qualifies_a_table_if_its_name_finds_another_or_none() {
     let sql = "
         CREATE SCHEMA crm;
         CREATE TABLE customers (id int PRIMARY KEY);
@@ -313,7 +313,7 @@ fn check_names_a_variable_that_no_account_has() {
 
 // contract P4.1, contract Q8.6
 #[test]
-fn check_says_that_a_key_which_is_not_seen_breaks_no_ties() {
+fn check_warns_that_a_hidden_key_breaks_no_ties() {
     let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, day TEXT, UNIQUE (day, id))");
     let manifest = |id: &str, day: &str| {
         format!(

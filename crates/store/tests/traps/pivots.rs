@@ -21,7 +21,7 @@ const MANIFEST: &str = r#"
 
 /// contract Q6.1: a filter, a loaded relation and an aggregation see the same pairs, each once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pivot_connects_by_the_exact_text_whatever_its_columns_take_for_equal() {
+async fn a_pivot_connects_by_exact_strings_whatever_its_collation() {
     let blunt = "text COLLATE blunt";
     for (ends, pairs) in [
         ("citext", "citext"),
