@@ -153,7 +153,7 @@ mod tests {
         let connection = rusqlite::Connection::open_in_memory().expect("a database");
         connection.execute_batch("PRAGMA query_only = 1").expect("set");
         let error = connection.execute_batch("CREATE TABLE things (id)").expect_err("refused");
-        let told = Error::from(error).to_string();
-        assert!(told.contains("it takes no writes, and a hub needs one that does"), "{told}");
+        let message = Error::from(error).to_string();
+        assert!(message.contains("it takes no writes, and a hub needs one that does"), "{message}");
     }
 }

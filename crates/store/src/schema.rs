@@ -106,7 +106,7 @@ pub struct Column {
     /// Its collation, if it is not the database's default.
     pub collation: Option<Collation>,
     /// SQLite: whether its type is unknown, as for a computed column of a view.
-    pub untold: bool,
+    pub unknown_type: bool,
     /// SQLite: its default, as it was written.
     pub default: String,
     /// SQLite: a type that fits all sampled values.

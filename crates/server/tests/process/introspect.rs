@@ -195,7 +195,7 @@ fn a_view_that_never_ends_costs_the_others_nothing() {
     folder.write("made.toml", &format!("{views}{times}"));
     let told = folder.run(&["check"], &variables).good();
     assert!(told.contains("made.toml:1: `a.half`: reading its first rows takes too long"), "{told}");
-    assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 hold what is no timestamp"), "{told}");
+    assert!(told.contains("made.toml:7: `a.time.at`: of the first 1000 row(s), 1000 have an invalid timestamp"), "{told}");
 }
 
 // contract P4.5

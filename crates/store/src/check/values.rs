@@ -79,7 +79,7 @@ pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], 
                 Stored::Unix => " in seconds since 1970",
             };
             let message = format!(
-                "`{}`: of the first {rows} row(s), {count} hold what is no {kind}{form}, and read as null; another type may fit",
+                "`{}`: of the first {rows} row(s), {count} have an invalid {kind}{form}, and read as null; another type may fit",
                 field.name
             );
             findings.push(Finding { severity: Severity::Warning, line: field.line, message });
@@ -93,8 +93,7 @@ fn encoding(connection: &Connection, tables: &[DeclaredTable]) -> Option<Finding
     let encoding = encoding_of(connection).ok()?;
     let mut fields = tables.iter().flat_map(|table| &table.fields);
     let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_)))).filter(|_| encoding != "UTF-8")?;
-    let message =
-        format!("the file keeps texts as {encoding}, by whose bytes they sort and compare, not by code point; a file in UTF-8 does");
+    let message = format!("the file stores strings as {encoding} and compares their bytes, not their code points; use a file in UTF-8");
     Some(Finding { severity: Severity::Warning, line: text.line, message })
 }
 

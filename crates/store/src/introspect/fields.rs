@@ -43,7 +43,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
                 let part = if key_is_whole && is_key_column(column) { Part::Key } else { Part::Rest };
                 fresh(draft, column, kind, part, dialect);
             }
-            None if model.has_told_column(table, &column.name) => {}
+            None if model.has_noted_column(table, &column.name) => {}
             None => draft.notes.push(unreadable(column)),
         }
     }
@@ -68,10 +68,10 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Di
 fn unreadable(column: &Column) -> String {
     let reason = match column {
         Column { forbidden: true, .. } => "the database user may not read it",
-        Column { untold: true, .. } => "neither a declaration nor its values tell one type",
+        Column { unknown_type: true, .. } => "neither a declaration nor its values tell one type",
         _ => "no type reads it",
     };
-    let native = if column.untold { String::new() } else { format!(" ({})", column.native_name()) };
+    let native = if column.unknown_type { String::new() } else { format!(" ({})", column.native_name()) };
     format!("column {:?}{native} is left out: {reason}", column.name)
 }
 

@@ -10,7 +10,7 @@ use crate::schema::Column;
 
 /// The type for the column; none if no type can read it.
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
-    if column.nested || column.untold {
+    if column.nested || column.unknown_type {
         return None;
     }
     let scalar = match (dialect, &column.seen) {

@@ -44,12 +44,12 @@ fn is_drafted(table: &Table, model: &Model) -> bool {
 
 /// The columns that were left out with a note.
 fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
-    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
     let is_drafted = is_drafted(table, model);
     let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
-    let told = unreadable.filter(|column| is_told || is_drafted || model.has_told_column(table, &column.name));
-    let columns: Vec<String> = told.map(|column| column.name.clone()).collect();
-    (is_told || !columns.is_empty()).then_some(columns)
+    let noted = unreadable.filter(|column| was_noted || is_drafted || model.has_noted_column(table, &column.name));
+    let columns: Vec<String> = noted.map(|column| column.name.clone()).collect();
+    (was_noted || !columns.is_empty()).then_some(columns)
 }
 
 fn columns(table: &Table, model: &Model) -> Vec<String> {

@@ -57,7 +57,7 @@ impl<'s> Model<'s> {
     }
 
     /// Whether the list says that the column was left out.
-    pub(super) fn has_told_column(&self, table: &Table, column: &str) -> bool {
+    pub(super) fn has_noted_column(&self, table: &Table, column: &str) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, self.dialect))
     }
 
@@ -67,7 +67,7 @@ impl<'s> Model<'s> {
     }
 
     /// Whether the list says that the foreign key was left out.
-    fn has_told_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+    fn has_noted_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
     }
 
@@ -88,8 +88,8 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
-        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
-        if was_told && draft.notes.is_empty() {
+        let was_noted = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
+        if was_noted && draft.notes.is_empty() {
             return;
         }
         let reason = match (&table.unreadable, &table.unseen) {
@@ -104,7 +104,7 @@ impl<'s> Model<'s> {
     pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
         let draft = &self.resources[from];
         self.unlinked.push((draft.table, foreign_key));
-        if self.has_told_link(draft.table, foreign_key) {
+        if self.has_noted_link(draft.table, foreign_key) {
             return;
         }
         let target = self.place(foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);

@@ -23,7 +23,7 @@ pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
         match readings(connection, table) {
             Ok(read) => {
                 for (column, seen) in table.columns.iter_mut().zip(read) {
-                    column.untold &= seen.is_none();
+                    column.unknown_type &= seen.is_none();
                     column.seen = seen;
                 }
             }

@@ -85,7 +85,7 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
         let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
         let column = Column {
             name: row.get(0)?,
-            untold: kind.is_view && native.is_empty(),
+            unknown_type: kind.is_view && native.is_empty(),
             native,
             nullable: !row.get::<_, bool>(2)?,
             default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
