@@ -76,7 +76,8 @@ pub fn open_narrow(url: &str, memory: usize) -> Database {
 
 /// The manifest of a table `facts` with an integer key and these fields, as the resource `t.row`.
 pub fn facts(fields: &[(&str, &str)]) -> String {
-    let fields: String = fields.iter().map(|(name, kind)| format!("{name} = \"{kind}\"\n")).collect();
+    let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{name} = \"{kind}\"\n")).collect();
+    let fields = fields.concat();
     format!("[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = {{ type = \"int\", key = true }}\n{fields}")
 }
 
