@@ -59,7 +59,7 @@ fn reading(column: &Column) -> Option<Reading> {
 /// Why the rows could not be read.
 fn reason(error: &Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => "it takes too long".to_owned(),
+        Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),
         _ => error.to_string(),
     }
 }
