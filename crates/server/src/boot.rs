@@ -94,7 +94,7 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, (database, catalog): (&Database, &Catalog), files: KeyFiles, budgets: &Budgets) -> Result<Hub, BootError> {
-    if let Some(path) = Database::file(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
+    if let Some(path) = Database::sqlite_path(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;
@@ -195,7 +195,7 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
 
 /// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
 pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
-    if let Some(path) = Database::file(url) {
+    if let Some(path) = Database::sqlite_path(url) {
         let missing = !Path::new(path).exists();
         if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
             return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
@@ -206,8 +206,8 @@ pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalo
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let database = Database::open(url, settings).map_err(refused)?;
-    database.refuse_other_encodings().await.map_err(refused)?;
-    database.refuse_shared_sessions().await.map_err(refused)?;
+    database.check_encoding().await.map_err(refused)?;
+    database.check_pooling().await.map_err(refused)?;
     Ok(database)
 }
 

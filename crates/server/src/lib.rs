@@ -8,7 +8,6 @@ pub mod administration;
 mod admission;
 pub mod app_files;
 mod ask;
-mod at_once;
 pub mod auth;
 mod body;
 pub mod boot;

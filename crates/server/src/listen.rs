@@ -24,7 +24,6 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};
 
-use crate::at_once::AtOnce;
 use crate::body;
 use crate::budget::{Activity, AddressLimit, Budgets, Connections, Overloaded, Place, PlaceKind};
 use crate::config::Config;
@@ -85,12 +84,12 @@ impl Limits {
     /// The limits of the listener that serves clients.
     pub fn new(budgets: &Budgets, config: &Config) -> Self {
         let proxies = Proxies::new(&config.trusted_proxies);
-        Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.patience }
+        Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.stall_timeout }
     }
 
     /// The limits of a listener that few clients use, such as the one for metrics.
     pub(crate) fn small(config: &Config) -> Self {
-        Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.patience }
+        Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.stall_timeout }
     }
 
     fn address_limit(&self, peer: &SocketAddr) -> AddressLimit {
@@ -171,7 +170,7 @@ impl Accepted {
         builder.timer(TokioTimer::new()).header_read_timeout(head_timeout).max_buf_size(MAX_HEAD_BYTES);
         builder.keep_alive(kind == PlaceKind::Regular);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(AtOnce::new(async move {
+        tokio::spawn(async move {
             let _place = place;
             let mut connection = pin!(connection);
             let mut is_leaving = false;
@@ -191,7 +190,7 @@ impl Accepted {
                     () = activity.closed() => return tracing::debug!("a connection without progress made room for another one"),
                 }
             }
-        }));
+        });
     }
 }
 

@@ -30,7 +30,7 @@ use axum::http::HeaderMap;
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
-use store::shared::{Invalidation, Shared};
+use store::replica_state::{Invalidation, ReplicaState};
 use uuid::Uuid;
 
 use crate::auth::shown::{self, refused};
@@ -73,7 +73,7 @@ struct Inner {
     accounts: Accounts,
     flights: Flights<TokenDigest, Word>,
     token_limit: TokenLimit,
-    shared: Shared,
+    shared: ReplicaState,
     /// When the hub last could not be asked, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
@@ -85,8 +85,8 @@ impl Satellite {
     pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
         let upstream = Upstream::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
-            None => Shared::memory(),
-            Some(url) => Shared::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
+            None => ReplicaState::memory(),
+            Some(url) => ReplicaState::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
         };
         let at = Registration {
             issuer: settings.hub_url.clone(),

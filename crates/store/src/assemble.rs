@@ -1,4 +1,4 @@
-//! Children into parents: rows are encoded once, level by level, and then written out as one nested answer.
+//! Joins related rows into their parents: rows are encoded once, level by level, and then written as one nested answer.
 
 mod keys;
 mod portion;
@@ -10,23 +10,22 @@ pub(crate) use keys::Keys;
 pub(crate) use portion::{After, Gathered, Gathering, Held, Portion};
 pub(crate) use rows::{Rows, Written};
 
-/// Room for a usual page, so that it is not moved while it grows.
-const ROOM: usize = 64;
-/// Room for more rows is made when they come.
-const MOST_ROOM: usize = 1_024;
+/// Capacity for a usual page, so that it does not grow.
+const ROWS_CAPACITY: usize = 64;
+const MAX_ROWS_CAPACITY: usize = 1_024;
 
-/// What stands around a row or a list: `{},`.
+/// The bytes around a row or a list: `{},`.
 const BRACKETS: usize = 3;
 
-/// Encoded rows of one level, each without its closing brace, and what was loaded for them.
+/// Encoded rows of one level, each without its closing brace, and their loaded relations.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     relations: Vec<Loaded>,
-    /// The keys of relations that are still to be loaded, one set a relation.
+    /// The keys of the relations to load, one set a relation.
     pub(crate) pending: Vec<Keys>,
-    /// For each row what loading its relations would take, where that is too much at once; empty otherwise.
+    /// For each row the bytes of its relations, if all together do not fit into memory; empty otherwise.
     weights: Vec<usize>,
 }
 
@@ -35,13 +34,13 @@ pub(crate) struct Batch {
 struct Loaded {
     member: Member,
     keys: Keys,
-    /// For each key, where its rows begin in `members`; one more entry at the end.
+    /// For each key the start of its rows in `members`, and one more entry at the end.
     starts: Vec<u32>,
     members: Vec<u32>,
     batch: Batch,
 }
 
-/// What related rows are in the row above them.
+/// The member of the parent's JSON object that holds the related rows.
 #[derive(Debug)]
 pub(crate) struct Member {
     /// `,"name":`
@@ -51,9 +50,9 @@ pub(crate) struct Member {
 }
 
 impl Batch {
-    /// A batch with room for so many rows, at least for a usual page.
-    pub(crate) fn roomy(rows: usize) -> Self {
-        let rows = rows.clamp(ROOM, MOST_ROOM);
+    /// A batch with capacity for these rows, at least for a usual page.
+    pub(crate) fn with_capacity(rows: usize) -> Self {
+        let rows = rows.clamp(ROWS_CAPACITY, MAX_ROWS_CAPACITY);
         Batch { bytes: Vec::with_capacity(rows * 128), ends: Vec::with_capacity(rows), ..Batch::default() }
     }
 
@@ -61,13 +60,12 @@ impl Batch {
         self.ends.len()
     }
 
-    /// How many bytes the rows take, relations included.
+    /// The size in bytes, relations included.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len() + self.relations.iter().map(|loaded| loaded.batch.size()).sum::<usize>()
     }
 
-    /// About how many bytes they take once they are written, where a row that several others share is written for each of them: a few
-    /// levels of crowds are more than there are numbers for.
+    /// About how many bytes the rows take when they are written. A related row is written once for each of its parents, so the sum saturates.
     pub(crate) fn written_size(&self) -> usize {
         self.relations.iter().fold(self.bytes.len(), |size, loaded| {
             let written: usize = (0..self.len()).map(|row| loaded.members(row).len()).sum();
@@ -77,7 +75,7 @@ impl Batch {
         })
     }
 
-    /// Where the next row is written; [`Batch::end_row`] ends it.
+    /// The buffer for the next row; [`Batch::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -91,9 +89,9 @@ impl Batch {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// Adds a relation's rows; `owners` says for each of them the number of its parents' key.
+    /// Adds a relation's rows; `owners` has the number of the parent's key for each.
     pub(crate) fn attach(&mut self, member: Member, keys: Keys, owners: &[u32], batch: Batch) {
-        // A counting sort: rows of one key together, in the order they came.
+        // A stable counting sort by key.
         let count = keys.len();
         let mut starts = vec![0_u32; count + 1];
         for owner in owners {
@@ -112,14 +110,14 @@ impl Batch {
         self.relations.push(Loaded { member, keys, starts, members, batch });
     }
 
-    /// The rows, to be written piece by piece.
+    /// The rows, to be written in pieces.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of(self)
     }
 }
 
 impl Loaded {
-    /// The rows of this relation that belong to a row above.
+    /// The rows of this relation that belong to a parent.
     fn members(&self, parent: usize) -> &[u32] {
         match self.keys.number(parent) {
             Some(number) => &self.members[self.starts[number] as usize..self.starts[number + 1] as usize],

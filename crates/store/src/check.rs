@@ -1,4 +1,4 @@
-//! Compares a manifest with the live database and tells, line by line, what to fix; learns what its columns are.
+//! Compares a manifest with the live database, reports what to fix, and adds the native types to the catalog.
 
 mod affinity;
 mod collation;
@@ -17,13 +17,13 @@ use query::types::{Scalar, Type};
 
 use crate::schema::{Schema, Table};
 
-/// PostgreSQL cuts names off after this many bytes.
-const LONGEST_NAME: usize = 63;
+/// PostgreSQL truncates longer names.
+const MAX_NAME_BYTES: usize = 63;
 
-/// What was found, in the order of the manifest.
+/// The findings, in the order of the manifest.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The findings; none means that manifest and database agree.
+    /// Empty if manifest and database agree.
     pub findings: Vec<Finding>,
 }
 
@@ -32,13 +32,13 @@ pub struct Report {
 pub struct Finding {
     /// Whether it keeps the server from starting.
     pub severity: Severity,
-    /// The manifest's line it is about, from 1.
+    /// Its line in the manifest, from 1.
     pub line: usize,
-    /// What is wrong and how it is put right, in one line.
+    /// What is wrong and how to fix it, in one line.
     pub message: String,
 }
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Statements would fail or answer wrongly.
@@ -75,11 +75,11 @@ impl Report {
     }
 }
 
-/// Compares what the manifest declares with what the database has.
+/// Compares the manifest with the database.
 pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     let mut checker = Checker { catalog, schema, dialect, findings: Vec::new() };
     checker.locale();
-    // The program's own tables are as it made them, and nothing that a reader of the findings could mend.
+    // Users cannot change the program's own tables.
     for resource in catalog.resources().iter().filter(|resource| !resource.is_own()) {
         checker.resource(resource);
     }
@@ -87,8 +87,7 @@ pub fn check(catalog: &Catalog, schema: &Schema, dialect: Dialect) -> Report {
     Report { findings: checker.findings }
 }
 
-/// Tells the catalog what the database says of it: on PostgreSQL what its columns are and which pivots name no pair twice, on SQLite which
-/// keys are certain. Leaves alone what `check` refuses.
+/// Adds facts of the database to the catalog: on PostgreSQL native types and pivots without repeated pairs, on SQLite certain keys.
 pub fn bind(catalog: &mut Catalog, schema: &Schema) {
     match &schema.locale {
         Some(_) => learn_columns(catalog, schema),
@@ -145,14 +144,14 @@ impl<'c> Checker<'c> {
         self.findings.push(Finding { severity: Severity::Warning, line, message: message.into() });
     }
 
-    /// Said once, at the first field it matters to.
+    /// Reports the encoding and the ctype once, at the first text field.
     fn locale(&mut self) {
         let Some(locale) = &self.schema.locale else { return };
         let declared = self.catalog.resources().iter().filter(|resource| !resource.is_own());
         let mut fields = declared.flat_map(|resource| &resource.fields);
         let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_))));
         let Some(Field { line, .. }) = text else { return };
-        // A pooler may keep the encoding from a connection, which would have been refused for it.
+        // Connecting checks this too, but a pooler may hide the encoding.
         if locale.encoding != "UTF8" {
             self.error(*line, format!("the encoding of the database is {}; accepted is UTF8", locale.encoding));
         }
@@ -214,7 +213,7 @@ impl<'c> Checker<'c> {
         Some(table)
     }
 
-    /// Where the table is instead, or what it may be called.
+    /// The table's full name in another schema, or similar names.
     fn table_hint(&self, name: &TableName) -> String {
         let plain = name.name.plain();
         let elsewhere: Vec<String> = self
@@ -243,20 +242,20 @@ impl<'c> Checker<'c> {
         did_you_mean_as(&name.to_string(), names.iter().map(|(name, shown)| (name.as_str(), shown.as_str())))
     }
 
-    /// Whether PostgreSQL takes the name as it is.
+    /// Whether PostgreSQL keeps the whole name.
     fn name(&mut self, name: &Identifier, line: usize, what: &str) -> bool {
         let plain = name.plain();
-        let fits = self.dialect == Dialect::Sqlite || plain.len() <= LONGEST_NAME;
+        let fits = self.dialect == Dialect::Sqlite || plain.len() <= MAX_NAME_BYTES;
         if !fits {
-            let end = (0..=LONGEST_NAME).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
+            let end = (0..=MAX_NAME_BYTES).rev().find(|end| plain.is_char_boundary(*end)).unwrap_or(0);
             let message =
-                format!("{what}: the name `{plain}` is longer than {LONGEST_NAME} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
+                format!("{what}: the name `{plain}` is longer than {MAX_NAME_BYTES} bytes; PostgreSQL keeps only `{}`", &plain[..end]);
             self.error(line, message);
         }
         fits
     }
 
-    /// A key that not everybody sees plainly does not order rows.
+    /// Warns of a hidden or masked key, which does not order rows.
     fn unseen_key(&mut self, resource: &Resource) {
         for field in resource.key_fields() {
             let how = match &field.mask {

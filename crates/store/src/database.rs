@@ -1,8 +1,9 @@
-//! A database that answers statements, whichever it is: the only way to a rendered statement's answer.
+//! Runs rendered statements on either database, and nothing else does.
 //!
-//! A page of known size is read whole, and written whole if that is small enough. Everything else comes out of one snapshot in batches,
-//! each sent on before the next is read, and so does a page that is more than is held at once: memory grows with the largest row of a table,
-//! not with the answer.
+//! A page of known size is read whole, and sent whole if it is small. Everything else is streamed in batches from one snapshot, so memory grows
+//! with the largest row of a table, not with the answer.
+
+use std::pin::Pin;
 
 use bytes::Bytes;
 use query::catalog::Catalog;
@@ -12,17 +13,17 @@ use tracing::Instrument;
 
 use crate::assemble::Batch;
 use crate::check::{Finding, values};
-use crate::postgres::{self, Postgres};
+use crate::postgres::{self, Postgres, StreamStart};
 use crate::run::{Chunks, Format, Frame, Opening, PageNumbers, PlanDetail, StreamLimits, channel};
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 use crate::sqlite::{self, Sqlite};
 use crate::{Error, introspect};
 
-/// A page of at most so many rows is built whole; a larger one is streamed.
-const WHOLE_ROWS: u64 = 1_000;
+/// Larger pages are streamed.
+const MAX_WHOLE_ROWS: u64 = 1_000;
 
-/// A database that answers statements.
+/// A database.
 #[derive(Clone, Debug)]
 pub enum Database {
     /// PostgreSQL.
@@ -39,16 +40,16 @@ pub struct PostgresHandle(pub(crate) Postgres);
 #[derive(Clone, Debug)]
 pub struct SqliteHandle(pub(crate) Sqlite);
 
-/// What came of a statement.
+/// The answer to a statement.
 #[derive(Debug)]
 pub enum Answer {
     /// The whole answer.
     Whole(Bytes),
-    /// The rows of a whole page, and its numbers beside them ([`Format::Rows`]).
+    /// The rows of a whole page, and its numbers ([`Format::Rows`]).
     Page(Bytes, PageNumbers),
-    /// There is no such row.
+    /// `find` matches no row.
     Nothing,
-    /// Chunks, as they are read. A chunk that is an error ends the answer, which must not look whole.
+    /// A stream. After an error it must not look complete.
     Chunks(Chunks),
 }
 
@@ -59,7 +60,7 @@ impl Answer {
 }
 
 impl Database {
-    /// Opens the database an address names: `postgres://…`, `sqlite://PATH` or `sqlite::memory:`.
+    /// Opens the database of a URL: `postgres://…`, `sqlite://PATH` or `sqlite::memory:`.
     pub fn open(url: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Database::Postgres(PostgresHandle(Postgres::new(url, settings)?)));
@@ -67,28 +68,27 @@ impl Database {
         if let Some(path) = url.strip_prefix("sqlite:") {
             return Ok(Database::Sqlite(SqliteHandle(Sqlite::open(path.strip_prefix("//").unwrap_or(path), settings)?)));
         }
-        Err(Error::Setting("an address begins with postgres:// or is sqlite://PATH or sqlite::memory:".to_owned()))
+        Err(Error::Setting("accepted are postgres://…, sqlite://PATH and sqlite::memory:".to_owned()))
     }
 
-    /// Refuses sessions of PostgreSQL that a pooler shares out, where statements are to be prepared in them. One that is out of reach is
-    /// asked when it is reached.
-    pub async fn refuse_shared_sessions(&self) -> Result<(), Error> {
+    /// Refuses a pooler that shares sessions between clients, if statements are prepared. A server that cannot be reached now is checked later.
+    pub async fn check_pooling(&self) -> Result<(), Error> {
         match self {
-            Database::Postgres(handle) => handle.0.refuse_shared_sessions().await,
+            Database::Postgres(handle) => handle.0.check_pooling().await,
             Database::Sqlite(_) => Ok(()),
         }
     }
 
-    /// Refuses a PostgreSQL database that keeps texts in another encoding than UTF8. One that is out of reach is asked when it is reached.
-    pub async fn refuse_other_encodings(&self) -> Result<(), Error> {
+    /// Refuses a PostgreSQL database in another encoding than UTF8. A server that cannot be reached now is checked later.
+    pub async fn check_encoding(&self) -> Result<(), Error> {
         match self {
-            Database::Postgres(handle) => handle.0.refuse_other_encodings().await,
+            Database::Postgres(handle) => handle.0.check_encoding().await,
             Database::Sqlite(_) => Ok(()),
         }
     }
 
-    /// The file that an address names, where it is one of SQLite.
-    pub fn file(url: &str) -> Option<&str> {
+    /// The path of a SQLite URL.
+    pub fn sqlite_path(url: &str) -> Option<&str> {
         url.strip_prefix("sqlite://").filter(|path| !path.is_empty())
     }
 
@@ -100,7 +100,7 @@ impl Database {
         }
     }
 
-    /// Which SQL it speaks.
+    /// Its dialect of SQL.
     pub fn dialect(&self) -> Dialect {
         match self {
             Database::Postgres(_) => Dialect::Postgres,
@@ -108,7 +108,7 @@ impl Database {
         }
     }
 
-    /// What tables there are.
+    /// Its tables and views.
     pub async fn schema(&self) -> Result<Schema, Error> {
         match self {
             Database::Postgres(handle) => handle.0.schema().await,
@@ -116,7 +116,7 @@ impl Database {
         }
     }
 
-    /// What tables there are, with what only rows can tell of their columns.
+    /// Its tables and views, with the types that SQLite's columns really hold.
     pub async fn sampled_schema(&self) -> Result<Schema, Error> {
         match self {
             Database::Postgres(handle) => handle.0.schema().await,
@@ -126,23 +126,23 @@ impl Database {
                     introspect::sample(connection, &mut schema, begin);
                     Ok(schema)
                 };
-                handle.0.look(sampled).await
+                handle.0.sample(sampled).await
             }
         }
     }
 
-    /// What rows hold that does not fit the manifest; PostgreSQL keeps them from that.
-    pub async fn misfits(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
+    /// Warns of invalid values in the first rows. PostgreSQL has none.
+    pub async fn invalid_values(&self, catalog: &Catalog) -> Result<Vec<Finding>, Error> {
         match self {
             Database::Postgres(_) => Ok(Vec::new()),
             Database::Sqlite(handle) => {
-                let asked = values::asked(catalog);
-                handle.0.look(move |connection, begin| Ok(values::misfits(connection, &asked, begin))).await
+                let tables = values::declared(catalog);
+                handle.0.sample(move |connection, begin| values::invalid_values(connection, &tables, begin)).await
             }
         }
     }
 
-    /// Whether it answers.
+    /// Checks that the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         match self {
             Database::Postgres(handle) => handle.0.ping().await,
@@ -150,9 +150,9 @@ impl Database {
         }
     }
 
-    /// Whether the answer to a statement may be streamed: its number of rows is not known, or large.
+    /// Whether the answer may be streamed: its number of rows is unknown or large.
     pub fn may_stream(query: &Query) -> bool {
-        query.limit.is_none_or(|limit| limit > WHOLE_ROWS)
+        query.limit.is_none_or(|limit| limit > MAX_WHOLE_ROWS)
     }
 
     /// Runs a statement.
@@ -163,8 +163,7 @@ impl Database {
             Box::pin(limit.refuse_expensive(&handle.0, &query)).await?;
         }
         if Self::may_stream(&query) {
-            // The rarer and larger of the two futures: boxed, so that pages do not carry its size.
-            return Box::pin(self.stream(query, format)).await;
+            return self.stream(query, format).await;
         }
         let operation = query.operation;
         let (query, page) = match self {
@@ -175,71 +174,77 @@ impl Database {
             Database::Sqlite(handle) => Box::pin(sqlite::page(&handle.0, query)).await?,
         };
         let Some((batch, total)) = page else {
-            return Box::pin(self.stream(query, format)).await;
+            return self.stream(query, format).await;
         };
         if operation == Operation::Find && batch.len() == 0 {
             return Ok(Answer::Nothing);
         }
         Ok(match Frame::counted(operation, format, batch.len(), total).whole(&batch, total) {
             Some(whole) => Answer::of(whole, format),
-            None => self.poured(Frame::new(operation, format), batch, total),
+            None => self.in_chunks(Frame::new(operation, format), batch, total),
         })
     }
 
-    /// The database's own plan of each level's statement, with the relations that lead to it. The statement is run for real,
-    /// for its first rows, since a level below needs the keys of the one above.
+    /// The database's plan of each level, with the path of relations to it. PostgreSQL runs the first rows of each level, since the level below
+    /// needs their keys.
     pub async fn analyze(&self, query: &Query, detail: PlanDetail) -> Result<Vec<(String, Vec<String>)>, Error> {
         match self {
             Database::Postgres(handle) => postgres::analyze(&handle.0, &query.root, detail).await,
-            // It has no figures.
+            // SQLite has no figures.
             Database::Sqlite(handle) => sqlite::analyze(&handle.0, query.root.clone()).await,
         }
     }
 
-    async fn stream(&self, query: Query, format: Format) -> Result<Answer, Error> {
-        let frame = || Frame::new(query.operation, format);
-        match self {
-            Database::Postgres(handle) => {
-                let (batch, begun) = postgres::start(&handle.0, &query).await?;
-                let rest = match begun {
-                    postgres::Begun::More(rest) => rest,
-                    // Most answers without a limit are small: no task, no channel.
-                    postgres::Begun::Whole(_) if query.operation == Operation::Find && batch.len() == 0 => return Ok(Answer::Nothing),
-                    postgres::Begun::Whole(total) => {
-                        let whole = frame().whole(&batch, total);
-                        return Ok(whole.map_or_else(|| self.poured(frame(), batch, total), |whole| Answer::of(whole, format)));
-                    }
-                };
-                let (sink, outlet) = channel(frame(), self.stream_limits());
-                let (alarm, postgres) = (sink.alarm(), handle.0.clone());
-                let work = async move { alarm.watch(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
-                tokio::spawn(work.in_current_span());
-                Ok(Answer::Chunks(outlet.chunks()))
+    /// Boxed, so that pages do not carry the size of this larger future.
+    fn stream(&self, query: Query, format: Format) -> Pin<Box<dyn Future<Output = Result<Answer, Error>> + Send + '_>> {
+        Box::pin(async move {
+            match self {
+                Database::Postgres(handle) => self.stream_postgres(&handle.0, query, format).await,
+                Database::Sqlite(handle) => self.stream_sqlite(&handle.0, query, format).await,
             }
-            Database::Sqlite(handle) => {
-                let (sink, outlet) = channel(frame(), self.stream_limits());
-                let (alarm, sqlite, operation) = (sink.alarm(), handle.0.clone(), query.operation);
-                let work = async move { alarm.watch(sqlite::stream(&sqlite, query, sink).await) };
-                tokio::spawn(work.in_current_span());
-                Ok(match outlet.open().await? {
-                    Opening::Whole(bytes, _) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
-                    Opening::Whole(bytes, numbers) => Answer::of((bytes, numbers), format),
-                    Opening::Chunks(chunks) => Answer::Chunks(chunks),
-                })
-            }
-        }
+        })
     }
 
-    /// A page that is too large to be built whole, in pieces.
-    fn poured(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
+    async fn stream_postgres(&self, postgres: &Postgres, query: Query, format: Format) -> Result<Answer, Error> {
+        let frame = || Frame::new(query.operation, format);
+        let (batch, rest) = match postgres::start(postgres, &query).await? {
+            StreamStart::Partial(batch, rest) => (batch, rest),
+            // Most answers without a limit are small, and need no task and no channel.
+            StreamStart::Complete(batch, _) if query.operation == Operation::Find && batch.len() == 0 => return Ok(Answer::Nothing),
+            StreamStart::Complete(batch, total) => {
+                let whole = frame().whole(&batch, total);
+                return Ok(whole.map_or_else(|| self.in_chunks(frame(), batch, total), |whole| Answer::of(whole, format)));
+            }
+        };
+        let (sink, outlet) = channel(frame(), self.stream_limits());
+        let (reporter, postgres) = (sink.reporter(), postgres.clone());
+        let work = async move { reporter.report(postgres::proceed(&postgres, &query, batch, *rest, sink).await) };
+        tokio::spawn(work.in_current_span());
+        Ok(Answer::Chunks(outlet.chunks()))
+    }
+
+    async fn stream_sqlite(&self, sqlite: &Sqlite, query: Query, format: Format) -> Result<Answer, Error> {
+        let (sink, outlet) = channel(Frame::new(query.operation, format), self.stream_limits());
+        let (reporter, sqlite, operation) = (sink.reporter(), sqlite.clone(), query.operation);
+        let work = async move { reporter.report(sqlite::stream(&sqlite, query, sink).await) };
+        tokio::spawn(work.in_current_span());
+        Ok(match outlet.open().await? {
+            Opening::Whole(bytes, _) if operation == Operation::Find && bytes.is_empty() => Answer::Nothing,
+            Opening::Whole(bytes, numbers) => Answer::of((bytes, numbers), format),
+            Opening::Chunks(chunks) => Answer::Chunks(chunks),
+        })
+    }
+
+    /// Sends a large page in chunks.
+    fn in_chunks(&self, frame: Frame, batch: Batch, total: i64) -> Answer {
         let (mut sink, outlet) = channel(frame, self.stream_limits());
-        let alarm = sink.alarm();
+        let reporter = sink.reporter();
         let work = async move {
             let outcome = match sink.rows(&batch).await {
                 Ok(()) => sink.finish(total).await,
                 failed => failed,
             };
-            alarm.watch(outcome);
+            reporter.report(outcome);
         };
         tokio::spawn(work.in_current_span());
         Answer::Chunks(outlet.chunks())
@@ -247,8 +252,8 @@ impl Database {
 
     fn stream_limits(&self) -> StreamLimits {
         match self {
-            Database::Postgres(handle) => StreamLimits::starting_now(handle.0.patience, handle.0.stream_timeout),
-            Database::Sqlite(handle) => StreamLimits::starting_now(handle.0.patience, handle.0.stream_timeout),
+            Database::Postgres(handle) => StreamLimits::starting_now(handle.0.stall_timeout, handle.0.stream_timeout),
+            Database::Sqlite(handle) => StreamLimits::starting_now(handle.0.stall_timeout, handle.0.stream_timeout),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exact arithmetic on decimal texts: comparison, sum, and the mean rounded half away from zero at sixteen decimals.
+//! Exact arithmetic on decimal strings: comparison, sum, and the mean rounded half away from zero at sixteen decimals.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ const AVERAGE_DECIMALS: u32 = 16;
 /// A sum of decimals that keeps the largest scale among its inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Sum {
-    /// What fits a machine's integer, as nearly all sums do; the rest is in `units`.
+    /// The part that fits a machine integer, nearly always all of it; the rest is in `units`.
     small: i128,
     units: BigInt,
     scale: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a plain decimal text; anything else is left out.
+    /// Adds a plain decimal; ignores any other string.
     pub(crate) fn add(&mut self, text: &str) {
         if !small(text).is_some_and(|(units, scale)| self.add_small(units, scale)) {
             self.add_large(text);
@@ -31,11 +31,11 @@ impl Sum {
         }
     }
 
-    /// Adds a number of the usual size; says whether there was room for it.
+    /// Adds a small number; returns false if it does not fit.
     fn add_small(&mut self, units: i128, scale: u32) -> bool {
         let scaled = |units: i128, by: u32| 10_i128.checked_pow(by).and_then(|power| units.checked_mul(power));
         let sum = if scale > self.scale {
-            // Large units would have to be scaled too.
+            // Large units would need scaling too.
             let small = scaled(self.small, scale - self.scale).filter(|_| self.units == BigInt::ZERO);
             small.and_then(|small| small.checked_add(units))
         } else {
@@ -59,13 +59,13 @@ impl Sum {
         self.any = true;
     }
 
-    /// The sum as a plain decimal text; nothing if nothing was added.
+    /// The sum as a plain decimal; none if nothing was added.
     pub(crate) fn text(&self) -> Option<String> {
         self.any.then(|| format(&(&self.units + self.small), self.scale))
     }
 }
 
-/// A plain decimal of few digits: its units and how many of them are decimals.
+/// The units and the scale of a short plain decimal.
 fn small(text: &str) -> Option<(i128, u32)> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -123,7 +123,7 @@ pub(crate) fn average(sum: &str, count: i64) -> Option<String> {
     Some(if trimmed == "-0" { "0".to_owned() } else { trimmed.to_owned() })
 }
 
-/// Compares two plain decimal texts as numbers. What is no decimal comes after every decimal, by its bytes.
+/// Compares two plain decimals as numbers. Other strings come after all decimals, by their bytes.
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     match (Digits::of(left), Digits::of(right)) {
         (Some(left), Some(right)) => left.compare(&right),

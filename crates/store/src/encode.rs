@@ -1,11 +1,11 @@
-//! A value → JSON bytes, with no tree between. What the two databases' encoders share: texts, masks, dates.
+//! Writes values as JSON without a tree: the part that both databases' encoders share.
 
 use query::catalog::Mask;
 use query::json::{write_text, write_utf8};
 use query::plan::Show;
 use query::value;
 
-/// Makes an object of members that were written from here on: each begins with a comma, and the first one's becomes the brace.
+/// Opens an object of the members written since `start`: the comma of the first becomes the brace.
 pub(crate) fn open(out: &mut Vec<u8>, start: usize) {
     match out.get_mut(start) {
         Some(comma) => *comma = b'{',
@@ -25,7 +25,7 @@ pub(crate) fn integer(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// A double as its shortest text; what is not finite is null.
+/// A double in its shortest form; null if it is not finite.
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     if !value.is_finite() {
         return null(out);
@@ -33,7 +33,7 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     whole_or_fraction(out, zmij::Buffer::new().format_finite(value));
 }
 
-/// A single as its shortest text.
+/// A single in its shortest form; null if it is not finite.
 pub(crate) fn single(out: &mut Vec<u8>, value: f32) {
     if !value.is_finite() {
         return null(out);
@@ -41,7 +41,7 @@ pub(crate) fn single(out: &mut Vec<u8>, value: f32) {
     whole_or_fraction(out, zmij::Buffer::new().format_finite(value));
 }
 
-/// `2.0` is written `2`, as JSON's own writers do.
+/// Writes `2.0` as `2`.
 fn whole_or_fraction(out: &mut Vec<u8>, text: &str) {
     let text = text.strip_suffix(".0").unwrap_or(text);
     out.extend_from_slice(if text == "-0" { b"0" } else { text.as_bytes() });
@@ -54,7 +54,7 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str, show: Show) {
     }
 }
 
-/// The same for bytes of a database; nothing is written where they are no UTF-8.
+/// The same for bytes of a database; nothing if they are not UTF-8.
 pub(crate) fn utf8(out: &mut Vec<u8>, bytes: &[u8], show: Show) -> Option<()> {
     match show {
         Show::Plain => write_utf8(out, bytes).then_some(()),
@@ -65,7 +65,7 @@ pub(crate) fn utf8(out: &mut Vec<u8>, bytes: &[u8], show: Show) -> Option<()> {
     }
 }
 
-/// A text of digits, dashes and colons, which needs no escapes.
+/// A string that needs no escapes.
 pub(crate) fn quoted(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
@@ -128,7 +128,7 @@ pub(crate) fn timestamp(out: &mut Vec<u8>, micros: i64) {
     quoted_by(out, |out| value::write_timestamp(out, micros));
 }
 
-/// JSON as stored, on one line: line ends can only stand between tokens, where a space does as well.
+/// Stored JSON on one line: line breaks occur only between tokens.
 pub(crate) fn json(out: &mut Vec<u8>, json: &[u8]) {
     let start = out.len();
     out.extend_from_slice(json);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_show_no_more_than_they_say() {
+    fn masks_show_only_the_permitted_part() {
         // contract P2.5, contract P2.6
         assert_eq!(shown("ana@example.com", Mask::Email), "\"a***@example.com\"");
         assert_eq!(shown("é@b@example.com", Mask::Email), "\"é***@example.com\"");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_as_short_as_they_can_be() {
+    fn floats_have_their_shortest_form() {
         for (value, expected) in [(0.1, "0.1"), (2.0, "2"), (-0.0, "0"), (1e300, "1e+300"), (f64::NAN, "null"), (f64::INFINITY, "null")] {
             let mut out = Vec::new();
             float(&mut out, value);

@@ -1,55 +1,55 @@
-//! What can go wrong between us and a database. A client never sees a database's own words; the log does.
+//! Errors of a database. A client never sees the database's own message; the log does.
 
-/// A failed run.
+/// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database is out of reach.
+    /// The database cannot be reached.
     #[error("the database is out of reach: {0}")]
     Unavailable(String),
-    /// What is read is there and not ready: a materialized view that was never filled. A repeat does not help.
-    #[error("what is read is not ready: {0}")]
+    /// A materialized view was never filled. A retry does not help.
+    #[error("the table is not ready: {0}")]
     NotReady(String),
-    /// Every connection was busy for too long.
+    /// No connection became free in time.
     #[error("no database connection became free in time")]
     Overloaded,
     /// The statement ran longer than allowed and was cancelled.
     #[error("the statement ran longer than allowed")]
     Timeout,
-    /// The one who asked went away.
+    /// The reader disconnected.
     #[error("the reader went away")]
     Gone,
-    /// The reader took nothing for too long.
+    /// The reader read nothing for too long.
     #[error("the reader stalled")]
     Stalled,
-    /// The streamed answer took longer than allowed in all.
+    /// The stream took longer than `STREAM_TIMEOUT`.
     #[error("the streamed answer took longer than STREAM_TIMEOUT allows")]
     StreamTimeout,
-    /// The statement is too expensive by the database's own estimate.
+    /// The statement is too expensive by PostgreSQL's estimate.
     #[error("the estimated cost of the statement is {cost:.0}, and at most {max:.0} is allowed")]
     TooExpensive {
-        /// What PostgreSQL expects the statement to cost.
+        /// PostgreSQL's estimate.
         cost: f64,
-        /// What may be spent (`QUERY_MAX_COST`).
+        /// The limit (`QUERY_MAX_COST`).
         max: f64,
     },
-    /// Something with this name or id is there already.
+    /// A record with this name or id exists already.
     #[error("it exists already")]
     Exists,
-    /// Something that a record names is not there.
+    /// A record names another one that does not exist.
     #[error("it names something that does not exist")]
     Missing,
-    /// The database refused a statement that should have worked: a fault of ours or of the schema.
+    /// The database refused a statement that should have worked.
     #[error("the database refused a statement: {0}")]
     Refused(Refusal),
-    /// Something of our own is not as it has to be: a fault of ours, or of whoever changed a record by hand.
+    /// A bug, or a record that was changed by hand.
     #[error("{0}")]
     Unexpected(String),
-    /// A setting that cannot be used.
+    /// A setting cannot be used.
     #[error("{0}")]
     Setting(String),
 }
 
-/// What a database said when it refused a statement.
+/// The code and message with which a database refused a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     code: Option<String>,
@@ -57,7 +57,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// PostgreSQL's code for it (SQLSTATE); SQLite has none that tells more than its words.
+    /// The SQLSTATE of PostgreSQL; empty for SQLite.
     pub fn code(&self) -> &str {
         self.code.as_deref().unwrap_or_default()
     }
@@ -83,15 +83,15 @@ impl From<tokio_postgres::Error> for Error {
             "23505" => Error::Exists,
             "23503" => Error::Missing,
             "55000" => Error::NotReady(chain(&error)),
-            // Ended by somebody, or not to be had just now: a lock that is waited for too long.
+            // The server ended the session, or a lock was not available in time.
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55P03" | "25P03" => Error::Unavailable(chain(&error)),
-            // Perhaps another server does now.
+            // Another server may accept writes.
             "25006" => Error::Unavailable(read_only(&error)),
-            // No connection, rolled back for the sake of others (a deadlock, a replica that has to go on), out of memory or disk.
+            // Connection failures, rollbacks (deadlocks, conflicts on a read replica), out of memory or disk.
             _ if ["08", "40", "53"].iter().any(|class| code.starts_with(class)) => Error::Unavailable(chain(&error)),
-            // A statement that is not the one of this name, or not there: nobody but another client of the same session does that.
+            // A prepared statement is missing or another one: another client uses the same session.
             "42P05" | "26000" => {
-                let hint = "behind a pooler that shares its connections out, set DATABASE_PREPARE=off";
+                let hint = "behind a pooler that shares sessions, set DATABASE_PREPARE=off";
                 Error::Refused(Refusal { code: Some(code.to_owned()), message: format!("{}; {hint}", refusal.message()) })
             }
             _ => Error::Refused(Refusal { code: Some(code.to_owned()), message: refusal.message().to_owned() }),
@@ -120,12 +120,12 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// Only a hub writes.
+/// Only a hub writes, so only a hub sees this.
 fn read_only(error: &dyn std::error::Error) -> String {
     format!("it takes no writes, and a hub needs one that does: {}", chain(error))
 }
 
-/// An error with the causes below it, which is where a driver keeps what matters, in one line.
+/// An error with its causes in one line: a driver keeps the details in them.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -134,7 +134,7 @@ fn chain(error: &dyn std::error::Error) -> String {
         text.push_str(&next.to_string());
         cause = next.source();
     }
-    // PostgreSQL gives details and hints lines of their own, and its functions say what they like.
+    // PostgreSQL's details and hints have lines of their own.
     text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
@@ -143,17 +143,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_database_says_is_told_in_one_line() {
+    fn a_database_message_becomes_one_line() {
         let said = std::io::Error::other("ERROR: no\r\nDETAIL: none\n\n  INFO audit");
         assert_eq!(chain(&said), "ERROR: no; DETAIL: none; INFO audit");
     }
 
     #[test]
-    fn a_database_that_takes_no_writes_is_told_as_such() {
+    fn the_error_of_a_read_only_database_says_that_a_hub_needs_a_writable_one() {
         let connection = rusqlite::Connection::open_in_memory().expect("a database");
         connection.execute_batch("PRAGMA query_only = 1").expect("set");
         let error = connection.execute_batch("CREATE TABLE things (id)").expect_err("refused");
-        let told = Error::from(error).to_string();
-        assert!(told.contains("it takes no writes, and a hub needs one that does"), "{told}");
+        let message = Error::from(error).to_string();
+        assert!(message.contains("it takes no writes, and a hub needs one that does"), "{message}");
     }
 }

@@ -1,7 +1,7 @@
 //! Writes a manifest from a live database: tables and views, types, keys, and relations from the foreign keys.
 //!
-//! [`manifest`] declares everything there is, and lists in comments at its end what that was. [`update`] adds to a
-//! manifest what the database has beyond it and beyond that list, so that what was deleted on purpose stays away.
+//! [`manifest`] declares everything, and lists it in comments at the end. [`update`] adds only what is in neither the manifest nor that list,
+//! so deliberate deletions stay deleted.
 
 mod comments;
 mod draft;
@@ -33,12 +33,12 @@ const HEADER: &str = "\
 # protects nothing: trim it, and add permissions, masks and constraints, before others can reach the server.
 ";
 
-/// A manifest of a database, and what is to be said of it.
+/// A manifest of a database, with notes for the user.
 #[derive(Clone, Debug)]
 pub struct Introspected {
     /// The manifest.
     pub text: String,
-    /// How many tables and views it declares, those that only join others included.
+    /// How many tables and views it declares, pivots included.
     pub tables: usize,
     /// The tables and views that it leaves out, and why.
     pub notes: Vec<String>,
@@ -49,7 +49,7 @@ pub fn manifest(schema: &Schema, dialect: Dialect) -> String {
     introspect(schema, dialect).text
 }
 
-/// The same, with what is to be said of it.
+/// The same, with notes for the user.
 pub fn introspect(schema: &Schema, dialect: Dialect) -> Introspected {
     let mut model = draft::draft(schema, dialect, None);
     relation::connect(&mut model);

@@ -1,4 +1,4 @@
-//! Everything at rest: runs rendered statements on PostgreSQL or SQLite, turns rows into JSON bytes, and keeps our own records.
+//! The databases: runs statements on PostgreSQL or SQLite, encodes rows as JSON, and stores the hub's records and the replica state.
 
 mod assemble;
 pub mod check;
@@ -9,14 +9,14 @@ pub mod error;
 pub mod hub_records;
 pub mod introspect;
 mod postgres;
+pub mod replica_state;
 pub mod run;
 pub mod schema;
 mod settings;
-pub mod shared;
 mod sqlite;
 
 pub use database::{Answer, Database};
 pub use error::Error;
 pub use run::Chunks;
 pub use settings::{DatabaseSettings, Mapping, PoolFigures, Prepare};
-pub use sqlite::fill::{Cell, NewFile};
+pub use sqlite::bulk_load::{BulkValue, NewFile};

@@ -1,22 +1,24 @@
-//! What both databases run statements with: how much is read at once, where it goes, what is kept, and when a total is asked.
+//! The parts of running a statement that both databases share: batch sizes, streaming, the answer's JSON frame, and totals.
 
 mod batch_size;
 mod sink;
+mod streaming;
 
 use query::sql::{Query, Sql, Total};
 
 pub(crate) use batch_size::BatchSize;
 pub use sink::Chunks;
 pub(crate) use sink::{Frame, Opening, Sink, StreamLimits, channel};
+pub(crate) use streaming::{Cursor, RowSet, Source, Streaming, load};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As the operation says: an array, a page, or one object.
+    /// An array, a page or one object, by the operation.
     Json,
     /// One row a line.
     Lines,
-    /// The rows of a page as an array, its numbers beside them.
+    /// The rows of a page as an array, with its numbers beside them.
     Rows,
 }
 
@@ -29,38 +31,38 @@ pub struct PageNumbers {
     pub count: i64,
 }
 
-/// How much of a database's own plan is shown.
+/// How much of the database's plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanDetail {
-    /// The nodes, how many rows came out of them all, and how long the whole took: no count that includes rows out of the caller's reach.
+    /// The nodes, the number of rows returned, and the time: no count that includes rows hidden from the caller.
     Result,
-    /// Also the estimates and figures of every node, for people who may read the database itself.
+    /// Also estimates and figures of every node, for people who may read the database itself.
     Figures,
 }
 
-/// A longer text is not kept as a prepared statement: a connection keeps many, and a client chooses their shapes.
-const KEPT_TEXT: usize = 16 * 1024;
+/// Longer statements are not cached as prepared ones: a connection caches many, and clients choose their shapes.
+const MAX_CACHED_BYTES: usize = 16 * 1024;
 
-/// Whether a statement is kept once it is prepared.
-pub(crate) fn is_kept(text: &str) -> bool {
-    text.len() <= KEPT_TEXT
+/// Whether a prepared statement is cached.
+pub(crate) fn is_cached(text: &str) -> bool {
+    text.len() <= MAX_CACHED_BYTES
 }
 
-/// What is to be done to learn the total.
-pub(crate) enum Need<'q> {
+/// The total of a page, or the statement that counts it.
+pub(crate) enum PageTotal<'q> {
     Known(i64),
     Ask(&'q Sql),
 }
 
-/// The total is asked only when the page does not tell it.
-pub(crate) fn need_total(query: &Query, count: usize) -> Need<'_> {
+/// A page that is not full implies its total.
+pub(crate) fn page_total(query: &Query, count: usize) -> PageTotal<'_> {
     let (count, offset) = (count as u64, query.offset);
     let short = query.limit.is_none_or(|limit| count < limit);
     match &query.total {
-        Total::Unasked => Need::Known(0),
-        Total::One => Need::Known(1),
-        Total::Count(_) if short && (count > 0 || offset == 0) => Need::Known((offset + count) as i64),
-        Total::Count(sql) => Need::Ask(sql),
+        Total::Unasked => PageTotal::Known(0),
+        Total::One => PageTotal::Known(1),
+        Total::Count(_) if short && (count > 0 || offset == 0) => PageTotal::Known((offset + count) as i64),
+        Total::Count(sql) => PageTotal::Ask(sql),
     }
 }
 

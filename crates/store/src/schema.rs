@@ -1,4 +1,4 @@
-//! The live database as its own catalog describes it: what `check` compares a manifest with and `introspect` writes one from.
+//! The schema of a live database, read from its own catalog. `check` compares a manifest with it, and `introspect` writes one from it.
 
 mod postgres;
 mod sqlite;
@@ -15,13 +15,13 @@ pub use sqlite::read_sqlite;
 pub struct Schema {
     /// Every table and view, Peristyle's own left out.
     pub tables: Vec<Table>,
-    /// The schemas in which a table without one is looked for, in order: none on SQLite, nor where PostgreSQL's setting names no schema that exists.
+    /// PostgreSQL's search path, without schemas that do not exist.
     pub search_path: Vec<String>,
-    /// How PostgreSQL sorts and folds texts. Always there on PostgreSQL, never on SQLite.
+    /// PostgreSQL's locale; none on SQLite.
     pub locale: Option<Locale>,
 }
 
-/// How a PostgreSQL database sorts texts and folds their case.
+/// The locale of a PostgreSQL database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locale {
     /// `UTF8`, as a rule.
@@ -53,17 +53,17 @@ pub struct Table {
     pub schema: String,
     /// Its name.
     pub name: String,
-    /// A view or materialised view, whose columns do not tell whether they can be NULL.
+    /// A view or materialized view, whose columns do not say whether they can be NULL.
     pub is_view: bool,
-    /// Belongs to an extension or is a partition of another table: readable, but nothing one would list.
+    /// Belongs to an extension or is a partition: readable, but not listed.
     pub incidental: bool,
-    /// PostgreSQL: whether other tables inherit from it. Their rows are rows of it too, so that none of its keys is unique.
+    /// PostgreSQL: whether other tables inherit from it. Their rows count as its own, so none of its keys is unique.
     pub has_heirs: bool,
     /// PostgreSQL: a materialized view that was never filled, which cannot be read.
     pub is_unfilled: bool,
-    /// SQLite: why its rows could not be looked at for what the columns hold.
+    /// SQLite: why its rows could not be sampled.
     pub unseen: Option<String>,
-    /// SQLite: why it cannot be read at all, so that its columns are not known: a view of a table that is gone, a module that is not loaded.
+    /// SQLite: why it cannot be read, such as a view of a dropped table. Its columns are unknown then.
     pub unreadable: Option<String>,
     /// The columns, in order.
     pub columns: Vec<Column>,
@@ -71,9 +71,9 @@ pub struct Table {
     pub primary_key: Vec<String>,
     /// Unique constraints and whole unique indexes, the primary key left out.
     pub unique_keys: Vec<Vec<String>>,
-    /// What its columns refer to.
+    /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
-    /// SQLite: foreign keys that lead nowhere, and why.
+    /// SQLite: foreign keys without a target, and why.
     pub broken_keys: Vec<(ForeignKey, String)>,
     /// The leading columns of every index that can find equal values, those of the keys included.
     pub indexes: Vec<Vec<String>>,
@@ -89,13 +89,13 @@ pub struct Column {
     pub native: String,
     /// PostgreSQL: the schema of that type.
     pub native_schema: String,
-    /// PostgreSQL: whether the database user may not name that type, since its schema is closed to them.
+    /// PostgreSQL: whether the database user may not use the schema of that type.
     pub unnameable: bool,
     /// Whether it is an array.
     pub array: bool,
-    /// Whether it was declared as an array of arrays, which no type of a manifest says.
+    /// Whether it is declared as an array of arrays, which a manifest cannot express.
     pub nested: bool,
-    /// Whether a domain, over the value or over the elements, was resolved to get at the type.
+    /// Whether the type, or that of the elements, is a domain.
     pub domain: bool,
     /// The native enum it or its elements are of.
     pub enumeration: Option<Enumeration>,
@@ -103,13 +103,13 @@ pub struct Column {
     pub nullable: bool,
     /// Whether the database user may not read it.
     pub forbidden: bool,
-    /// How PostgreSQL sorts and compares its texts, when that is not the database's own way.
+    /// Its collation, if it is not the database's default.
     pub collation: Option<Collation>,
-    /// Whether nothing tells its type: SQLite knows none for what a view computes.
-    pub untold: bool,
-    /// SQLite: what it is given where nothing is said, as it was written.
+    /// SQLite: whether its type is unknown, as for a computed column of a view.
+    pub unknown_type: bool,
+    /// SQLite: its default, as it was written.
     pub default: String,
-    /// What all values that were looked at can be read as, on SQLite, where a declared type binds nobody.
+    /// SQLite: a type that fits all sampled values.
     pub seen: Option<(Scalar, Stored)>,
 }
 
@@ -146,7 +146,7 @@ pub struct ForeignKey {
     pub target_columns: Vec<String>,
 }
 
-/// Names are equal as the database sees it: SQLite does not tell cases apart.
+/// Compares names as the database does: SQLite ignores case.
 pub(crate) fn same(left: &str, right: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgres => left == right,
@@ -155,12 +155,12 @@ pub(crate) fn same(left: &str, right: &str, dialect: Dialect) -> bool {
 }
 
 impl Schema {
-    /// The table a name of the manifest stands for, as a statement would find it.
+    /// The table that a statement would find by this name.
     pub fn table(&self, name: &TableName, dialect: Dialect) -> Option<&Table> {
         self.find(name.schema.as_ref().map(Identifier::plain), name.name.plain(), dialect)
     }
 
-    /// A table as a statement has to name it: with its schema where the name alone finds none, or another one.
+    /// The table's name in a statement, qualified if the plain name finds another table or none.
     pub(crate) fn shown(&self, table: &Table, dialect: Dialect) -> String {
         match self.find(None, &table.name, dialect) {
             Some(found) if same(&found.schema, &table.schema, dialect) => table.name.clone(),

@@ -1,32 +1,31 @@
-//! How a database is used.
+//! The settings of a database.
 
 use std::time::Duration;
 
-/// How a database is used.
+/// The settings of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
-    /// How many connections.
+    /// The size of the connection pool.
     pub pool: usize,
-    /// How many more are there for work that must not wait for statements: looking accounts up, and whether the database answers.
+    /// How many more connections are reserved for account lookups and health checks.
     pub reserved: usize,
     /// How long a statement may run.
     pub timeout: Duration,
     /// Whether PostgreSQL statements are prepared by name.
     pub prepare: Prepare,
-    /// How long a reader of a streamed answer may take nothing before it is cut off.
-    pub patience: Duration,
-    /// How long a streamed answer may take in all, the waits for its reader included.
+    /// How long the reader of a stream may read nothing.
+    pub stall_timeout: Duration,
+    /// How long a stream may take in all, including waits for its reader.
     pub stream_timeout: Duration,
-    /// The highest cost, by PostgreSQL's own estimate, of a statement that is run; without one every statement is.
+    /// The highest cost of a statement by PostgreSQL's estimate; no limit without one.
     pub max_cost: Option<f64>,
-    /// How long a statement on PostgreSQL may take in all that nobody waits for any more, before it is cancelled. Most are over sooner, and
-    /// to cancel one costs its connection, which is dearer than what is left of them. One that has taken longer is likely to go on.
-    pub grace: Duration,
-    /// How many bytes of rows an answer holds at once, and of related rows as many again; what is more is read in portions.
+    /// How long an abandoned statement on PostgreSQL may take before it is cancelled. Most end sooner, and cancelling closes the connection.
+    pub abandoned_timeout: Duration,
+    /// How many bytes of rows an answer holds at once, and as many again of related rows. The rest is read in portions.
     pub memory: usize,
     /// Whether SQLite maps its file into memory.
     pub mapping: Mapping,
-    /// How many bytes of pages the SQLite connections of a pool hold together. A sort holds as much as its connection before it goes to disk.
+    /// The page cache of all SQLite connections together, in bytes. A sort uses as much as its connection before it spills to disk.
     pub page_cache: usize,
 }
 
@@ -38,10 +37,10 @@ impl Default for DatabaseSettings {
             reserved: 0,
             timeout: seconds,
             prepare: Prepare::On,
-            patience: seconds,
+            stall_timeout: seconds,
             stream_timeout: Duration::from_secs(600),
             max_cost: None,
-            grace: Duration::from_millis(30),
+            abandoned_timeout: Duration::from_millis(30),
             memory: 8 * 1024 * 1024,
             mapping: Mapping::Off,
             page_cache: 64 * 1024 * 1024,
@@ -49,17 +48,17 @@ impl Default for DatabaseSettings {
     }
 }
 
-/// Whether PostgreSQL statements are prepared by name and kept.
+/// Whether PostgreSQL statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
-    /// Named, and kept.
+    /// By name, and cached.
     On,
-    /// Unnamed, every time: behind a pooler that hands connections around.
+    /// Unnamed, every time: for poolers that share sessions.
     Off,
 }
 
-/// Whether SQLite maps its file into memory. Reads that touch many pages take two thirds of the time then; and a file that is cut short in
-/// place, under a read, ends the process by a signal.
+/// Whether SQLite maps its file into memory. Large reads then take two thirds of the time, but truncating the file during a read kills the
+/// process by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
     /// Pages are read.

@@ -1,17 +1,17 @@
-//! Embedded SQLite: connections that only read, each on a thread of its own while it works.
+//! Embedded SQLite: read-only connections, each used on a blocking thread.
 
-mod brake;
+pub(crate) mod bulk_load;
 mod cell;
 mod encode;
-pub(crate) mod fill;
 mod functions;
-mod glance;
 mod ilike;
-mod place;
-mod pour;
+mod interrupt;
+mod location;
 mod prepared;
 mod read;
+mod sample;
 mod session;
+mod stream;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,36 +24,36 @@ use crate::Error;
 use crate::schema::{self, Schema};
 use crate::settings::{DatabaseSettings, PoolFigures};
 
-use brake::{Brake, Waiter};
 pub(crate) use encode::readable;
-pub(crate) use glance::{encoding_of, glance, know_collations};
-use place::{Identity, Place};
-pub(crate) use pour::stream;
+use interrupt::{Interrupt, InterruptOnDrop};
+use location::{FileId, Location};
 pub(crate) use read::{analyze, page};
+pub(crate) use sample::{check_collations, encoding_of, sample_rows};
 use session::Session;
+pub(crate) use stream::stream;
 
-const STATEMENTS: usize = 256;
-/// How long the first rows of one table may take to look at, so that a view that never ends costs the others nothing.
-const LOOK: Duration = Duration::from_secs(5);
-/// How many steps of the virtual machine pass between two looks at the clock. A step may be a call of ours that takes long.
-const STEPS: i32 = 1_000;
+const MAX_STATEMENTS: usize = 256;
+/// How long sampling one table may take, so that an endless view does not block the others.
+const SAMPLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many steps of SQLite's virtual machine pass between two checks of the interrupt.
+const CHECK_STEPS: i32 = 1_000;
 
 /// A SQLite database.
 #[derive(Clone, Debug)]
 pub(crate) struct Sqlite {
-    shared: Arc<Shared>,
+    pool: Arc<Pool>,
     pub(crate) timeout: Duration,
-    pub(crate) patience: Duration,
+    pub(crate) stall_timeout: Duration,
     pub(crate) stream_timeout: Duration,
     /// How many bytes of related rows are held at once.
     memory: usize,
 }
 
 #[derive(Debug)]
-struct Shared {
-    place: Place,
+struct Pool {
+    location: Location,
     /// The file that was opened.
-    identity: Option<Identity>,
+    file: Option<FileId>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
     max_connections: usize,
@@ -62,12 +62,12 @@ struct Shared {
     session: Session,
 }
 
-impl Shared {
+impl Pool {
     /// An idle connection, or a new one.
     fn take(&self) -> Result<Connection, Error> {
-        self.place.still(self.identity)?;
+        self.location.check_unchanged(self.file)?;
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| connect(&self.place, &self.session), Ok)
+        idle.map_or_else(|| connect(&self.location, &self.session), Ok)
     }
 
     fn give_back(&self, connection: Connection) {
@@ -78,7 +78,7 @@ impl Shared {
 impl Sqlite {
     /// What the pool holds now. A permit that is held or waited for keeps a reference to the semaphore.
     pub(crate) fn pool(&self) -> PoolFigures {
-        let Shared { idle, permits, max_connections, .. } = &*self.shared;
+        let Pool { idle, permits, max_connections, .. } = &*self.pool;
         let in_use = max_connections.saturating_sub(permits.available_permits());
         let waiting = Arc::strong_count(permits).saturating_sub(1 + in_use);
         PoolFigures { in_use, idle: idle.lock().unwrap_or_else(PoisonError::into_inner).len(), waiting }
@@ -86,107 +86,106 @@ impl Sqlite {
 
     /// Opens a file, or a database in memory for `:memory:`.
     pub(crate) fn open(path: &str, settings: &DatabaseSettings) -> Result<Self, Error> {
-        let place = match path {
+        let location = match path {
             "" => return Err(Error::Setting("sqlite:// needs a path, such as sqlite://peristyle.db".to_owned())),
             ":memory:" => {
-                // A name of its own: databases in memory of the same name are one.
+                // A unique name: databases in memory with the same name are one.
                 static NEXT: AtomicU64 = AtomicU64::new(0);
-                Place::Memory(format!("file:/peristyle-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed)))
+                Location::Memory(format!("file:/peristyle-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed)))
             }
-            path => Place::File(path.to_owned()),
+            path => Location::File(path.to_owned()),
         };
         let session = Session::new(settings);
-        let keeper = connect(&place, &session)?;
+        let keeper = connect(&location, &session)?;
         let max_connections = settings.pool + settings.reserved;
         let permits = Arc::new(Semaphore::new(max_connections));
-        let identity = place.identity()?;
-        let shared =
-            Shared { place, identity, idle: Mutex::new(Vec::new()), permits, max_connections, _keeper: Mutex::new(keeper), session };
-        let DatabaseSettings { timeout, patience, stream_timeout, memory, .. } = *settings;
-        Ok(Sqlite { shared: Arc::new(shared), timeout, patience, stream_timeout, memory })
+        let file = location.file_id()?;
+        let pool = Pool { location, file, idle: Mutex::new(Vec::new()), permits, max_connections, _keeper: Mutex::new(keeper), session };
+        let DatabaseSettings { timeout, stall_timeout, stream_timeout, memory, .. } = *settings;
+        Ok(Sqlite { pool: Arc::new(pool), timeout, stall_timeout, stream_timeout, memory })
     }
 
-    /// That the file is still the one that was opened.
-    pub(crate) fn still(&self) -> Result<(), Error> {
-        self.shared.place.still(self.shared.identity)
+    /// Refuses a file that replaced the one that was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+        self.pool.location.check_unchanged(self.pool.file)
     }
 
-    /// One more connection to the same database.
+    /// A new connection to the same database.
     pub(crate) fn connection(&self) -> Result<Connection, Error> {
-        connect(&self.shared.place, &self.shared.session)
+        connect(&self.pool.location, &self.pool.session)
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        match tokio::time::timeout(self.shared.session.wait, self.shared.permits.clone().acquire_owned()).await {
+        match tokio::time::timeout(self.pool.session.lock_timeout, self.pool.permits.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Error::Overloaded),
         }
     }
 
-    /// Does work with a connection on a thread that may block.
-    async fn work<T: Send + 'static>(
+    /// Runs work with a connection on a blocking thread.
+    async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &Brake) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Connection, &Interrupt) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let permit = self.permit().await?;
-        let shared = self.shared.clone();
-        let brake = Brake::new(self.timeout);
-        let waiter = Waiter(brake.clone());
+        let pool = self.pool.clone();
+        let interrupt = Interrupt::new(self.timeout);
+        let caller = InterruptOnDrop(interrupt.clone());
         let result = tokio::task::spawn_blocking(move || {
-            let mut connection = shared.take()?;
-            let watched = brake.clone();
-            connection.progress_handler(STEPS, Some(move || watched.is_pulled()))?;
-            let result = brake.over(|| work(&connection, &brake));
+            let mut connection = pool.take()?;
+            let checked = interrupt.clone();
+            connection.progress_handler(CHECK_STEPS, Some(move || checked.is_raised()))?;
+            let result = interrupt.during(|| work(&connection, &interrupt));
             connection.progress_handler(0, None::<fn() -> bool>)?;
-            // One that failed may go on failing: SQLite keeps what it read of a file that was written over meanwhile.
+            // A failed connection may keep failing: SQLite caches pages of a file that was overwritten.
             if matches!(result, Ok(_) | Err(Error::Timeout | Error::Gone)) {
-                shared.give_back(connection);
+                pool.give_back(connection);
             }
             drop(permit);
             result
         })
         .await;
-        drop(waiter);
+        drop(caller);
         result.map_err(|error| Error::Unexpected(error.to_string()))?
     }
 
     pub(crate) async fn schema(&self) -> Result<Schema, Error> {
-        self.work(|connection, _| Ok(schema::read_sqlite(connection)?)).await
+        self.run(|connection, _| Ok(schema::read_sqlite(connection)?)).await
     }
 
-    /// Looks at tables one by one; what is called before each gives it a time of its own.
-    pub(crate) async fn look<T: Send + 'static>(
+    /// Samples tables one by one. The callback restarts the time for the next table.
+    pub(crate) async fn sample<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Connection, &dyn Fn()) -> Result<T, Error> + Send + 'static,
+        sample: impl FnOnce(&Connection, &dyn Fn()) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let each = LOOK.min(self.timeout);
-        self.work(move |connection, brake| look(connection, &|| brake.renew(each))).await
+        let each = SAMPLE_TIMEOUT.min(self.timeout);
+        self.run(move |connection, interrupt| sample(connection, &|| interrupt.renew(each))).await
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {
-        self.work(|connection, _| Ok(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)).await
+        self.run(|connection, _| Ok(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?)).await
     }
 }
 
-fn connect(place: &Place, session: &Session) -> Result<Connection, Error> {
-    let connection = match place {
-        Place::Memory(name) => Connection::open_with_flags(
+fn connect(location: &Location, session: &Session) -> Result<Connection, Error> {
+    let connection = match location {
+        Location::Memory(name) => Connection::open_with_flags(
             name,
             OpenFlags::SQLITE_OPEN_READ_WRITE
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_URI
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?,
-        // Writable where that is allowed, since reading a WAL file may first have to recover it; we still never write.
-        Place::File(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        // Writable if that is allowed, since reading may first have to recover the WAL. No statement writes.
+        Location::File(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .or_else(|_| Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
             .map_err(|error| Error::Unavailable(format!("the SQLite file {path:?} cannot be opened: {error}")))?,
     };
-    session.begin(&connection).map_err(|error| match (error.sqlite_error_code(), place) {
-        (Some(ErrorCode::NotADatabase), Place::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
+    session.apply(&connection).map_err(|error| match (error.sqlite_error_code(), location) {
+        (Some(ErrorCode::NotADatabase), Location::File(path)) => Error::Setting(format!("the file {path:?} is no SQLite database")),
         _ => error.into(),
     })?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(MAX_STATEMENTS);
     rusqlite::vtab::array::load_module(&connection)?;
     functions::install(&connection)?;
     Ok(connection)

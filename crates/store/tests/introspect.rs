@@ -235,7 +235,7 @@ break" TEXT);
 
 // contract P4.3
 #[test]
-fn what_a_sqlite_view_computes_is_told_by_its_rows() {
+fn the_type_of_a_computed_view_column_is_inferred_from_its_rows() {
     let schema = sqlite(
         r#"
         CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL, note TEXT);
@@ -260,7 +260,7 @@ fn what_a_sqlite_view_computes_is_told_by_its_rows() {
 }
 
 #[tokio::test]
-async fn no_two_resources_become_one_type_of_graphql() {
+async fn no_two_resources_get_the_same_graphql_type() {
     let sql = "CREATE SCHEMA shop; CREATE SCHEMA shop_item; CREATE TABLE shop.item_lists (id int); CREATE TABLE shop_item.lists (id int)";
     with_postgres("", sql, |client| async move {
         let schema = store::schema::read_postgres(&client).await.unwrap();

@@ -135,7 +135,7 @@ async fn few_large_rows_are_held(url: &str) {
 
 // contract E4.1
 #[tokio::test(flavor = "multi_thread")]
-async fn much_is_sent_in_portions_by_postgres() {
+async fn postgres_streams_large_answers_in_portions() {
     let database = Postgres::with(&format!("{} ANALYZE;", script("repeat('x', 1000)", "repeat('x', 400000)"))).await;
     few_large_rows_are_held(&database.url).await;
     little_is_held(&database.url).await;
@@ -144,7 +144,7 @@ async fn much_is_sent_in_portions_by_postgres() {
 
 // contract E4.1
 #[tokio::test(flavor = "multi_thread")]
-async fn much_is_sent_in_portions_by_sqlite() {
+async fn sqlite_streams_large_answers_in_portions() {
     let database = Sqlite::with(&script("hex(zeroblob(500))", "hex(zeroblob(200000))"));
     few_large_rows_are_held(&database.url).await;
     little_is_held(&database.url).await;
@@ -155,7 +155,7 @@ const SORTED: usize = 96 * 1024 * 1024;
 
 // contract E4.6, attack 74
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn sorts_that_do_not_fit_are_written_to_disk_by_sqlite() {
+async fn sqlite_spills_large_sorts_to_disk() {
     let rows = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 60000)";
     let script = format!(
         "CREATE TABLE owners (id integer PRIMARY KEY NOT NULL); CREATE TABLE parts (id integer PRIMARY KEY NOT NULL, item_id integer);
@@ -207,7 +207,7 @@ async fn sorts_that_do_not_fit_are_written_to_disk_by_sqlite() {
 
 // contract B1.10
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_mapped_into_memory_only_where_that_is_asked_for() {
+async fn a_file_is_mapped_into_memory_only_if_mapping_is_on() {
     let file = Sqlite::with(&script("hex(zeroblob(500))", "'large'"));
     let path = file.url.trim_start_matches("sqlite://");
     for (mapping, expected) in [(Mapping::Off, false), (Mapping::On, true)] {

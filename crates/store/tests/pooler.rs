@@ -109,7 +109,7 @@ async fn listed(database: &Database, resource: &str) -> Result<String, Error> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prepared_in_them() {
+async fn shared_sessions_are_refused_if_statements_are_prepared() {
     // contract B1.8
     let server = support::Postgres::with(SCRIPT).await;
     for (mode, prepare, refused) in [
@@ -120,7 +120,7 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
     ] {
         let bouncer = PgBouncer::start(mode, Turns::Last).await;
         let database = bouncer.database(&server.name, prepare);
-        match database.refuse_shared_sessions().await {
+        match database.check_pooling().await {
             Ok(()) => assert!(!refused, "{mode}"),
             Err(error) => assert!(refused && error.to_string().contains("DATABASE_PREPARE=off"), "{mode} {error}"),
         }
@@ -144,16 +144,16 @@ async fn sessions_that_are_shared_out_are_refused_where_statements_would_be_prep
         client.batch_execute("COMMIT").await.expect("given back");
     }
     let database = bouncer.database(&server.name, Prepare::On);
-    database.refuse_shared_sessions().await.expect_err("shared");
+    database.check_pooling().await.expect_err("shared");
     assert!(matches!(listed(&database, "t.quick").await, Err(Error::Unavailable(reason)) if reason.contains("DATABASE_PREPARE=off")));
     // Nothing stands between here; and one that is away is nobody's pooler.
-    support::open(&server.url).refuse_shared_sessions().await.expect("a session of our own");
-    support::open("postgres://postgres@127.0.0.1:1/none").refuse_shared_sessions().await.expect("nothing to refuse");
+    support::open(&server.url).check_pooling().await.expect("a session of our own");
+    support::open("postgres://postgres@127.0.0.1:1/none").check_pooling().await.expect("nothing to refuse");
     server.drop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_statement_that_is_given_up_ends_behind_a_pooler_too() {
+async fn an_abandoned_statement_is_cancelled_behind_a_pooler_too() {
     // contract E4.4
     let server = support::Postgres::with(SCRIPT).await;
     let mut bouncer = PgBouncer::start("transaction", Turns::Last).await;

@@ -90,7 +90,7 @@ fn asked(wheres: &[Value]) -> Vec<Value> {
 /// trap 3, contract Q14.3: a `json` column may hold what `jsonb` refuses; no cast of it fails a statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn json_that_jsonb_refuses_fails_no_statement() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json\"\n";
+    let manifest = &support::facts(&[("v", "json")]);
     let long = "1".repeat(140_000);
     let rows = r#"(1, '"a"'), (2, '"\u0000"'), (3, '1e200000'), (4, '[1, "\u0000"]'), (5, '{"a": 1}')"#.to_owned()
         + &format!(", (6, '0.{long}'), (7, '{{\"a\": {long}}}'), (8, '[1, {long}e-999]')");
@@ -118,7 +118,7 @@ async fn json_that_jsonb_refuses_fails_no_statement() {
 /// trap 3, contract Q14.4: what merely looks like something that `jsonb` refuses is found in a `json` column.
 #[tokio::test(flavor = "multi_thread")]
 async fn json_that_only_looks_odd_is_compared() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json\"\n";
+    let manifest = &support::facts(&[("v", "json")]);
     let rows = r#"(1, '"invoice2024"'), (2, '"\\u0000"'), (3, '"\ud83d\ude00"'), (4, '["say \"e99999\"", "line1234"]'),
         (5, '["\ud83d", 1]'), (6, '12e3'), (7, '"\\\\ud83d"'), (8, '["\ud83d\ude00\ud83d\ude01"]')"#;
     let answers = both(
@@ -140,7 +140,7 @@ async fn json_that_only_looks_odd_is_compared() {
 /// trap 3, contract Q14.3, contract Q13.4: nor does an element of an array of them, which is shown as it is stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn arrays_of_json_fail_no_statement() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"json[]\"\n";
+    let manifest = &support::facts(&[("v", "json[]")]);
     let arrays = [r#"ARRAY['"a"', '1.50', '"\u0000"']"#, "ARRAY[]", "NULL", r#"ARRAY['{"b": 1.50, "a": [2.0]}', '"b"']"#];
     let texts = [r#"'["a", 1.50, "\u0000"]'"#, "'[]'", "NULL", r#"'[{"b": 1.50, "a": [2.0]}, "b"]'"#];
     let rows = |kind: &str, values: [&str; 4]| {
@@ -190,7 +190,7 @@ async fn a_flag_deletes_when_it_is_true() {
 /// contract Q14.4: a native enum that is declared as a text sorts as it compares.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enum_that_is_read_as_text_sorts_as_text() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"text\"\n";
+    let manifest = &support::facts(&[("v", "text")]);
     let rows = "INSERT INTO facts VALUES (1, 'sad'), (2, 'ok'), (3, 'happy')";
     let answers = both(
         manifest,
@@ -210,7 +210,7 @@ async fn an_enum_that_is_read_as_text_sorts_as_text() {
 /// trap 9, contract Q14.3, contract Q13.2: sums of floats that leave the doubles, NaN and the infinities are null, not an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sum_of_floats_that_overflows_is_null() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"float\"\n";
+    let manifest = &support::facts(&[("v", "float")]);
     let functions = ["sum", "avg", "min", "max", "count"];
     let fields: Vec<Value> = functions.iter().map(|function| json!({ "fn": function, "field": "v" })).collect();
     let answers = both(
@@ -227,7 +227,7 @@ async fn a_sum_of_floats_that_overflows_is_null() {
 /// trap 9, contract Q14.3: tiny floats fail no sum, and both databases add up alike.
 #[tokio::test(flavor = "multi_thread")]
 async fn sums_of_floats_are_the_same_on_both_databases() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nkind = \"int\"\nv = \"float\"\n";
+    let manifest = &support::facts(&[("kind", "int"), ("v", "float")]);
     let rows = "INSERT INTO facts VALUES (1, 1, 1e-305), (2, 1, 1), (3, 2, 5e-324), (4, 2, 5e-324), (5, 3, 0.1), (6, 3, 0.2), (7, 3, 0.3), \
                 (8, 4, 1e16), (9, 4, 1), (10, 4, -1e16), (11, 5, NULL)";
     let answers = both(
@@ -277,7 +277,7 @@ async fn numerics_that_are_no_numbers_read_as_null() {
     )
     .await;
     let database = support::open(&server.url);
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"decimal\"\n";
+    let manifest = &support::facts(&[("v", "decimal")]);
     let catalog = support::catalog(manifest, &database).await;
     let rows = answer(&catalog, &database, "t.row", &json!({ "order": [{ "field": "id" }] })).await;
     assert_eq!(rows, Ok(json!([{ "id": 1, "v": null }, { "id": 2, "v": "1.50" }, { "id": 3, "v": "2" }])));
@@ -291,7 +291,7 @@ async fn numerics_that_are_no_numbers_read_as_null() {
 /// trap 9, contract Q10.6, contract Q10.5: a mean of large numbers keeps sixteen decimals, a sum every digit.
 #[tokio::test(flavor = "multi_thread")]
 async fn means_and_sums_of_large_numbers_are_exact() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"decimal\"\nb = \"bigint\"\n";
+    let manifest = &support::facts(&[("v", "decimal"), ("b", "bigint")]);
     let rows = |quote: &str| {
         let v = ["100000000000000000000.01", "0.01", "0.333"].map(|digits| format!("{quote}{digits}{quote}"));
         format!("(1, {}, 9223372036854775807), (2, {}, 9223372036854775807), (3, {}, 1)", v[0], v[1], v[2])
@@ -318,8 +318,7 @@ async fn means_and_sums_of_large_numbers_are_exact() {
 /// trap 5, trap 8, contract Q3.7, contract Q3.9: lists whose texts look like numbers, and lists in lists.
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_are_compared_by_value_on_both_databases() {
-    let manifest =
-        "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nt = \"text[]\"\nj = \"json\"\n";
+    let manifest = &support::facts(&[("t", "text[]"), ("j", "json")]);
     let answers = both(
         manifest,
         r#"CREATE TABLE facts (id int PRIMARY KEY, t text[], j jsonb); INSERT INTO facts VALUES
@@ -354,7 +353,7 @@ async fn lists_are_compared_by_value_on_both_databases() {
 /// trap 14, contract Q14.2: lists of every length share one prepared text, and ten thousand values are one parameter.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_values_are_one_parameter() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\n";
+    let manifest = &support::facts(&[]);
     let values: Vec<i32> = (1..=10_000).collect();
     let answers = both(
         manifest,
@@ -370,8 +369,9 @@ async fn ten_thousand_values_are_one_parameter() {
 /// trap 10, contract Q13.3, contract Q5.3: a timestamp reads the same with and without a time zone, nested or not, whatever the session's zone.
 #[tokio::test(flavor = "multi_thread")]
 async fn timestamps_do_not_depend_on_the_session() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nz = \"timestamp\"\np = \"timestamp\"\n\
-                    [resource.t.row.relations]\nself = { one = \"t.row\", on = { id = \"id\" } }\npeers = { many = \"t.row\", on = { z = \"p\" } }\n";
+    let relations =
+        "[resource.t.row.relations]\nself = { one = \"t.row\", on = { id = \"id\" } }\npeers = { many = \"t.row\", on = { z = \"p\" } }\n";
+    let manifest = &(support::facts(&[("z", "timestamp"), ("p", "timestamp")]) + relations);
     let answers = both(
         manifest,
         "CREATE TABLE facts (id int PRIMARY KEY, z timestamptz, p timestamp); CREATE INDEX ON facts (z); CREATE INDEX ON facts (p);

@@ -51,7 +51,7 @@ pub(super) async fn run(config: &Config, output: OutputFormat) -> Result<ExitCod
     };
     let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &catalog).await?;
     let mut report = boot::bind(&mut catalog, &database).await?;
-    report.findings.extend(database.misfits(&catalog).await.map_err(unusable)?);
+    report.findings.extend(database.invalid_values(&catalog).await.map_err(unusable)?);
     report.findings.extend(ungrantable_permissions(&catalog));
     report.findings.sort_by_key(|finding| finding.line);
     let not_migrated = needs_migration(config, &database).await?;

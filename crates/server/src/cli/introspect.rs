@@ -39,7 +39,7 @@ pub(super) async fn run(config: &Config, arguments: IntrospectArguments) -> Resu
     let path = arguments.out.clone().unwrap_or_else(|| config.manifest.path().clone());
     let printed = path.as_os_str() == "-";
     let name = path.display().to_string();
-    if let Some(file) = Database::file(&config.database_url).filter(|file| !Path::new(file).exists()) {
+    if let Some(file) = Database::sqlite_path(&config.database_url).filter(|file| !Path::new(file).exists()) {
         return Err(CommandError(format!("DATABASE_URL: the SQLite file {file:?} does not exist")));
     }
     let database = boot::open("DATABASE_URL", &config.database_url, &config.database, &Catalog::default()).await?;

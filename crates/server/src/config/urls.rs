@@ -35,7 +35,7 @@ pub(super) fn read_url(setting: &Setting<'_>, primary: &str) -> Result<Option<St
 
 pub(super) fn redis_url(setting: &Setting<'_>) -> Result<Option<String>, ConfigError> {
     let Some(url) = setting.value else { return Ok(None) };
-    match store::shared::check_redis_address(url) {
+    match store::replica_state::check_redis_url(url) {
         Ok(()) => Ok(Some(url.to_owned())),
         Err(error) => Err(ConfigError { variable: setting.name, problem: error.to_string() }),
     }

@@ -6,7 +6,7 @@ mod sample_values;
 use std::path::Path;
 
 use query::value::{date_text, timestamp_fixed_text};
-use store::{Cell, NewFile};
+use store::{BulkValue, NewFile};
 
 use pseudo_random::PseudoRandom;
 use sample_values::{CATEGORIES, Country, LABELS, NOTES, REGIONS, Region, STYLES};
@@ -63,7 +63,7 @@ struct Shop {
 }
 
 impl Shop {
-    fn insert(&mut self, statement: &'static str, row: &[Cell<'_>]) -> Result<(), store::Error> {
+    fn insert(&mut self, statement: &'static str, row: &[BulkValue<'_>]) -> Result<(), store::Error> {
         self.rows += 1;
         self.file.insert(statement, row)
     }
@@ -71,13 +71,13 @@ impl Shop {
     /// Tenants, countries and labels.
     fn insert_lists(&mut self) -> Result<(), store::Error> {
         for region in &REGIONS {
-            self.insert("INSERT INTO tenants VALUES (?, ?)", &[Cell::Text(region.tenant), Cell::Text(region.name)])?;
+            self.insert("INSERT INTO tenants VALUES (?, ?)", &[BulkValue::Text(region.tenant), BulkValue::Text(region.name)])?;
             for Country { code, name, .. } in region.countries {
-                self.insert("INSERT INTO countries VALUES (?, ?)", &[Cell::Text(code), Cell::Text(name)])?;
+                self.insert("INSERT INTO countries VALUES (?, ?)", &[BulkValue::Text(code), BulkValue::Text(name)])?;
             }
         }
         for (id, name) in (1..).zip(LABELS) {
-            self.insert("INSERT INTO labels VALUES (?, ?)", &[Cell::Number(id), Cell::Text(name)])?;
+            self.insert("INSERT INTO labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Text(name)])?;
         }
         Ok(())
     }
@@ -96,14 +96,14 @@ impl Shop {
                     let added = date(FIRST_DAY + self.random.below(DAYS));
                     prices.push(price);
                     let row = [
-                        Cell::Number(prices.len() as i64),
-                        Cell::Text(&name),
-                        Cell::Text(category),
-                        Cell::Text(&price_text),
-                        Cell::Text(&cost_text),
+                        BulkValue::Number(prices.len() as i64),
+                        BulkValue::Text(&name),
+                        BulkValue::Text(category),
+                        BulkValue::Text(&price_text),
+                        BulkValue::Text(&cost_text),
                         // The column is REAL, so SQLite converts the string.
-                        weight.as_deref().map_or(Cell::Null, Cell::Text),
-                        Cell::Text(&added),
+                        weight.as_deref().map_or(BulkValue::Null, BulkValue::Text),
+                        BulkValue::Text(&added),
                     ];
                     self.insert("INSERT INTO products VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
                 }
@@ -126,24 +126,24 @@ impl Shop {
         let created = self.timestamp(since);
         let deleted = self.random.percent(3).then(|| self.timestamp(DAYS - 1));
         let row = [
-            Cell::Number(id),
-            Cell::Text(region.tenant),
-            Cell::Text(&name),
-            Cell::Text(&email),
-            if self.random.percent(8) { Cell::Null } else { Cell::Text(&phone) },
-            Cell::Text(&key),
-            Cell::Text(status),
-            Cell::Text(town),
-            Cell::Text(country.code),
-            Cell::Number(self.random.below(2)),
-            Cell::Text(&credit),
-            Cell::Text(&created),
-            deleted.as_deref().map_or(Cell::Null, Cell::Text),
+            BulkValue::Number(id),
+            BulkValue::Text(region.tenant),
+            BulkValue::Text(&name),
+            BulkValue::Text(&email),
+            if self.random.percent(8) { BulkValue::Null } else { BulkValue::Text(&phone) },
+            BulkValue::Text(&key),
+            BulkValue::Text(status),
+            BulkValue::Text(town),
+            BulkValue::Text(country.code),
+            BulkValue::Number(self.random.below(2)),
+            BulkValue::Text(&credit),
+            BulkValue::Text(&created),
+            deleted.as_deref().map_or(BulkValue::Null, BulkValue::Text),
         ];
         self.insert("INSERT INTO customers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &row)?;
         for label in 1..=LABELS.len() as i64 {
             if self.random.percent(12) {
-                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[Cell::Number(id), Cell::Number(label)])?;
+                self.insert("INSERT INTO customers_labels VALUES (?, ?)", &[BulkValue::Number(id), BulkValue::Number(label)])?;
             }
         }
         let orders = if status == "lead" { 0 } else { self.random.between(1, 6) };
@@ -165,16 +165,22 @@ impl Shop {
         let status =
             self.random.weighted(if settled { &[("shipped", 92), ("returned", 8)] } else { &[("new", 40), ("paid", 40), ("shipped", 20)] });
         let placed = self.timestamp(day);
-        let note = if self.random.percent(10) { Cell::Text(self.random.pick(&NOTES)) } else { Cell::Null };
+        let note = if self.random.percent(10) { BulkValue::Text(self.random.pick(&NOTES)) } else { BulkValue::Null };
         self.orders += 1;
-        let order = Cell::Number(self.orders);
-        let (month, placed) = (Cell::Text(&placed[.."2025-03".len()]), Cell::Text(&placed));
-        let row = [order, Cell::Number(customer), Cell::Text(status), Cell::Text(&total), placed, month, note];
+        let order = BulkValue::Number(self.orders);
+        let (month, placed) = (BulkValue::Text(&placed[.."2025-03".len()]), BulkValue::Text(&placed));
+        let row = [order, BulkValue::Number(customer), BulkValue::Text(status), BulkValue::Text(&total), placed, month, note];
         self.insert("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", &row)?;
         for (product, quantity) in lines {
             self.lines += 1;
             let price = money(price(product));
-            let row = [Cell::Number(self.lines), order, Cell::Number(product + 1), Cell::Number(quantity), Cell::Text(&price)];
+            let row = [
+                BulkValue::Number(self.lines),
+                order,
+                BulkValue::Number(product + 1),
+                BulkValue::Number(quantity),
+                BulkValue::Text(&price),
+            ];
             self.insert("INSERT INTO order_lines VALUES (?, ?, ?, ?, ?)", &row)?;
         }
         Ok(())

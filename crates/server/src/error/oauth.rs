@@ -46,7 +46,7 @@ pub(crate) enum Fault {
     /// A satellite's hub does not take it for its client.
     HubRefuses,
     /// What replicas share is out of reach.
-    Shared(store::shared::Error),
+    Shared(store::replica_state::StateError),
     /// The database's side.
     Store(store::Error),
     /// A fault of ours.
@@ -65,8 +65,8 @@ impl From<store::Error> for Fault {
     }
 }
 
-impl From<store::shared::Error> for Fault {
-    fn from(error: store::shared::Error) -> Self {
+impl From<store::replica_state::StateError> for Fault {
+    fn from(error: store::replica_state::StateError) -> Self {
         Fault::Shared(error)
     }
 }
@@ -109,7 +109,7 @@ impl Fault {
             Fault::HubAway => (later, "the hub cannot be reached; try again shortly"),
             Fault::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
             Fault::HubRefuses => (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite"),
-            Fault::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
+            Fault::Shared(store::replica_state::StateError::Full) => (later, "too many logins are under way; try again shortly"),
             Fault::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
             Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 (later, "the database cannot be reached; try again shortly")

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Method, Response};
 use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
 use identity::pkce::Verifier;
 use identity::secret_token::{LoginBinding, LoginState};
-use store::shared::Entry;
+use store::replica_state::Entry;
 
 use crate::chance;
 use crate::error::oauth::{Fault, Redirection, redirect};

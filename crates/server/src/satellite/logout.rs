@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::http::Response;
 use identity::form;
 use serde_json::json;
-use store::shared::Invalidation;
+use store::replica_state::Invalidation;
 
 use crate::error::oauth::{Fault, json_no_store};
 

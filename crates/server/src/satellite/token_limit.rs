@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::shared::{Key, Shared};
+use store::replica_state::{ReplicaState, StateKey};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -24,23 +24,23 @@ const MAX_AT_ONCE: usize = 8;
 /// The count, and the requests under way.
 #[derive(Debug)]
 pub(super) struct TokenLimit {
-    shared: Shared,
+    shared: ReplicaState,
     /// Counts for this process while the shared store is out of reach.
-    own: Shared,
-    under_way: Mutex<HashMap<Key, Arc<Semaphore>>>,
+    own: ReplicaState,
+    under_way: Mutex<HashMap<StateKey, Arc<Semaphore>>>,
 }
 
 /// A request that may go to the hub.
 #[derive(Debug)]
 pub(super) struct Turn<'l> {
     limit: &'l TokenLimit,
-    client: Key,
+    client: StateKey,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl TokenLimit {
-    pub(super) fn new(shared: Shared) -> Self {
-        TokenLimit { shared, own: Shared::memory(), under_way: Mutex::default() }
+    pub(super) fn new(shared: ReplicaState) -> Self {
+        TokenLimit { shared, own: ReplicaState::memory(), under_way: Mutex::default() }
     }
 
     /// Waits for a turn of this client address; refuses it if too many of its tokens were refused.
@@ -56,7 +56,7 @@ impl TokenLimit {
         if refused >= MAX_REFUSED { Err(Fault::Throttled(WINDOW_SECONDS as i64)) } else { Ok(turn) }
     }
 
-    fn under_way(&self) -> MutexGuard<'_, HashMap<Key, Arc<Semaphore>>> {
+    fn under_way(&self) -> MutexGuard<'_, HashMap<StateKey, Arc<Semaphore>>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,7 +89,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_kept_of_addresses_that_have_no_request_under_way() {
         // contract I30.10
-        let limit = TokenLimit::new(Shared::memory());
+        let limit = TokenLimit::new(ReplicaState::memory());
         let (one, two) = (limit.turn("192.0.2.1").await.expect("a turn"), limit.turn("192.0.2.1").await.expect("a turn"));
         let other = limit.turn("192.0.2.2").await.expect("a turn");
         assert_eq!(limit.under_way().len(), 2);
@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn a_few_requests_of_an_address_go_on_at_once_and_the_next_waits() {
         // contract I30.10
-        let limit = TokenLimit::new(Shared::memory());
+        let limit = TokenLimit::new(ReplicaState::memory());
         let mut turns = Vec::new();
         for _ in 0..MAX_AT_ONCE {
             turns.push(limit.turn("192.0.2.1").await.expect("a turn"));

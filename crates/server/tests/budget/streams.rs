@@ -78,7 +78,7 @@ async fn a_reader_that_takes_a_little_now_and_then_is_cut_off() {
     for place in PLACES {
         let database = database(place).await;
         let mut setup = Setup::new(MANIFEST).pool(2);
-        setup.database.patience = Duration::from_secs(2);
+        setup.database.stall_timeout = Duration::from_secs(2);
         let server = setup.serve(&database).await;
         let mut wire = Wire::narrow(server.address).await;
         wire.request(&post(LIST, ALL)).await;

@@ -16,7 +16,7 @@ fn an_invalid_setting_is_named_with_what_was_found_and_what_is_accepted() {
         ("DATABASE_URL", "postgres://u:sesame@h:port/d", "PostgreSQL"),
         ("DATABASE_URL", "postgres://u:sesame@h:99999/d", "found \"99999\"; accepted is a whole number from 1 to 65535"),
         ("DATABASE_URL", "postgres://h/d?connect_timeout=abc", "found \"abc\"; accepted is a whole number"),
-        ("DATABASE_URL", "postgres:///d", "not a PostgreSQL address: the host is missing"),
+        ("DATABASE_URL", "postgres:///d", "not a PostgreSQL URL: the host is missing"),
         ("DATABASE_READ_URL", "sqlite://x.db", "postgres://"),
         ("DATABASE_POOL", "0", "1 to 1000"),
         ("DATABASE_POOL", "many", "1 to 1000"),

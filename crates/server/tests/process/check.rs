@@ -105,9 +105,9 @@ fn check_reports_values_that_read_as_null() {
     folder.write("peristyle.toml", &format!("[resource.shop.note.fields]\n{fields}"));
     let printed = folder.run(&["check"], &[]).good();
     for part in [
-        "peristyle.toml:3: `shop.note.made`: of the first 2 row(s), 1 hold what is no timestamp",
-        "peristyle.toml:4: `shop.note.words`: of the first 2 row(s), 1 hold what is no int[]",
-        "peristyle.toml:5: `shop.note.size`: of the first 2 row(s), 1 hold what is no int",
+        "peristyle.toml:3: `shop.note.made`: of the first 2 row(s), 1 have an invalid timestamp",
+        "peristyle.toml:4: `shop.note.words`: of the first 2 row(s), 1 have an invalid int[]",
+        "peristyle.toml:5: `shop.note.size`: of the first 2 row(s), 1 have an invalid int",
         "0 error(s), 3 warning(s)",
     ] {
         assert!(printed.contains(part), "{part:?} in {printed}");
@@ -143,7 +143,7 @@ fn what_only_the_maker_of_a_sqlite_file_can_read_is_told() {
     let printed = folder.run(&["check"], &[]).good();
     for line in [
         "peristyle.toml:1: `a.word`: SQLite cannot read it in every way, and statements that need to will fail: no such collation sequence: LOCALIZED",
-        "peristyle.toml:3: the file keeps texts as UTF-16le, by whose bytes they sort and compare, not by code point",
+        "peristyle.toml:3: the file stores strings as UTF-16le and compares their bytes, not their code points",
         "peristyle.toml:4: `a.failing`: SQLite cannot read it in every way, and statements that need to will fail: integer overflow",
     ] {
         assert!(printed.contains(line), "no line {line:?} in\n{printed}");

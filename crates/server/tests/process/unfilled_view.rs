@@ -58,6 +58,6 @@ async fn an_unfilled_view_is_reported_until_it_is_filled() {
         |line: &&Value| line["level"] == "ERROR" && line["fields"]["error"].as_str().is_some_and(|error| error.contains("\"reports\""));
     let error =
         lines.iter().find(is_the_error).unwrap_or_else(|| panic!("no such line: {log}"))["fields"]["error"].as_str().expect("a string");
-    assert!(error.starts_with("what is read is not ready: ") && error.contains("REFRESH MATERIALIZED VIEW"), "{error}");
+    assert!(error.starts_with("the table is not ready: ") && error.contains("REFRESH MATERIALIZED VIEW"), "{error}");
     assert!(!log.contains("out of reach") && !log.contains("the replica does not answer"), "{log}");
 }

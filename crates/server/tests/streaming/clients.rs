@@ -35,7 +35,7 @@ async fn a_client_that_disconnects_frees_its_connection_at_once() {
 
 async fn impatient(database: &Database, patience: Duration, timeout: Duration) -> Server {
     let mut setup = Setup::new(MANIFEST).pool(1);
-    setup.database.patience = patience;
+    setup.database.stall_timeout = patience;
     setup.database.timeout = timeout;
     setup.serve(database).await
 }

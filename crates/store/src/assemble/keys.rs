@@ -1,11 +1,11 @@
-//! The keys that the rows of a relation are looked up by.
+//! The keys by which the rows of a relation are looked up.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::ROOM;
+use super::ROWS_CAPACITY;
 use query::sql::Level;
 
 /// No key: one of its columns is NULL, so that nothing can be related.
@@ -31,17 +31,17 @@ struct Parts {
 }
 
 impl Keys {
-    /// Room for the keys that each relation of a level starts from.
+    /// An empty set of keys for each relation of a level.
     pub(crate) fn of(level: &Level) -> Vec<Self> {
         level.children.iter().map(|child| Keys::new(child.parent_columns.len())).collect()
     }
 
     pub(crate) fn new(width: usize) -> Self {
         Keys {
-            of_row: Vec::with_capacity(ROOM),
-            found: HashTable::with_capacity(ROOM),
+            of_row: Vec::with_capacity(ROWS_CAPACITY),
+            found: HashTable::with_capacity(ROWS_CAPACITY),
             hasher: DefaultHashBuilder::default(),
-            parts: Parts { bytes: Vec::with_capacity(ROOM * 8), ends: Vec::with_capacity(ROOM), width },
+            parts: Parts { bytes: Vec::with_capacity(ROWS_CAPACITY * 8), ends: Vec::with_capacity(ROWS_CAPACITY), width },
         }
     }
 
@@ -109,6 +109,11 @@ impl Keys {
         part
     }
 
+    /// How many columns a key has.
+    pub(crate) fn width(&self) -> usize {
+        self.parts.width
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.found.len()
     }
@@ -153,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_several_parts_are_told_apart() {
+    fn keys_of_several_parts_are_distinct() {
         let mut keys = Keys::new(2);
         for (one, two) in [("a", "bc"), ("ab", "c"), ("a", "bc")] {
             keys.add([Some(one.as_bytes()), Some(two.as_bytes())].into_iter());

@@ -1,50 +1,50 @@
-//! Rows are held only up to a limit. Of a statement's own rows, those beyond it wait or are let go; of related ones, what is more is weighed,
-//! so that whoever asked can ask again for fewer at once.
+//! Limits the rows in memory. Rows of a statement beyond the limit wait or are dropped; related rows beyond it are only weighed, so that the
+//! caller can load them for fewer parents at once.
 
 use std::ops::Range;
 
 use super::{Batch, Keys};
 
-/// What a row takes in memory beside its bytes: its end, its owner, its place and the keys of what is below it.
-const ROW: usize = 64;
+/// The memory of a row beside its bytes: its end, its owner, its position and the keys of its relations.
+const ROW_OVERHEAD: usize = 64;
 
-/// Some rows of a statement, and what comes after them.
+/// Some rows of a statement, and whether more follow.
 pub(crate) struct Portion {
     pub(crate) batch: Batch,
     pub(crate) after: After,
 }
 
-/// What comes after the rows of a portion.
+/// What follows the rows of a portion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
-    /// Nothing: these were the last ones.
+    /// These were the last rows.
     Nothing,
-    /// Perhaps more, which nobody has read yet.
+    /// More rows may follow.
     Perhaps,
-    /// More, which was read and let go, since it is more than is held at once.
-    LetGo,
+    /// More rows were read and dropped, since they do not fit.
+    Dropped,
 }
 
-/// The rows of a relation while they are read: held as long as they fit, and only weighed from there on.
+/// Collects the rows of a relation while they fit, and only weighs them from then on.
 pub(crate) struct Gathering<'b> {
     batch: Batch,
-    /// For each row the number of its parents' key.
+    /// For each row the number of its parent's key.
     owners: Vec<u32>,
-    /// For each key what its rows take, once that is too much at once.
+    /// For each key the bytes of its rows, once they do not fit.
     weights: Vec<usize>,
     keys: usize,
     left: &'b mut usize,
 }
 
-/// What came of a relation.
+/// The rows of a relation, or their weights.
 pub(crate) enum Gathered {
-    /// Its rows, and for each of them the number of its parents' key.
+    /// The number of the parent's key for each row, and the rows.
     Whole(Vec<u32>, Batch),
-    /// For each key what its rows would take: too much at once.
+    /// For each key the bytes of its rows, which do not fit together.
     TooMuch(Vec<usize>),
 }
 
-/// Whether a row is held.
+/// Whether a row was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Yes,
@@ -52,43 +52,43 @@ pub(crate) enum Held {
 }
 
 impl<'b> Gathering<'b> {
-    /// The rows for so many keys, of which there is so much room left.
+    /// Collects rows for so many keys into the bytes that are left.
     pub(crate) fn new(keys: usize, left: &'b mut usize) -> Self {
-        Gathering { batch: Batch::roomy(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
+        Gathering { batch: Batch::with_capacity(2 * keys), owners: Vec::with_capacity(2 * keys), weights: Vec::new(), keys, left }
     }
 
-    /// Where the next row is written; [`Gathering::end_row`] ends it.
+    /// The buffer for the next row; [`Gathering::end_row`] ends it.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.batch.buffer()
     }
 
     pub(crate) fn end_row(&mut self, owner: u32) -> Held {
         if !self.weights.is_empty() {
-            self.weights[owner as usize] += self.batch.bytes.len() + ROW;
+            self.weights[owner as usize] += self.batch.bytes.len() + ROW_OVERHEAD;
             self.batch.bytes.clear();
             return Held::No;
         }
         self.batch.end_row();
         self.owners.push(owner);
-        let size = self.batch.row(self.batch.len() - 1).len() + ROW;
+        let size = self.batch.row(self.batch.len() - 1).len() + ROW_OVERHEAD;
         if let Some(left) = self.left.checked_sub(size) {
             *self.left = left;
             return Held::Yes;
         }
-        self.let_go();
+        self.drop_rows();
         Held::No
     }
 
-    fn let_go(&mut self) {
+    fn drop_rows(&mut self) {
         self.weights = vec![0; self.keys];
         for (row, owner) in self.owners.iter().enumerate() {
-            self.weights[*owner as usize] += self.batch.row(row).len() + ROW;
+            self.weights[*owner as usize] += self.batch.row(row).len() + ROW_OVERHEAD;
         }
         self.batch = Batch::default();
         self.owners = Vec::new();
     }
 
-    /// What was gathered, with the keys of what is below the rows.
+    /// The result, with the keys of the levels below.
     pub(crate) fn end(mut self, pending: Vec<Keys>) -> Gathered {
         if !self.weights.is_empty() {
             return Gathered::TooMuch(self.weights);
@@ -99,31 +99,31 @@ impl<'b> Gathering<'b> {
 }
 
 impl Batch {
-    /// Whether loading all that is below these rows was found to be too much at once.
+    /// Whether the relations of these rows do not fit into memory.
     pub(crate) fn is_heavy(&self) -> bool {
         !self.weights.is_empty()
     }
 
-    /// Notes that what is below is too much at once: what it takes for each key of a relation, and the keys of all relations again.
+    /// Marks the batch as heavy, with the bytes of a relation for each key.
     pub(crate) fn weigh(&mut self, keys: &Keys, weights: &[usize]) {
         self.weights = (0..self.len()).map(|row| keys.number(row).map_or(0, |number| weights[number])).collect();
     }
 
-    /// For each of so many keys what its rows and all below them take.
+    /// For each key the bytes of its rows with their relations.
     pub(crate) fn weights_by_key(&self, owners: &[u32], keys: usize) -> Vec<usize> {
         let mut weights = vec![0; keys];
         for (row, owner) in owners.iter().enumerate() {
-            weights[*owner as usize] += self.row(row).len() + ROW + self.weights.get(row).copied().unwrap_or(0);
+            weights[*owner as usize] += self.row(row).len() + ROW_OVERHEAD + self.weights.get(row).copied().unwrap_or(0);
         }
         weights
     }
 
-    /// The rows in parts, at least two, of which each should fit.
-    pub(crate) fn parts(&self, most: usize) -> Vec<Range<usize>> {
+    /// Splits the rows into at least two parts, each of which should fit.
+    pub(crate) fn parts(&self, max_bytes: usize) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let (mut start, mut sum) = (0, 0_usize);
         for (row, weight) in self.weights.iter().enumerate() {
-            if row > start && sum.saturating_add(*weight) > most {
+            if row > start && sum.saturating_add(*weight) > max_bytes {
                 parts.push(start..row);
                 (start, sum) = (row, 0);
             }
@@ -131,18 +131,18 @@ impl Batch {
         }
         parts.push(start..self.len());
         if parts.len() == 1 {
-            // What was weighed is not all there is.
+            // Not all relations were weighed.
             let middle = self.len() / 2;
             parts = vec![0..middle, middle..self.len()];
         }
         parts
     }
 
-    /// Some of the rows, with the keys of what is to be loaded for them. A single row that does not fit is known not to.
-    pub(crate) fn part(&self, rows: Range<usize>, most: usize) -> Batch {
+    /// Some of the rows, with the keys of their relations. A single row that does not fit stays heavy.
+    pub(crate) fn part(&self, rows: Range<usize>, max_bytes: usize) -> Batch {
         let mut part = Batch::default();
         if let [weight] = self.weights[rows.clone()]
-            && weight > most
+            && weight > max_bytes
         {
             part.weights.push(weight);
         }
@@ -169,18 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_held_while_they_fit_and_weighed_from_there_on() {
+    fn rows_are_kept_while_they_fit_and_weighed_from_then_on() {
         let rows = [(0, "abc"), (2, "de"), (0, "f")];
-        let Gathered::Whole(owners, batch) = gathered(&rows, 3 * ROW + 6) else { panic!("they fit") };
+        let Gathered::Whole(owners, batch) = gathered(&rows, 3 * ROW_OVERHEAD + 6) else { panic!("they fit") };
         assert_eq!((owners, batch.len(), batch.row(1)), (vec![0, 2, 0], 3, &b"de"[..]));
-        for left in [0, ROW + 3, 3 * ROW + 5] {
+        for left in [0, ROW_OVERHEAD + 3, 3 * ROW_OVERHEAD + 5] {
             let Gathered::TooMuch(weights) = gathered(&rows, left) else { panic!("they do not fit in {left}") };
-            assert_eq!(weights, [2 * ROW + 4, 0, ROW + 2]);
+            assert_eq!(weights, [2 * ROW_OVERHEAD + 4, 0, ROW_OVERHEAD + 2]);
         }
     }
 
     #[test]
-    fn parts_are_cut_by_weight_and_are_two_at_least() {
+    fn rows_are_split_by_weight_into_at_least_two_parts() {
         let mut batch = Batch::default();
         let mut keys = Keys::new(1);
         for key in ["a", "b", "a", "c"] {

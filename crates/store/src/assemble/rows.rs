@@ -1,47 +1,46 @@
-//! Rows with everything loaded for them, written piece by piece.
+//! Writes rows with their relations in pieces.
 
 use super::{Batch, Loaded};
 
-/// So many rows that nothing was loaded for are written at once.
-const FEW: usize = 64;
+/// At most so many rows without relations are written at once.
+const MAX_LEAVES: usize = 64;
 
-/// Rows that are being written. A row may be of any size, since what it shares with others is written again for each of them: so
-/// writing can stop anywhere and go on later.
+/// Writes rows. A shared related row is written once for each parent, so a row may have any size, and writing can stop anywhere.
 #[derive(Debug)]
 pub(crate) struct Rows<'b> {
     batch: &'b Batch,
     next: usize,
-    /// What is still open, the innermost last.
+    /// The open rows and lists, the innermost last.
     steps: Vec<Step<'b>>,
 }
 
 #[derive(Debug)]
 enum Step<'b> {
     Row(Row<'b>),
-    /// The rest of a list, and whether something of it is written.
+    /// The rest of a list, and whether a part is written.
     List(&'b Batch, &'b [u32], bool),
 }
 
-/// A row that is being written.
+/// A partly written row.
 #[derive(Clone, Copy, Debug)]
 struct Row<'b> {
     batch: &'b Batch,
     index: usize,
-    /// How many of its relations are.
+    /// The number of its written relations.
     written: usize,
 }
 
-/// Where writing stands.
+/// Why writing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The row is done.
+    /// The row is complete.
     Row,
-    /// There is enough for now.
+    /// There are enough bytes.
     Enough,
 }
 
 impl Rows<'_> {
-    /// Begins the next row; says whether there is one.
+    /// Begins the next row; returns false at the end.
     pub(crate) fn begin(&mut self) -> bool {
         let more = self.next < self.batch.len();
         if more {
@@ -51,12 +50,12 @@ impl Rows<'_> {
         more
     }
 
-    /// Whether a row was begun and is not done.
+    /// Whether a row is not complete.
     pub(crate) fn is_open(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// Writes on at the row that was begun, until it is done or there are so many bytes.
+    /// Continues the open row until it is complete or there are enough bytes.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> Written {
         while let Some(step) = self.steps.last_mut() {
             match step {
@@ -93,7 +92,7 @@ impl<'b> Rows<'b> {
         Rows { batch, next: 0, steps: Vec::new() }
     }
 
-    /// Writes a row up to the next thing in it that may be of any size.
+    /// Writes a row up to its next relation of unbounded size.
     fn row(&mut self, row: Row<'b>, out: &mut Vec<u8>) {
         let Row { batch, index, mut written } = row;
         let own = batch.row(index);
@@ -101,12 +100,12 @@ impl<'b> Rows<'b> {
             out.extend_from_slice(own);
         }
         while let Some(loaded) = batch.relations.get(written) {
-            // Nothing stands before the first member of a row that shows no field.
+            // The first member of a row without fields has no comma.
             let is_first = own.len() == 1 && written == 0;
             out.extend_from_slice(&loaded.member.key[usize::from(is_first)..]);
             written += 1;
             let members = loaded.members(index);
-            if loaded.batch.relations.is_empty() && members.len() <= FEW {
+            if loaded.batch.relations.is_empty() && members.len() <= MAX_LEAVES {
                 loaded.leaves(members, out);
                 continue;
             }
@@ -135,7 +134,7 @@ impl<'b> Row<'b> {
 }
 
 impl Loaded {
-    /// Writes few rows that nothing was loaded for.
+    /// Writes a few rows without relations.
     fn leaves(&self, members: &[u32], out: &mut Vec<u8>) {
         let leaf = |row: u32, out: &mut Vec<u8>| {
             out.extend_from_slice(self.batch.row(row as usize));
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_that_rows_take_is_known_however_often_they_are_shared() {
+    fn the_written_size_counts_shared_rows_each_time() {
         let mut parents = batch(&["{\"id\":1", "{\"id\":2"]);
         let mut keys = Keys::new(1);
         for key in [b"a", b"a"] {
@@ -197,7 +196,7 @@ mod tests {
         parents.attach(Member { key: br#","c":"#[..].into(), many: true }, keys, &[0, 0], batch(&["{\"n\":1", "{\"n\":2"]));
         let (size, taken) = (parents.written_size(), written(&parents, usize::MAX).len());
         assert!((taken..taken + 16).contains(&size), "{size} for {taken}");
-        // A thousand for each of a thousand, and so on, is more than there are numbers for.
+        // A thousand for each of a thousand, and so on, saturates.
         let mut crowd = batch(&["{\"n\":1"; 1_000]);
         for _ in 0..9 {
             let mut above = batch(&["{\"n\":1"; 1_000]);
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_size_make_the_same_rows() {
+    fn pieces_of_any_size_give_the_same_rows() {
         for many in [true, false] {
             let batch = doubling(4, many);
             let whole = written(&batch, usize::MAX);
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_endless_is_written_in_pieces() {
+    fn an_endless_row_is_written_in_pieces() {
         // Every level has two rows, and each of them both rows below.
         let mut below = batch(&["{\"n\":0", "{\"n\":1"]);
         for _ in 0..200 {

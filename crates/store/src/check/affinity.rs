@@ -1,9 +1,9 @@
-//! What SQLite makes of a declared type. It never refuses a value, so a contradiction is only worth a warning.
+//! SQLite's column affinities. SQLite never refuses a value, so a contradiction is only a warning.
 
 use query::catalog::{Field, Stored};
 use query::types::{Scalar, Type};
 
-/// How SQLite converts what is stored.
+/// How SQLite converts stored values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Affinity {
     Integer,
@@ -30,7 +30,7 @@ fn affinity(declared: &str) -> Affinity {
     }
 }
 
-/// Why values of this field may not be read back as they were meant.
+/// Why this field may not read back the values that were stored.
 pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static str> {
     let affinity = affinity(declared);
     let scalar = match &field.kind {
@@ -39,12 +39,12 @@ pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static st
     };
     match scalar {
         Scalar::Bool | Scalar::Int | Scalar::BigInt => match affinity {
-            Affinity::Text => Some("it turns whole numbers into texts, which read as null; declare the column INTEGER"),
+            Affinity::Text => Some("it turns whole numbers into strings, which read as null; declare the column INTEGER"),
             Affinity::Real => Some("it turns whole numbers into floats, which read as null; declare the column INTEGER"),
             _ => None,
         },
         Scalar::Float => match affinity {
-            Affinity::Text => Some("it turns numbers into texts, which read as null; declare the column REAL"),
+            Affinity::Text => Some("it turns numbers into strings, which read as null; declare the column REAL"),
             Affinity::Integer => Some("it is meant for whole numbers; declare the column REAL or the field bigint"),
             _ => None,
         },
@@ -56,12 +56,12 @@ pub(super) fn contradiction(field: &Field, declared: &str) -> Option<&'static st
         },
         Scalar::Text | Scalar::Enum(_) => match affinity {
             Affinity::Integer | Affinity::Real | Affinity::Numeric => {
-                Some("it turns texts of digits into numbers, which read as null; declare the column TEXT")
+                Some("it turns strings of digits into numbers, which read as null; declare the column TEXT")
             }
             _ => None,
         },
         Scalar::Timestamp if field.stored == Stored::Unix => match affinity {
-            Affinity::Text => Some("it turns seconds into texts, which read as null; declare the column INTEGER"),
+            Affinity::Text => Some("it turns seconds into strings, which read as null; declare the column INTEGER"),
             _ => None,
         },
         Scalar::Uuid | Scalar::Date | Scalar::Time | Scalar::Timestamp | Scalar::Json => match affinity {

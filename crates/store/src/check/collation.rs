@@ -1,11 +1,11 @@
-//! Texts of two collations do not compare by themselves on PostgreSQL; where a relation makes them meet, one gives way.
+//! Finds relations between columns of two collations, which PostgreSQL refuses to compare; one side is cast.
 
 use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Resource, ResourceId, TableName};
 use query::sql::Dialect;
 
 use crate::schema::{Collation, Schema};
 
-/// The fields that give way.
+/// The fields to cast.
 pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, FieldId)> {
     let mut found = Vec::new();
     for (id, resource) in catalog.resources().iter().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn conflicts(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, 
                     for (resource, field, column) in own.iter().map(|(field, column)| (id, *field, column)).chain(away) {
                         let end = catalog.resource(resource);
                         let differ = differ(of(end, &end.fields[field]), of_column(schema, pivot, column));
-                        // A field that is cast anyway takes the pivot's column with it.
+                        // If the field is cast anyway, the pivot's column is too.
                         let is_plain = matches!(end.fields[field].native, Native::Standard | Native::Varchar);
                         if differ || (is_plain && takes_for_equal(schema, pivot, column)) {
                             found.push((resource, field));
@@ -41,7 +41,7 @@ fn of_column<'s>(schema: &'s Schema, table: &TableName, column: &Identifier) -> 
     schema.table(table, Dialect::Postgres)?.column(column.plain(), Dialect::Postgres)?.collation.as_ref()
 }
 
-/// Whether a column of a pivot takes texts for equal that are not.
+/// Whether a column of a pivot compares different strings as equal.
 fn takes_for_equal(schema: &Schema, table: &TableName, column: &Identifier) -> bool {
     let found = schema.table(table, Dialect::Postgres).and_then(|table| table.column(column.plain(), Dialect::Postgres));
     found.is_some_and(|found| found.native == "citext" || found.collation.as_ref().is_some_and(|collation| !collation.deterministic))

@@ -1,4 +1,4 @@
-//! What `check` says of a resource's constraint: what it may show less of than its author expects.
+//! Warns of a constraint that may show less than its author expects.
 
 use query::catalog::Resource;
 use query::constraints::{Polarity, Reference};

@@ -1,4 +1,4 @@
-//! One field against its column: type, enum labels, NULL, and what the database user may read.
+//! Checks a field against its column: type, enum labels, NULL, and the rights of the database user.
 
 use query::catalog::{Field, Resource, Stored};
 use query::messages::did_you_mean_as;
@@ -104,7 +104,7 @@ impl<'c> Checker<'c> {
     }
 
     fn nullable(&mut self, field: &Field, table: &Table, column: &Column, what: &str) {
-        // A view does not tell, and SQLite lets a primary key be NULL by an old mistake of its own.
+        // Views do not say, and a primary key of SQLite may be NULL.
         if table.is_view || table.primary_key.contains(&column.name) {
             return;
         }
@@ -128,7 +128,7 @@ impl<'c> Checker<'c> {
         let kind = &field.kind;
         if self.dialect == Dialect::Sqlite {
             if let Some(reason) = affinity::contradiction(field, &column.native) {
-                // What it does to a value that is read does not matter here, only what to do about it.
+                // Only the second half of the message, how to fix it, applies here.
                 let advice = reason.rsplit("; ").next().unwrap_or(reason);
                 let declared = format!("column `{}` of the through table is declared {:?}", column.name, column.native);
                 self.warning(line, format!("{what}: {declared}, which may not equal a field of type {}; {advice}", kind.name()));

@@ -1,11 +1,11 @@
-//! What a PostgreSQL column is to a field of a given type.
+//! Maps the type of a PostgreSQL column to the type of a field.
 
 use query::catalog::{Labels, Native, TypeName};
 use query::types::{Scalar, Type};
 
 use crate::schema::{Collation, Column};
 
-/// What the column is to a field of this type, or nothing when it cannot be read so.
+/// The native type of the column for this field; none if the field cannot read it.
 pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
     match kind {
         Type::One(kind) if !column.array => scalar(kind, column).map(|native| match &column.collation {
@@ -24,13 +24,13 @@ pub(super) fn native(kind: &Type, column: &Column) -> Option<Native> {
 fn scalar(kind: &Scalar, column: &Column) -> Option<Native> {
     if let Some(enumeration) = &column.enumeration {
         return match kind {
-            // A domain over an enum has no operators of its own, and a value cannot be cast to what cannot be named.
+            // A domain over an enum has no operators, and a type in a closed schema cannot be named in a cast.
             Scalar::Enum(values) if !column.domain && !column.unnameable => {
                 let named = enumeration.labels.iter().all(|label| values.iter().any(|value| **value == **label));
                 let labels = if named { Labels::Named } else { Labels::MoreThanNamed };
                 Some(Native::Enum(TypeName::new(&enumeration.schema, &enumeration.name), labels))
             }
-            // A text that is no label would fail the cast to the enum; as text it merely equals nothing.
+            // A string that is no label would fail the cast to the enum; as text it equals nothing.
             Scalar::Enum(_) | Scalar::Text => Some(Native::TextByCast),
             _ => None,
         };

@@ -1,4 +1,4 @@
-//! One relation against the keys and indexes of the tables it connects.
+//! Checks a relation against the keys and indexes of its tables.
 
 use query::catalog::{Catalog, Field, FieldId, Identifier, Link, Native, Relation, Resource, ResourceId, Stored, TableName};
 use query::sql::Dialect;
@@ -37,7 +37,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// The target's table and its columns behind these fields; what is missing was reported where it is declared.
+    /// The target's table and the columns of these fields. Missing ones are reported where they are declared.
     fn target(&self, target: &'c Resource, fields: &[FieldId]) -> Option<(&'c Table, Vec<&'c str>)> {
         let table = self.schema.table(&target.table, self.dialect)?;
         let columns: Vec<&str> = fields.iter().map(|id| target.fields[*id].column.plain()).collect();
@@ -87,7 +87,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// PostgreSQL compares a time with a zone and one without by the zone of the session.
+    /// PostgreSQL compares `timestamp` with `timestamptz` by the session's time zone.
     fn zones(&mut self, pivot: &TableName, (resource, fields): (&Resource, &[(&Identifier, &Field)]), line: usize, what: &str) {
         let (pivot, table) = (self.schema.table(pivot, self.dialect), self.schema.table(&resource.table, self.dialect));
         let (Some(pivot), Some(table), Dialect::Postgres) = (pivot, table, self.dialect) else { return };
@@ -126,13 +126,12 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Whether SQLite keeps equal values of a field in several ways, which a unique key tells apart: `1.0` and `1.00`.
+/// Whether SQLite stores equal values of a field in several forms, such as `1.0` and `1.00`, which a unique key does not see as equal.
 fn has_spellings(field: &Field) -> bool {
     field.stored == Stored::Datetime || matches!(field.kind, Type::One(Scalar::Decimal | Scalar::Time))
 }
 
-/// The relations whose pivot names no pair twice. However the ends compare with it, they take no values for equal that its key tells apart:
-/// `check` refuses the types that would.
+/// The relations whose pivot has a unique key over the pair. `check` refuses types whose equality differs from the key's.
 pub(super) fn without_repeats(catalog: &Catalog, schema: &Schema) -> Vec<(ResourceId, usize)> {
     let is_unique = |relation: &Relation| match &relation.link {
         Link::Direct(_) => false,

@@ -1,23 +1,25 @@
-//! What rows of a SQLite database hold, against what the manifest says: a declared type binds nobody there, and a value that does not fit
-//! reads as null without a word.
+//! Warns of invalid values in a SQLite database: SQLite stores any value in any column, and one that does not fit its field reads as null.
 
 use query::catalog::{Catalog, Stored};
+use query::sql::Dialect;
 use query::types::{Scalar, Type};
-use rusqlite::{Connection, ErrorCode, Result};
+use rusqlite::{Connection, ErrorCode};
 
-use crate::sqlite::{encoding_of, glance, know_collations, readable};
+use crate::Error;
+use crate::schema;
+use crate::sqlite::{check_collations, encoding_of, readable, sample_rows};
 
 use super::{Finding, Severity};
 
-/// A table of the manifest and the fields that are read from it.
-pub(crate) struct Asked {
+/// A table of the manifest with its fields.
+pub(crate) struct DeclaredTable {
     resource: String,
     line: usize,
     table: String,
-    fields: Vec<AskedField>,
+    fields: Vec<DeclaredField>,
 }
 
-struct AskedField {
+struct DeclaredField {
     name: String,
     line: usize,
     column: String,
@@ -25,11 +27,11 @@ struct AskedField {
     stored: Stored,
 }
 
-/// What is to be looked at. The server's own tables are its own affair.
-pub(crate) fn asked(catalog: &Catalog) -> Vec<Asked> {
+/// The tables of the manifest, without the program's own.
+pub(crate) fn declared(catalog: &Catalog) -> Vec<DeclaredTable> {
     let declared = catalog.resources().iter().filter(|resource| !resource.is_own());
-    let asked = declared.map(|resource| {
-        let fields = resource.fields.iter().map(|field| AskedField {
+    let tables = declared.map(|resource| {
+        let fields = resource.fields.iter().map(|field| DeclaredField {
             name: format!("{}.{}", resource.full_name, field.name),
             line: field.line,
             column: field.column.plain().to_owned(),
@@ -37,25 +39,34 @@ pub(crate) fn asked(catalog: &Catalog) -> Vec<Asked> {
             stored: field.stored,
         });
         let fields = fields.collect();
-        Asked { resource: resource.full_name.clone(), line: resource.line, table: resource.table.name.plain().to_owned(), fields }
+        DeclaredTable { resource: resource.full_name.clone(), line: resource.line, table: resource.table.name.plain().to_owned(), fields }
     });
-    asked.collect()
+    tables.collect()
 }
 
-/// A warning for each field with values that do not fit. `begin` is called before each table, to give it a time of its own.
-pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()) -> Vec<Finding> {
-    let mut findings = Vec::from_iter(encoding(connection, asked));
-    for table in asked {
+/// A warning for each field with invalid values. `begin` restarts the time before each table.
+pub(crate) fn invalid_values(connection: &Connection, tables: &[DeclaredTable], begin: impl Fn()) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::from_iter(encoding(connection, tables));
+    let schema = schema::read_sqlite(connection)?;
+    // The check reports missing tables and columns.
+    let is_complete = |declared: &&DeclaredTable| {
+        let found = schema.find(None, &declared.table, Dialect::Sqlite).filter(|table| table.unreadable.is_none());
+        found.is_some_and(|table| declared.fields.iter().all(|field| table.column(&field.column, Dialect::Sqlite).is_some()))
+    };
+    for table in tables.iter().filter(is_complete) {
         begin();
         let (rows, counts) = match count(connection, table) {
             Ok(counted) => counted,
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                let message = format!("`{}`: its first rows could not be looked at, since that takes too long", table.resource);
+                let message = format!("`{}`: reading its first rows takes too long", table.resource);
                 findings.push(Finding { severity: Severity::Warning, line: table.line, message });
                 continue;
             }
             Err(error) => {
-                findings.extend(unreadable(table, &error));
+                // SQLite lacks a collation or a function of the program that made the file.
+                let message =
+                    format!("`{}`: SQLite cannot read it in every way, and statements that need to will fail: {error}", table.resource);
+                findings.push(Finding { severity: Severity::Warning, line: table.line, message });
                 continue;
             }
         };
@@ -68,41 +79,31 @@ pub(crate) fn misfits(connection: &Connection, asked: &[Asked], begin: impl Fn()
                 Stored::Unix => " in seconds since 1970",
             };
             let message = format!(
-                "`{}`: of the first {rows} row(s), {count} hold what is no {kind}{form}, and read as null; another type may fit",
+                "`{}`: of the first {rows} row(s), {count} have an invalid {kind}{form}, and read as null; another type may fit",
                 field.name
             );
             findings.push(Finding { severity: Severity::Warning, line: field.line, message });
         }
     }
-    findings
+    Ok(findings)
 }
 
-/// That texts are kept in a form by which they do not sort as code points do; said once, at the first text.
-fn encoding(connection: &Connection, asked: &[Asked]) -> Option<Finding> {
+/// Warns once, at the first text field, of an encoding whose bytes do not sort as code points.
+fn encoding(connection: &Connection, tables: &[DeclaredTable]) -> Option<Finding> {
     let encoding = encoding_of(connection).ok()?;
-    let mut fields = asked.iter().flat_map(|table| &table.fields);
+    let mut fields = tables.iter().flat_map(|table| &table.fields);
     let text = fields.find(|field| matches!(field.kind, Type::One(Scalar::Text | Scalar::Enum(_)))).filter(|_| encoding != "UTF-8")?;
-    let message =
-        format!("the file keeps texts as {encoding}, by whose bytes they sort and compare, not by code point; a file in UTF-8 does");
+    let message = format!("the file stores strings as {encoding} and compares their bytes, not their code points; use a file in UTF-8");
     Some(Finding { severity: Severity::Warning, line: text.line, message })
 }
 
-/// That SQLite lacks what a table needs: a collation or a function that only the program has which made the file. What is missing
-/// altogether was found before.
-fn unreadable(table: &Asked, error: &rusqlite::Error) -> Option<Finding> {
-    let reason = error.to_string();
-    let known = ["no such table", "no such column"].iter().any(|missing| reason.contains(missing));
-    let message = format!("`{}`: SQLite cannot read it in every way, and statements that need to will fail: {reason}", table.resource);
-    (!known).then_some(Finding { severity: Severity::Warning, line: table.line, message })
-}
-
-/// How many rows were looked at, and of each field how many values do not fit.
-fn count(connection: &Connection, asked: &Asked) -> Result<(u32, Vec<u32>)> {
-    know_collations(connection, &asked.table)?;
-    let mut counts = vec![0; asked.fields.len()];
-    let columns = asked.fields.iter().map(|field| field.column.as_str());
-    let rows = glance(connection, &asked.table, columns, |index, cell| {
-        let field = &asked.fields[index];
+/// The number of rows that were read, and the number of invalid values of each field.
+fn count(connection: &Connection, table: &DeclaredTable) -> rusqlite::Result<(u32, Vec<u32>)> {
+    check_collations(connection, &table.table)?;
+    let mut counts = vec![0; table.fields.len()];
+    let columns = table.fields.iter().map(|field| field.column.as_str());
+    let rows = sample_rows(connection, &table.table, columns, |index, cell| {
+        let field = &table.fields[index];
         counts[index] += u32::from(!readable(&field.kind, field.stored, cell));
     })?;
     Ok((rows, counts))

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, Manager, Postgres, STALE, State, array, lease};
+use crate::postgres::{Connection, EPOCH_MICROS, FAILED, Lease, LeaseState, Manager, Postgres, STALE, array, lease};
 
 use super::BoundStatement;
 use super::values::{Bind, Row, StoredValue};
@@ -117,7 +117,7 @@ impl PostgresWriters {
     /// A connection for a new transaction. Its state keeps it out of the pool if the caller is dropped.
     async fn open(&self) -> Result<PostgresTransaction, Error> {
         let mut lease = lease(&self.pool).await?;
-        lease.enter(State::InTransaction);
+        lease.enter(LeaseState::InTransaction);
         Ok(PostgresTransaction { lease: Box::new(lease), timeout: self.timeout, stale: false })
     }
 }
@@ -179,7 +179,7 @@ impl PostgresTransaction {
 
     /// Returns the connection to the pool.
     fn give_back(mut self) {
-        self.lease.enter(State::Idle);
+        self.lease.enter(LeaseState::Idle);
     }
 }
 

@@ -49,7 +49,7 @@ impl SqliteWriter {
     /// Waits for the connection.
     async fn turn(&self) -> Result<OwnedMutexGuard<Connection>, Error> {
         let turn = tokio::time::timeout(self.sqlite.timeout, self.connection.clone().lock_owned()).await.map_err(|_| Error::Overloaded)?;
-        self.sqlite.still()?;
+        self.sqlite.check_unchanged()?;
         Ok(turn)
     }
 

@@ -1,16 +1,15 @@
-//! Comments that end a table of TOML. To the editor they stand before the next header, so that a table put in between would come
-//! before them.
+//! Moves comments at the end of a TOML table: the editor attaches them to the next header, so a new table would come before them.
 
 use toml_edit::{DocumentMut, RawString, Table};
 
-/// Takes away the comments that end the last table of a resource, to be put before the header of a table that will follow it.
+/// Takes the comments at the end of a resource's last table, for the header of the table that will follow it.
 pub(super) fn take_ending(document: &mut DocumentMut, context: &str, name: &str) -> String {
     let Some(last) = position(document, context, name) else { return String::new() };
     if let Some(next) = next_position(document.as_table(), last)
         && let Some(table) = at(document.as_table_mut(), next)
     {
         let (ending, rest) = split(&text(table.decor().prefix()));
-        // What stands right above a header speaks of what follows.
+        // A comment right above a header belongs to that header.
         if !rest.trim_start_matches([' ', '\t']).starts_with('\n') {
             return String::new();
         }
@@ -22,7 +21,7 @@ pub(super) fn take_ending(document: &mut DocumentMut, context: &str, name: &str)
     ending
 }
 
-/// Where the last table of a resource stands, or the table that holds it under dotted keys.
+/// The position of a resource's last table, or of the table that holds it under dotted keys.
 fn position(document: &DocumentMut, context: &str, name: &str) -> Option<isize> {
     let context = document.get("resource")?.get(context)?.as_table()?;
     last_position(context.get(name)?.as_table()?).or(context.position())
@@ -32,7 +31,7 @@ fn text(raw: Option<&RawString>) -> String {
     raw.and_then(RawString::as_str).unwrap_or_default().replace("\r\n", "\n")
 }
 
-/// The comments at the start, and what comes after them.
+/// The comments at the start, and the rest.
 fn split(text: &str) -> (String, String) {
     let length = text.split_inclusive('\n').take_while(|line| line.trim_start().starts_with('#')).map(str::len).sum();
     let (comments, rest) = text.split_at(length);
@@ -44,12 +43,12 @@ fn tables(table: &Table) -> impl Iterator<Item = &Table> {
     table.iter().filter_map(|(_, item)| item.as_table())
 }
 
-/// Where the table stands, or the last of those within it.
+/// The position of the table, or of the last one within it.
 fn last_position(table: &Table) -> Option<isize> {
     tables(table).filter_map(last_position).last().or(table.position())
 }
 
-/// Where the first table stands that comes after.
+/// The position of the next table.
 fn next_position(table: &Table, after: isize) -> Option<isize> {
     let own = table.position().filter(|position| *position > after && !table.is_implicit());
     tables(table).filter_map(|table| next_position(table, after)).chain(own).min()

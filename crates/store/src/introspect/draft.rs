@@ -1,4 +1,4 @@
-//! The manifest to be without its relations: a resource for each table that has none, with names that are free.
+//! Drafts the resources of a manifest without relations: one for each table that has none, under a free name.
 
 use query::catalog::{Catalog, Link, Resource};
 use query::sql::Dialect;
@@ -6,16 +6,16 @@ use query::sql::Dialect;
 use crate::schema::{Schema, Table};
 
 use super::fields::fields;
-use super::known::Known;
+use super::known::OfferedList;
 use super::model::{Draft, KnownRelation, Model};
 use super::names::Names;
 use super::naming::{camel, context, usual_schema};
 use super::through;
 
-/// A manifest that is there, and what its comments tell; nothing without them.
-pub(super) type Existing<'c> = (&'c Catalog, Option<Known>);
+/// An existing manifest and the list in its comments.
+pub(super) type Existing<'c> = (&'c Catalog, Option<OfferedList>);
 
-/// A resource that is there, and the table that it is of.
+/// An existing resource and its table.
 type Home<'s, 'c> = (&'s Table, &'c Resource);
 
 /// Drafts every table that can be read, in the order of the schema.
@@ -33,7 +33,7 @@ pub(super) fn draft<'s>(schema: &'s Schema, dialect: Dialect, existing: Option<E
         .filter_map(|resource| schema.table(&resource.table, dialect).map(|table| (table, resource)))
         .collect();
     let mut drafts: Vec<(usize, Draft)> = Vec::new();
-    // Tables that may be left out come last, so that they take no name from another.
+    // Incidental tables come last, so that they take no name from others.
     let mut places: Vec<usize> = (0..schema.tables.len()).collect();
     places.sort_by_key(|place| through::sides(&schema.tables[*place]).is_some());
     for place in places {
@@ -54,7 +54,7 @@ fn pivots<'s>(catalog: &Catalog, schema: &'s Schema, dialect: Dialect) -> impl I
     })
 }
 
-/// The resource of a table with its fields; nothing where it has none, and the model is told why unless that is as it was wanted.
+/// The resource of a table with its fields. A table without fields gives none, and is noted unless that was deliberate.
 fn drafted<'s>(
     table: &'s Table,
     catalog: Option<&Catalog>,
@@ -73,7 +73,7 @@ fn drafted<'s>(
     };
     let mut draft = match (behind.first(), catalog) {
         (Some(resource), Some(catalog)) => known(table, resource, catalog),
-        // What was offered and is not there was deleted on purpose.
+        // A resource that was offered and is missing was deleted on purpose.
         _ if model.has_seen_table(table) => return None,
         _ => fresh(table, names),
     };
@@ -89,7 +89,7 @@ fn drafted<'s>(
     Some(draft)
 }
 
-/// The table as a manifest names it, or nothing when the name cannot be said.
+/// The table's name in a manifest; none if it cannot be written.
 fn table_text(schema: &Schema, table: &Table, dialect: Dialect) -> Option<String> {
     if table.name.is_empty() || table.name.contains('\0') || table.schema.contains('.') {
         return None;

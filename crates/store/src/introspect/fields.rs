@@ -1,4 +1,4 @@
-//! The fields of a resource to be, in the order of the columns.
+//! Drafts the fields of a resource, in the order of the columns.
 
 use query::catalog::{Field, Resource, Stored};
 use query::sql::Dialect;
@@ -10,14 +10,14 @@ use super::kind::{self, offered, stored};
 use super::model::{Draft, DraftField, Model};
 use super::naming::{camel, free};
 
-/// What a column is to a resource.
+/// How a column enters a resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Key,
     Rest,
 }
 
-/// The fields there are, in the spelling of the columns, and one for each new column that no resource of the table has.
+/// The existing fields, and one for each new column that no resource of the table has.
 pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
     let (table, dialect) = (draft.table, model.dialect);
     if let Some(resource) = behind.first() {
@@ -29,7 +29,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
             .collect();
     }
     let kinds: Vec<(&Column, Option<Type>)> = table.columns.iter().map(|column| (column, offered(column, dialect))).collect();
-    // A key that cannot be declared whole is not declared at all, nor is one added to a resource that has its own.
+    // A key is declared whole or not at all, and never added to a resource that has one.
     let is_key_column = |column: &Column| table.primary_key.contains(&column.name);
     let can_be_key = |kind: &Option<Type>| kind.as_ref().is_some_and(|kind| kind.family().is_some());
     let key_is_whole = draft.is_new && kinds.iter().all(|(column, kind)| !is_key_column(column) || can_be_key(kind));
@@ -43,7 +43,7 @@ pub(super) fn fields(draft: &mut Draft, behind: &[&Resource], model: &Model) {
                 let part = if key_is_whole && is_key_column(column) { Part::Key } else { Part::Rest };
                 fresh(draft, column, kind, part, dialect);
             }
-            None if model.has_told_column(table, &column.name) => {}
+            None if model.has_noted_column(table, &column.name) => {}
             None => draft.notes.push(unreadable(column)),
         }
     }
@@ -68,10 +68,10 @@ fn fresh(draft: &mut Draft, column: &Column, kind: Type, part: Part, dialect: Di
 fn unreadable(column: &Column) -> String {
     let reason = match column {
         Column { forbidden: true, .. } => "the database user may not read it",
-        Column { untold: true, .. } => "neither a declaration nor its values tell one type",
+        Column { unknown_type: true, .. } => "neither a declaration nor its values tell one type",
         _ => "no type reads it",
     };
-    let native = if column.untold { String::new() } else { format!(" ({})", column.native_name()) };
+    let native = if column.unknown_type { String::new() } else { format!(" ({})", column.native_name()) };
     format!("column {:?}{native} is left out: {reason}", column.name)
 }
 

@@ -1,4 +1,4 @@
-//! A column's type as a manifest says it.
+//! Maps the type of a column to a type of the manifest.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use query::types::{EnumValue, Scalar, Type};
 
 use crate::schema::Column;
 
-/// The type a manifest declares for the column, or nothing when no type reads it.
+/// The type for the column; none if no type can read it.
 pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
-    if column.nested || column.untold {
+    if column.nested || column.unknown_type {
         return None;
     }
     let scalar = match (dialect, &column.seen) {
@@ -23,7 +23,7 @@ pub(crate) fn kind_of(column: &Column, dialect: Dialect) -> Option<Type> {
 
 fn postgres(column: &Column) -> Option<Scalar> {
     if let Some(enumeration) = &column.enumeration {
-        // An enum without labels is allowed there, but not in a manifest.
+        // PostgreSQL allows an enum without labels, a manifest does not.
         let labels: Arc<[EnumValue]> = enumeration.labels.iter().map(|label| EnumValue::new(label)).collect();
         return Some(if labels.is_empty() { Scalar::Text } else { Scalar::Enum(labels) });
     }
@@ -43,7 +43,7 @@ fn postgres(column: &Column) -> Option<Scalar> {
     })
 }
 
-/// SQLite keeps the declared type as it was written; what it means is a matter of custom.
+/// SQLite stores the declared type as it was written; its meaning is a convention.
 pub(super) fn sqlite(declared: &str) -> Option<Scalar> {
     let declared: String = declared.to_ascii_uppercase().split_whitespace().collect::<Vec<_>>().join(" ");
     if declared.replace(' ', "").starts_with("TINYINT(1)") {
@@ -68,7 +68,7 @@ pub(super) fn sqlite(declared: &str) -> Option<Scalar> {
     })
 }
 
-/// How a SQLite timestamp is kept.
+/// The stored format of a SQLite timestamp.
 pub(super) fn stored(column: &Column) -> Stored {
     match column.seen {
         Some((_, stored)) => stored,
@@ -77,13 +77,13 @@ pub(super) fn stored(column: &Column) -> Stored {
     }
 }
 
-/// Whether a SQLite column was declared to hold times and holds numbers that no type reads as such.
+/// Whether a SQLite column is declared as a time but holds numbers that no type reads as one.
 pub(super) fn is_other_time(column: &Column) -> bool {
     let of_time = matches!(sqlite(&column.native), Some(Scalar::Date | Scalar::Time | Scalar::Timestamp));
     of_time && matches!(column.seen, Some((Scalar::BigInt | Scalar::Float, _)))
 }
 
-/// The type a manifest is offered for the column, or nothing when it cannot be read.
+/// The type to offer for the column; none if it cannot be read.
 pub(super) fn offered(column: &Column, dialect: Dialect) -> Option<Type> {
     let readable = !column.forbidden && !column.name.is_empty() && !column.name.contains('\0');
     kind_of(column, dialect).filter(|_| readable)

@@ -1,5 +1,4 @@
-//! What `introspect` has seen of the database, kept in comments of the manifest itself: a deletion is an edit too, and
-//! only what is not in these comments is new.
+//! The list of everything that `introspect` has offered, in comments of the manifest: only what is missing there is new, so deletions stay.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,56 +9,56 @@ use crate::schema::{ForeignKey, Table, same};
 
 use super::naming::{quoted, usual_schema};
 
-/// Opens the comments.
+/// The first line of the list.
 const HEADING: [&str; 2] = [
     "# What `peristyle introspect` has seen. `--update` adds only what is not listed here, so that what is deleted above",
     "# stays deleted. To be offered something again, delete it from this list too.",
 ];
-/// Longer lists of columns go on in another line.
+/// Longer lists of columns continue on another line.
 const WIDTH: usize = 116;
 
-/// Tables, columns and foreign keys that were offered to the manifest at some time.
+/// The tables, columns and foreign keys that were offered to the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct OfferedList {
     /// Columns by table, as a manifest names it.
     tables: BTreeMap<String, Vec<String>>,
-    /// Columns that could not be offered, which was told; also of tables that could not be at all.
+    /// Columns that were left out with a note, also of tables that were left out.
     left_out: BTreeMap<String, Vec<String>>,
-    links: Vec<KnownLink>,
+    links: Vec<OfferedListLink>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct KnownLink {
+struct OfferedListLink {
     table: String,
     columns: Vec<String>,
     target: String,
     target_columns: Vec<String>,
-    /// Whether it could be no relation, and that was told.
+    /// Whether it was left out with a note.
     left_out: bool,
 }
 
-/// Whether the manifest has been offered something.
+/// Whether an entry was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offered {
     Yes,
     No,
 }
 
-/// Marks what was left out.
+/// Marks entries that were left out.
 const LEFT_OUT: &str = ", left out";
 
-impl Known {
-    /// The manifest's text without these comments, and what they say; nothing when it has none.
-    pub(super) fn take(text: &str, dialect: Dialect) -> (String, Option<Known>) {
+impl OfferedList {
+    /// The manifest's text without the list, and the list if there is one.
+    pub(super) fn take(text: &str, dialect: Dialect) -> (String, Option<OfferedList>) {
         let mut rest: Vec<&str> = Vec::new();
-        let mut known = Known::default();
+        let mut known = OfferedList::default();
         let mut found = false;
         for line in text.split_inclusive('\n') {
             let is_ours = HEADING.contains(&line.trim()) || known.read(line, dialect).is_some();
             if !is_ours {
                 rest.push(line);
             } else if !found && rest.len() > 1 && rest.last().is_some_and(|line| line.trim().is_empty()) {
-                // The empty line that sets the comments off is theirs.
+                // The empty line before the list belongs to it.
                 rest.pop();
             }
             found |= is_ours;
@@ -67,7 +66,7 @@ impl Known {
         (rest.concat(), found.then_some(known))
     }
 
-    /// Reads one line, or leaves it to whoever wrote it.
+    /// Reads one line; returns false for a line that is no part of the list.
     fn read(&mut self, line: &str, dialect: Dialect) -> Option<()> {
         let mut reader = Reader(line.trim().strip_prefix('#')?.trim_start().strip_prefix("introspected ")?);
         let table = relisted(reader.name()?, dialect);
@@ -89,7 +88,7 @@ impl Known {
         let (target, target_columns) = (relisted(reader.name()?, dialect), reader.bracketed()?);
         let left_out = reader.sign(LEFT_OUT).is_some();
         reader.end()?;
-        self.links.push(KnownLink { table, columns, target, target_columns, left_out });
+        self.links.push(OfferedListLink { table, columns, target, target_columns, left_out });
         Some(())
     }
 
@@ -101,7 +100,7 @@ impl Known {
         columns_of(&self.tables, table, dialect).any(|known| same(known, column, dialect))
     }
 
-    /// Whether it was told that the table is left out, or columns of it.
+    /// Whether the list says that the table, or columns of it, were left out.
     pub(super) fn has_left_out(&self, table: &Table, dialect: Dialect) -> bool {
         has(&self.left_out, table, dialect)
     }
@@ -114,12 +113,12 @@ impl Known {
         self.link(table, foreign_key, dialect).is_some_and(|link| !link.left_out)
     }
 
-    /// Whether it was told that the foreign key is left out.
+    /// Whether the list says that the foreign key was left out.
     pub(super) fn has_left_out_link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> bool {
         self.link(table, foreign_key, dialect).is_some_and(|link| link.left_out)
     }
 
-    fn link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> Option<&KnownLink> {
+    fn link(&self, table: &Table, foreign_key: &ForeignKey, dialect: Dialect) -> Option<&OfferedListLink> {
         let (table, target) = (listed(&table.schema, &table.name, dialect), listed(&foreign_key.schema, &foreign_key.table, dialect));
         let equal = |left: &[String], right: &[String]| {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right, dialect))
@@ -144,7 +143,7 @@ impl Known {
 
     /// Lists a foreign key, which was offered as a relation or could not be.
     pub(super) fn add_link(&mut self, table: &Table, foreign_key: &ForeignKey, offered: Offered, dialect: Dialect) {
-        self.links.push(KnownLink {
+        self.links.push(OfferedListLink {
             table: listed(&table.schema, &table.name, dialect),
             columns: foreign_key.columns.clone(),
             target: listed(&foreign_key.schema, &foreign_key.table, dialect),
@@ -153,9 +152,9 @@ impl Known {
         });
     }
 
-    /// Whether the other tells the same, in whatever order.
-    pub(super) fn says_the_same(&self, other: &Known) -> bool {
-        let sorted = |known: &Known| {
+    /// Whether both lists have the same entries, in any order.
+    pub(super) fn says_the_same(&self, other: &OfferedList) -> bool {
+        let sorted = |known: &OfferedList| {
             let mut known = known.clone();
             known.tables.values_mut().chain(known.left_out.values_mut()).for_each(|columns| columns.sort());
             known.links.sort();
@@ -164,9 +163,9 @@ impl Known {
         sorted(self) == sorted(other)
     }
 
-    /// The comments, with an empty line before them.
+    /// Writes the list with an empty line before it.
     pub(super) fn write(&self, text: &mut String) {
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         let _ = writeln!(text, "\n{}\n{}", HEADING[0], HEADING[1]);
         for (table, columns) in &self.tables {
             listing(text, &format!("# introspected {}:", name(table)), columns);
@@ -174,7 +173,7 @@ impl Known {
         for (table, columns) in &self.left_out {
             listing(text, &format!("# introspected {}{LEFT_OUT}:", name(table)), columns);
         }
-        for KnownLink { table, columns, target, target_columns, left_out } in &self.links {
+        for OfferedListLink { table, columns, target, target_columns, left_out } in &self.links {
             let end = if *left_out { LEFT_OUT } else { "" };
             let (table, target) = (name(table), name(target));
             let _ = writeln!(text, "# introspected {table} ({}) -> {target} ({}){end}", names(columns), names(target_columns));
@@ -182,7 +181,7 @@ impl Known {
     }
 }
 
-/// Columns in as many lines as they need, each with the same start.
+/// Writes columns in as many lines as needed, each with the same start.
 fn listing(text: &mut String, start: &str, columns: &[String]) {
     let mut line = start.to_owned();
     for (place, column) in columns.iter().map(|column| name(column)).enumerate() {
@@ -198,7 +197,7 @@ fn listing(text: &mut String, start: &str, columns: &[String]) {
     let _ = writeln!(text, "{line}");
 }
 
-/// The name in the list. Unlike the manifest's own it does not depend on the search path, which may be another next time.
+/// The name in the list. It is qualified, since the search path may change.
 fn listed(schema: &str, table: &str, dialect: Dialect) -> String {
     if schema == usual_schema(dialect) && !table.contains('.') { table.to_owned() } else { format!("{schema}.{table}") }
 }
@@ -234,7 +233,7 @@ fn name(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Reader<'t>(&'t str);
 
 impl Reader<'_> {
@@ -257,7 +256,7 @@ impl Reader<'_> {
         Some(name)
     }
 
-    /// Names between commas; a deletion may leave commas that part nothing.
+    /// Names between commas; a deletion may leave surplus commas.
     fn names(&mut self) -> Vec<String> {
         let mut names = Vec::new();
         loop {
@@ -276,7 +275,7 @@ impl Reader<'_> {
     }
 }
 
-/// How long the quoted text is that stands at the start.
+/// The length of the quoted string at the start.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (place, byte) in text.bytes().enumerate().skip(1) {

@@ -1,15 +1,15 @@
-//! What is listed in the manifest's comments: what it has been offered now, and what before, as far as the database still has it.
+//! Makes the list for the manifest's comments: everything offered now or before that the database still has.
 
 use crate::schema::Table;
 
 use super::kind::offered;
-use super::known::{Known, Offered};
+use super::known::{Offered, OfferedList};
 use super::model::Model;
 use super::through::foreign_keys;
 
 /// The list for a manifest that is written from the model.
-pub(super) fn listing(model: &Model) -> Known {
-    let mut known = Known::default();
+pub(super) fn listing(model: &Model) -> OfferedList {
+    let mut known = OfferedList::default();
     for table in &model.schema.tables {
         if let Some(left_out) = left_out(table, model) {
             known.leave_out(table, left_out, model.dialect);
@@ -25,7 +25,7 @@ pub(super) fn listing(model: &Model) -> Known {
     known
 }
 
-fn links(known: &mut Known, table: &Table, model: &Model) {
+fn links(known: &mut OfferedList, table: &Table, model: &Model) {
     let only_joins = model.resources.iter().any(|draft| draft.left_out && std::ptr::eq(draft.table, table));
     let broken = table.broken_keys.iter().map(|(foreign_key, _)| foreign_key);
     for foreign_key in foreign_keys(table).into_iter().chain(broken) {
@@ -42,14 +42,14 @@ fn is_drafted(table: &Table, model: &Model) -> bool {
     model.resources.iter().any(|draft| !draft.left_out && std::ptr::eq(draft.table, table))
 }
 
-/// The columns that the manifest has been told it cannot have; nothing when nothing was told.
+/// The columns that were left out with a note.
 fn left_out(table: &Table, model: &Model) -> Option<Vec<String>> {
-    let is_told = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
+    let was_noted = model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
     let is_drafted = is_drafted(table, model);
     let unreadable = table.columns.iter().filter(|column| offered(column, model.dialect).is_none());
-    let told = unreadable.filter(|column| is_told || is_drafted || model.has_told_column(table, &column.name));
-    let columns: Vec<String> = told.map(|column| column.name.clone()).collect();
-    (is_told || !columns.is_empty()).then_some(columns)
+    let noted = unreadable.filter(|column| was_noted || is_drafted || model.has_noted_column(table, &column.name));
+    let columns: Vec<String> = noted.map(|column| column.name.clone()).collect();
+    (was_noted || !columns.is_empty()).then_some(columns)
 }
 
 fn columns(table: &Table, model: &Model) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The manifest to be, as data: a resource for each table, and what was there before.
+//! A draft of a manifest: a resource for each table, and the existing ones.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,21 @@ use query::types::Type;
 
 use crate::schema::{ForeignKey, Schema, Table};
 
-use super::known::Known;
+use super::known::OfferedList;
 
-/// Everything that is to be written, and what was there before.
+/// Everything to write, and everything that exists.
 pub(super) struct Model<'s> {
     pub(super) schema: &'s Schema,
     pub(super) dialect: Dialect,
-    /// What the manifest's comments tell; nothing without them.
-    pub(super) seen: Option<Known>,
+    /// The list in the manifest's comments.
+    pub(super) seen: Option<OfferedList>,
     /// In the order of the schema's tables.
     pub(super) resources: Vec<Draft<'s>>,
-    /// The through tables of relations that were there before, by schema and name.
+    /// The pivots of existing relations, by schema and name.
     pub(super) known_pivots: HashSet<(String, String)>,
     /// Foreign keys that are relations, or that a relation leads through.
     pub(super) linked: Vec<(&'s Table, &'s ForeignKey)>,
-    /// Foreign keys that cannot be.
+    /// Foreign keys that cannot become relations.
     pub(super) unlinked: Vec<(&'s Table, &'s ForeignKey)>,
     /// Tables without a column that can be read.
     pub(super) unreadable: Vec<&'s Table>,
@@ -31,8 +31,8 @@ pub(super) struct Model<'s> {
 }
 
 impl<'s> Model<'s> {
-    /// One that nothing was drafted for yet.
-    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: Option<Known>) -> Self {
+    /// A model without drafts.
+    pub(super) fn empty(schema: &'s Schema, dialect: Dialect, seen: Option<OfferedList>) -> Self {
         Model {
             schema,
             dialect,
@@ -46,28 +46,28 @@ impl<'s> Model<'s> {
         }
     }
 
-    /// Whether comments tell that the table was offered.
+    /// Whether the list has the table.
     pub(super) fn has_seen_table(&self, table: &Table) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_table(table, self.dialect))
     }
 
-    /// Whether comments tell that the column was offered.
+    /// Whether the list has the column.
     pub(super) fn has_seen_column(&self, table: &Table, column: &str) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_column(table, column, self.dialect))
     }
 
-    /// Whether comments tell that the column was left out.
-    pub(super) fn has_told_column(&self, table: &Table, column: &str) -> bool {
+    /// Whether the list says that the column was left out.
+    pub(super) fn has_noted_column(&self, table: &Table, column: &str) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_column(table, column, self.dialect))
     }
 
-    /// Whether comments tell that the foreign key was offered.
+    /// Whether the list has the foreign key.
     pub(super) fn has_seen_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_link(table, foreign_key, self.dialect))
     }
 
-    /// Whether comments tell that the foreign key was left out.
-    fn has_told_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
+    /// Whether the list says that the foreign key was left out.
+    fn has_noted_link(&self, table: &Table, foreign_key: &ForeignKey) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.has_left_out_link(table, foreign_key, self.dialect))
     }
 
@@ -84,12 +84,12 @@ impl<'s> Model<'s> {
         is_among(&self.unlinked, table, foreign_key)
     }
 
-    /// Remembers a table without a column that can be read, and notes it, once.
+    /// Records a table without a readable column, and notes it once.
     pub(super) fn leave_out_table(&mut self, draft: &Draft<'s>) {
         let table = draft.table;
         self.unreadable.push(table);
-        let was_told = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
-        if was_told && draft.notes.is_empty() {
+        let was_noted = self.seen.as_ref().is_some_and(|seen| seen.has_left_out(table, self.dialect));
+        if was_noted && draft.notes.is_empty() {
             return;
         }
         let reason = match (&table.unreadable, &table.unseen) {
@@ -100,16 +100,16 @@ impl<'s> Model<'s> {
         self.notes.push(format!("table {:?}.{:?} is left out: {reason}", table.schema, table.name));
     }
 
-    /// Remembers a foreign key that cannot be a relation, and notes why, once.
+    /// Records a foreign key that cannot be a relation, and notes why once.
     pub(super) fn leave_out(&mut self, from: usize, foreign_key: &'s ForeignKey, reason: &str) {
         let draft = &self.resources[from];
         self.unlinked.push((draft.table, foreign_key));
-        if self.has_told_link(draft.table, foreign_key) {
+        if self.has_noted_link(draft.table, foreign_key) {
             return;
         }
         let target = self.place(foreign_key).map_or(&foreign_key.table, |to| &self.resources[to].table_text);
         let columns = foreign_key.columns.join(", ");
-        // A primary key that is meant and not there has no columns to name.
+        // A foreign key to a missing primary key names no columns.
         let target_columns = match foreign_key.target_columns.as_slice() {
             [] => String::new(),
             columns => format!(" ({})", columns.join(", ")),
@@ -123,7 +123,7 @@ fn is_among(links: &[(&Table, &ForeignKey)], table: &Table, foreign_key: &Foreig
     links.iter().any(|(other, link)| std::ptr::eq(*other, table) && *link == foreign_key)
 }
 
-/// A resource, to be written or there already.
+/// A resource, new or existing.
 pub(super) struct Draft<'s> {
     pub(super) table: &'s Table,
     /// The table as the manifest names it.
@@ -135,11 +135,11 @@ pub(super) struct Draft<'s> {
     /// A table that only joins two others.
     pub(super) left_out: bool,
     pub(super) fields: Vec<DraftField>,
-    /// Relations to be written.
+    /// New relations.
     pub(super) relations: Vec<DraftRelation>,
-    /// Relations that were there before.
+    /// Existing relations.
     pub(super) known_relations: Vec<KnownRelation>,
-    /// Columns that no type reads and foreign keys that are no relations, and why.
+    /// Why columns and foreign keys were left out.
     pub(super) notes: Vec<String>,
 }
 
@@ -162,7 +162,7 @@ pub(super) struct DraftRelation {
     pub(super) through: Option<(String, Vec<(String, String)>)>,
 }
 
-/// A relation that was there before.
+/// An existing relation.
 pub(super) struct KnownRelation {
     pub(super) name: String,
     pub(super) target: String,
@@ -206,7 +206,7 @@ impl<'s> Draft<'s> {
         self.known_relations.iter().find(|known| known.target == target && has_all(known))
     }
 
-    /// Whether a relation cannot bear this name.
+    /// Whether the name is taken.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
             || self.known_relations.iter().any(|known| known.name == name)

@@ -1,5 +1,4 @@
-//! The names that resources have taken: addresses of REST, and the types and queries that GraphQL makes of them, which `check` does not
-//! let two resources share.
+//! The names that resources have taken: paths of REST, and types and queries of GraphQL, which `check` does not let two resources share.
 
 use std::collections::HashSet;
 
@@ -7,7 +6,7 @@ use query::catalog::kebab;
 
 use super::naming::{capital, free, lower, singular};
 
-/// Types of GraphQL that are no resource's: those of every schema, and those of a hub's, which a test of the server compares with this list.
+/// GraphQL types of no resource: those of every schema, and those of a hub. A test of the server compares them with this list.
 pub const OWN_TYPES: [&str; 41] = [
     "JSON",
     "DateTime",
@@ -69,7 +68,7 @@ impl Names {
         self.queries.extend(queries_of_many(context, plural));
     }
 
-    /// A name and a plural that are free, and are not from now on.
+    /// Takes a free name and a free plural.
     pub(super) fn make(&mut self, context: &str, wished: &str) -> (String, String) {
         let plural = free(&[wished.to_owned()], |plural| {
             self.paths.contains(&(kebab(context), kebab(plural))) || self.asks(&queries_of_many(context, plural))
@@ -90,7 +89,7 @@ impl Names {
     }
 }
 
-/// GraphQL puts the two parts of a name together.
+/// The name in GraphQL, which joins both parts.
 fn type_name(context: &str, name: &str) -> String {
     capital(context) + &capital(name)
 }
@@ -99,7 +98,7 @@ fn queries_of_many(context: &str, plural: &str) -> [String; 2] {
     ["Paginate", "Get"].map(|verb| format!("{}{verb}{}", lower(context), capital(plural)))
 }
 
-/// Whether there is a key to find by or not: a table may get one later.
+/// Includes queries by key, since a table may get a key later.
 fn queries_of_one(context: &str, name: &str) -> [String; 2] {
     ["", "ById"].map(|end| format!("{}Find{}{end}", lower(context), capital(name)))
 }

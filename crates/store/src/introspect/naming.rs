@@ -1,4 +1,4 @@
-//! Names of the database become names of a manifest: camelCase, singular, identifiers, none twice.
+//! Makes names of a manifest from names of the database: camelCase, singular, valid, unique.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use query::catalog::{CONNECTORS, OWN_CONTEXTS};
 use query::parse::RESERVED;
 use query::sql::Dialect;
 
-/// Words whose singular no rule gives.
+/// Irregular singulars.
 const IRREGULAR: [(&str, &str); 15] = [
     ("people", "person"),
     ("children", "child"),
@@ -93,12 +93,12 @@ pub(super) fn singular(name: &str) -> String {
     }
 }
 
-/// `customerId` → `customer`; nothing when the name does not end so.
+/// `customerId` → `customer`; none for other names.
 pub(super) fn without_id(name: &str) -> Option<&str> {
     ["Uuid", "Id", "ID"].iter().find_map(|end| name.strip_suffix(end)).filter(|rest| !rest.is_empty())
 }
 
-/// A name for a field or relation: never one of the language's own.
+/// A name for a field or relation that is no reserved word.
 pub(super) fn allowed(name: &str) -> String {
     if CONNECTORS.contains(&name) || RESERVED.contains(&name) { format!("{name}Value") } else { name.to_owned() }
 }
@@ -120,7 +120,7 @@ pub(super) fn free(candidates: &[String], is_taken: impl Fn(&str) -> bool) -> St
     }
 }
 
-/// The schema whose tables are named without it.
+/// The schema whose tables need no qualified name.
 pub(super) fn usual_schema(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => "public",

@@ -1,4 +1,4 @@
-//! Foreign keys become relations in both directions, under names that no field and no other relation has.
+//! Makes relations of foreign keys, in both directions and under free names.
 
 use crate::schema::{ForeignKey, Table};
 
@@ -21,11 +21,11 @@ struct Edge {
     has_twin: bool,
 }
 
-/// Adds the relations to what is new.
+/// Adds the new relations to the drafts.
 pub(super) fn connect(model: &mut Model) {
     let crossings = crossings(model);
     let edges = edges(model);
-    // The side that refers is named first: its names are the plainest.
+    // The referring side is named first, since its names are the plainest.
     let names: Vec<Option<String>> = edges.iter().map(|edge| edge.is_new.then(|| toward(model, edge))).collect();
     for (edge, name) in edges.iter().zip(names) {
         if let Some(name) = name {
@@ -37,7 +37,7 @@ pub(super) fn connect(model: &mut Model) {
     }
 }
 
-/// The foreign keys that can be relations. The model learns which those are, and why others cannot.
+/// The foreign keys that can be relations. The model records them, and why others cannot.
 fn edges(model: &mut Model) -> Vec<Edge> {
     let mut edges = Vec::new();
     for from in 0..model.resources.len() {
@@ -66,14 +66,14 @@ fn edges(model: &mut Model) -> Vec<Edge> {
     edges
 }
 
-/// Whether what a foreign key leads to is no table that a manifest can declare.
+/// Whether no resource can exist for the target of a foreign key.
 fn leads_to_none(model: &Model, from: usize, foreign_key: &ForeignKey) -> bool {
     let target = model.schema.find(Some(&foreign_key.schema), &foreign_key.table, model.dialect);
     let is_left_out = |table: &Table| model.unreadable.iter().any(|other| std::ptr::eq(*other, table));
     !model.resources[from].left_out && target.is_none_or(is_left_out)
 }
 
-/// The edge, or why there can be none; nothing where one of its ends is not there.
+/// The edge, or the reason against it; none if one end has no resource.
 fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<Edge, String>> {
     let draft = Some(&model.resources[from]).filter(|draft| !draft.left_out)?;
     let to = model.place(foreign_key).filter(|to| !model.resources[*to].left_out)?;
@@ -101,7 +101,7 @@ fn edge(model: &Model, from: usize, foreign_key: &ForeignKey) -> Option<Result<E
         is_new: draft.is_new
             || target.is_new
             || fields.iter().any(|(own, other)| own.is_new || other.is_new)
-            // A manifest whose comments do not tell what it was offered is taken as one that was offered nothing.
+            // Without a list, nothing counts as offered.
             || !model.has_seen_link(draft.table, foreign_key),
         columns: foreign_key.columns.clone(),
         has_twin: false,
@@ -112,7 +112,7 @@ fn repeats(names: &[&str]) -> bool {
     names.iter().enumerate().any(|(place, name)| names[..place].contains(name))
 }
 
-/// The relation on the side that refers. Returns its name.
+/// Adds the relation of the referring side; returns its name.
 fn toward(model: &mut Model, edge: &Edge) -> String {
     let target = &model.resources[edge.to];
     if let Some(known) = model.resources[edge.from].known_relation(&target.full_name(), &edge.pairs) {
@@ -136,7 +136,7 @@ fn toward(model: &mut Model, edge: &Edge) -> String {
     name
 }
 
-/// The relation on the side that is referred to.
+/// Adds the relation of the other side.
 fn back(model: &mut Model, edge: &Edge, toward: &str) {
     let source = &model.resources[edge.from];
     let on: Vec<_> = edge.pairs.iter().map(|(own, other)| (other.clone(), own.clone())).collect();
@@ -151,7 +151,7 @@ fn back(model: &mut Model, edge: &Edge, toward: &str) {
     model.resources[edge.to].relations.push(relation);
 }
 
-/// The relation from one side of a through table to the other.
+/// Adds the relation from one side of a pivot to the other.
 fn across(model: &mut Model, crossing: &Crossing) {
     let (target, pivot) = (&model.resources[crossing.to], &model.resources[crossing.pivot]);
     let column = camel(&crossing.column);

@@ -1,4 +1,4 @@
-//! Looks at rows of a SQLite database for what its columns hold: a declared type binds nobody there, and many columns have none.
+//! Samples rows of a SQLite database for the types of its columns: a declared type does not bind values, and many columns have none.
 
 use query::catalog::Stored;
 use query::sql::Dialect;
@@ -7,24 +7,23 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, Result};
 
 use crate::schema::{Column, Schema, Table};
-use crate::sqlite::{glance, readable};
+use crate::sqlite::{readable, sample_rows};
 
 use super::kind;
 
-/// A way to read a column.
+/// A type and a stored format of a column.
 type Reading = (Scalar, Stored);
 
-/// Learns how columns can be read from the first rows of each table, and of each view after them. `begin` is called before each, to
-/// give it a time of its own.
+/// Infers the types of columns from the first rows of each table, and then of each view. `begin` restarts the time before each.
 pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
-    // Only a view can take long.
+    // Views come last, since only they can take long.
     let (views, tables): (Vec<&mut Table>, Vec<&mut Table>) = schema.tables.iter_mut().partition(|table| table.is_view);
     for table in tables.into_iter().chain(views).filter(|table| table.unreadable.is_none()) {
         begin();
         match readings(connection, table) {
             Ok(read) => {
                 for (column, seen) in table.columns.iter_mut().zip(read) {
-                    column.untold &= seen.is_none();
+                    column.unknown_type &= seen.is_none();
                     column.seen = seen;
                 }
             }
@@ -34,7 +33,7 @@ pub fn sample(connection: &Connection, schema: &mut Schema, begin: impl Fn()) {
     follow(schema);
 }
 
-/// A column of which neither a declaration nor a value tells anything is what it refers to.
+/// A foreign key without a declared type and without values has the type of its target.
 fn follow(schema: &mut Schema) {
     let mut found = Vec::new();
     for (place, table) in schema.tables.iter().enumerate() {
@@ -57,7 +56,7 @@ fn reading(column: &Column) -> Option<Reading> {
     column.seen.clone().or_else(|| kind::sqlite(&column.native).map(|scalar| (scalar, kind::stored(column))))
 }
 
-/// Why rows could not be looked at.
+/// Why the rows could not be read.
 fn reason(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => "that takes too long".to_owned(),
@@ -65,11 +64,11 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// For each column what all its values can be read as.
+/// For each column a type that fits all its values.
 fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading>>> {
     let mut possible: Vec<Vec<Reading>> = table.columns.iter().map(|column| candidates(column, table)).collect();
     let (mut any, mut any_seconds) = (vec![false; table.columns.len()], vec![false; table.columns.len()]);
-    glance(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
+    sample_rows(connection, &table.name, table.columns.iter().map(|column| column.name.as_str()), |index, cell| {
         any[index] = true;
         any_seconds[index] |= is_seconds(cell);
         possible[index].retain(|(scalar, stored)| readable(&Type::One(scalar.clone()), *stored, cell));
@@ -82,7 +81,7 @@ fn readings(connection: &Connection, table: &Table) -> Result<Vec<Option<Reading
     Ok(columns.map(reading).collect())
 }
 
-/// Whether a number can hardly be anything but seconds since 1970: years, days of whatever count and `YYYYMMDD` are all smaller.
+/// Whether a number must be seconds since 1970: years, day counts and `YYYYMMDD` are all smaller.
 fn is_seconds(cell: ValueRef<'_>) -> bool {
     match cell {
         ValueRef::Integer(number) => number.unsigned_abs() >= 100_000_000,
@@ -91,7 +90,7 @@ fn is_seconds(cell: ValueRef<'_>) -> bool {
     }
 }
 
-/// What a column may be, the likeliest first: what was declared, in each way to keep it, and then what values can be at all.
+/// The possible types of a column, the likeliest first: the declared one in each stored format, then the general ones.
 fn candidates(column: &Column, table: &Table) -> Vec<Reading> {
     let declared = if column.native.is_empty() { None } else { kind::sqlite(&column.native) };
     let mut readings = match &declared {
@@ -102,7 +101,7 @@ fn candidates(column: &Column, table: &Table) -> Vec<Reading> {
     if declared == Some(Scalar::Date) {
         readings.extend(timestamps());
     }
-    // A column that is declared to hold bytes holds no values of ours; of a view that word only says that nothing is known.
+    // A column declared as BLOB holds no supported values; for a view that only means that nothing is known.
     if declared.is_some() || column.native.is_empty() || table.is_view {
         readings.extend([Scalar::BigInt, Scalar::Float, Scalar::Text].map(|scalar| (scalar, Stored::Standard)));
     }
@@ -113,7 +112,7 @@ fn timestamps() -> Vec<Reading> {
     [Stored::Standard, Stored::Datetime, Stored::Unix].map(|stored| (Scalar::Timestamp, stored)).into()
 }
 
-/// How a column without values will be filled, as far as its default tells.
+/// The type of a column without values, by its default.
 fn unfilled(column: &Column) -> Option<Reading> {
     let default = column.default.to_ascii_uppercase();
     let is_timestamp = kind::sqlite(&column.native) == Some(Scalar::Timestamp);

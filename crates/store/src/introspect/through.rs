@@ -1,4 +1,4 @@
-//! Tables that join two others: the columns of two foreign keys and nothing else, or a key made of exactly them and nothing more to tell.
+//! Finds pivots: tables with two foreign keys and nothing else, or with a key of exactly these columns and only an id and times besides.
 
 use query::types::{Scalar, Type};
 
@@ -7,7 +7,7 @@ use crate::schema::{ForeignKey, Table};
 use super::kind::offered;
 use super::model::{Draft, Model};
 
-/// The foreign keys of a table, each once: a constraint may have been made twice.
+/// The distinct foreign keys of a table.
 pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
     let mut keys: Vec<&ForeignKey> = Vec::new();
     for foreign_key in &table.foreign_keys {
@@ -18,7 +18,7 @@ pub(super) fn foreign_keys(table: &Table) -> Vec<&ForeignKey> {
     keys
 }
 
-/// The two foreign keys of a table that joins, beside which it has at most an id and times.
+/// The two foreign keys of a pivot.
 pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     let keys = foreign_keys(table);
     let [left, right] = keys.as_slice() else { return None };
@@ -29,7 +29,7 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     }
     let of_sides = |column: &String| left.columns.contains(column) || right.columns.contains(column);
     let is_key = |key: &&Vec<String>| key.iter().all(of_sides) && within(&left.columns, key) && within(&right.columns, key);
-    // Where there is nothing else in it, a pair may stand there twice.
+    // Without other columns a pair may occur twice.
     if !only_joins(table, left, right) {
         table.keys().find(is_key)?;
     }
@@ -40,12 +40,12 @@ pub(super) fn sides(table: &Table) -> Option<(&ForeignKey, &ForeignKey)> {
     tells_nothing.then_some((*left, *right))
 }
 
-/// Whether a table that joins has no column but those of its two sides.
+/// Whether a pivot has only the columns of its two sides.
 fn only_joins(table: &Table, left: &ForeignKey, right: &ForeignKey) -> bool {
     table.columns.iter().all(|column| left.columns.contains(&column.name) || right.columns.contains(&column.name))
 }
 
-/// A many-to-many relation to be named and written.
+/// A many-to-many relation to name and write.
 pub(super) struct Crossing {
     pub(super) pivot: usize,
     pub(super) from: usize,
@@ -56,7 +56,7 @@ pub(super) struct Crossing {
     pub(super) column: String,
 }
 
-/// All crossings that are new, each in both directions; leaves out the tables that are nothing else.
+/// All new crossings in both directions. Pure pivots get no resource.
 pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     let mut crossings = Vec::new();
     for pivot in 0..model.resources.len() {
@@ -81,7 +81,7 @@ pub(super) fn crossings(model: &mut Model) -> Vec<Crossing> {
     crossings
 }
 
-/// The way from one side to the other, when fields and types allow it.
+/// The relation from one side to the other, if fields and types allow it.
 fn crossing(model: &Model, pivot: usize, from: &ForeignKey, to: &ForeignKey) -> Option<Crossing> {
     let (start, end) = (model.place(from)?, model.place(to)?);
     if !model.resources[end].has_key() {
@@ -99,7 +99,7 @@ fn ends(model: &Model, pivot: &Table, foreign_key: &ForeignKey, draft: &Draft) -
     for (column, target) in foreign_key.columns.iter().zip(&foreign_key.target_columns) {
         let field = draft.field(target)?;
         let kind = offered(pivot.column(column, model.dialect)?, model.dialect)?;
-        // A native enum of the pivot has no operator with the texts its rows are looked up by.
+        // A native enum cannot be compared with the strings that look up its rows.
         let is_enum = matches!(kind, Type::One(Scalar::Enum(_)));
         if is_enum || kind.family().is_none() || kind.family() != field.kind.family() {
             return None;

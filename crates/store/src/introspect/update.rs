@@ -1,4 +1,4 @@
-//! Adds to a manifest what the database has beyond it, and leaves every byte that was there as it was.
+//! Adds new tables, columns and foreign keys to a manifest, and changes no other byte of it.
 
 use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
@@ -7,43 +7,42 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, TomlError, Val
 
 use crate::schema::Schema;
 
-use super::known::Known;
+use super::known::OfferedList;
 use super::model::Draft;
 use super::{comments, draft, listing, relation, write};
 
-/// A manifest with what was added to it.
+/// An updated manifest.
 #[derive(Clone, Debug)]
 pub struct Update {
     /// The new text; the old one when nothing is new.
     pub text: String,
-    /// What was added, such as `field shop.customer.phone`, in the order of the database.
+    /// The additions, such as `field shop.customer.phone`, in the order of the database.
     pub added: Vec<String>,
-    /// What is new and was left out, and why: the comments that were added.
+    /// The comments that were added: what was left out, and why.
     pub notes: Vec<String>,
-    /// How many tables and views of the database it declares, those that only join others included.
+    /// How many tables and views it declares, pivots included.
     pub tables: usize,
 }
 
 /// Why a manifest was left alone.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
-    /// It has faults of its own.
+    /// It has faults.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// It is no TOML to the editor.
     #[error("not TOML: {0}")]
     Toml(#[from] TomlError),
-    /// It is laid out in a way that leaves no place for what is new.
-    #[error("what is new cannot be added to a manifest laid out like this ({0}); write each resource as [resource.<context>.<name>]")]
+    /// Its layout has no place for the additions.
+    #[error("this layout has no place for additions ({0}); write each resource as [resource.<context>.<name>]")]
     Layout(String),
 }
 
-/// Adds resources for tables, fields for columns and relations for foreign keys that the manifest lacks and was not
-/// offered before, as its own comments tell, and comments for what cannot be added. Nothing is removed or changed but the
-/// list in these comments.
+/// Adds resources, fields and relations for tables, columns and foreign keys that neither the manifest nor its list has, and comments for
+/// those that cannot be added. Only the list is rewritten.
 pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Update, UpdateError> {
     let catalog = Catalog::resolve(&Manifest::read(existing)?)?;
-    let (bare, seen) = Known::take(existing, dialect);
+    let (bare, seen) = OfferedList::take(existing, dialect);
     let mut model = draft::draft(schema, dialect, Some((&catalog, seen)));
     relation::connect(&mut model);
     let mut document: DocumentMut = bare.parse()?;
@@ -80,7 +79,7 @@ pub fn update(existing: &str, schema: &Schema, dialect: Dialect) -> Result<Updat
     Ok(Update { text, added, notes, tables: model.resources.len() })
 }
 
-/// Line ends and the byte order mark as they were: the editor knows only one kind.
+/// Restores line ends and the byte order mark, which the editor does not keep.
 fn spelled_as(existing: &str, text: &str) -> String {
     let mark = if existing.starts_with('\u{feff}') && !text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     if existing.contains("\r\n") {
@@ -89,7 +88,7 @@ fn spelled_as(existing: &str, text: &str) -> String {
     format!("{mark}{text}")
 }
 
-/// New fields and relations of a resource that is there.
+/// Adds fields and relations to an existing resource.
 fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) -> Result<(), UpdateError> {
     let full_name = draft.full_name();
     let fields: Vec<_> =
@@ -111,7 +110,7 @@ fn extend(document: &mut DocumentMut, draft: &Draft, added: &mut Vec<String>) ->
     Ok(())
 }
 
-/// The table `fields` or `relations` of a resource, made when it is not there.
+/// The table `fields` or `relations` of a resource, created if it is missing.
 fn part_of<'d>(document: &'d mut DocumentMut, draft: &Draft, part: &str) -> Option<&'d mut dyn TableLike> {
     let is_there = document.get("resource")?.get(&draft.context)?.get(&draft.name)?.get(part).is_some();
     let ending = if is_there { String::new() } else { comments::take_ending(document, &draft.context, &draft.name) };
@@ -134,7 +133,7 @@ fn after(comments: &str) -> Table {
     table
 }
 
-/// How the entries of a table stand: their indentation, and the column of their `=` when they share one.
+/// The layout of a table: the indentation of its entries, and the column of their `=` if they share one.
 struct Layout {
     indentation: String,
     width: Option<usize>,
@@ -158,7 +157,7 @@ impl Layout {
     }
 
     fn apply(&self, table: &mut dyn TableLike, name: &str) {
-        // Inside braces the entries stand in one line, and the editor's own spacing is right.
+        // For inline tables the editor's own spacing is right.
         if table.get(name).is_none() || self.width.is_none() && self.indentation.is_empty() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Drafts as TOML text, in the style of the manual: the short form where the type is all there is to say.
+//! Writes drafts as TOML, in the short form where a field has only a type.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::naming::quoted;
 
 /// A comment line.
 pub(super) fn note(text: &mut String, note: &str) {
-    // Writing to a text never fails.
+    // Writing to a string never fails.
     let _ = writeln!(text, "# {}", note.replace(char::is_control, " "));
 }
 

@@ -1,4 +1,4 @@
-//! PostgreSQL's binary rows → JSON bytes.
+//! Encodes PostgreSQL's binary rows as JSON.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::types::array_from_sql;
@@ -11,9 +11,9 @@ use crate::decimal;
 use crate::encode;
 
 use super::numeric;
-use super::wire::{Wire, unlike, whole};
+use super::wire::{Wire, changed_type, whole};
 
-/// The bytes of a column, whatever its type.
+/// The bytes of a column of any type.
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
@@ -32,7 +32,7 @@ pub(super) fn column(row: &Row, index: usize) -> Option<&[u8]> {
     row.try_get::<_, Option<Raw<'_>>>(index).ok().flatten().map(|raw| raw.0)
 }
 
-/// How the rows of one result are written. What is the same for all of them is found out with the first.
+/// Encodes the rows of one result. The column types are looked up once, with the first row.
 pub(super) struct Encoder<'a> {
     outputs: &'a [Output],
     members: Vec<Member<'a>>,
@@ -45,10 +45,10 @@ struct Member<'a> {
 }
 
 enum How {
-    /// Whatever the column holds, if there is one.
+    /// A constant, whatever the column holds.
     Always(&'static [u8]),
     Value(Wire),
-    /// A text that reads as null unless it is one of some.
+    /// A string that reads as null unless it is a declared value.
     Enum(Wire),
     Array(Wire),
     Aggregate,
@@ -81,7 +81,7 @@ impl<'a> Member<'a> {
         Member { key: Key::of(&output.key), output, how }
     }
 
-    /// Writes the member's value; nothing is written when it has no JSON form.
+    /// Writes the member's value; nothing if it has no JSON form.
     fn write(&self, out: &mut Vec<u8>, row: &Row) -> Option<()> {
         if let How::Always(text) = self.how {
             out.extend_from_slice(text);
@@ -110,17 +110,17 @@ impl How {
             }
             Decode::Array(scalar) => match columns.get(output.column)?.type_() {
                 kind if let Kind::Array(element) = kind.kind() => How::Array(Wire::of(scalar, element, Show::Plain)?),
-                kind => return unlike(kind),
+                kind => return changed_type(kind),
             },
             _ => How::Aggregate,
         })
     }
 }
 
-/// The length of most keys, or more.
+/// Most keys are shorter.
 const SHORT: usize = 16;
 
-/// `,"name":`, and most often short: a copy of a known size costs less than one of any size.
+/// `,"name":`. Copying a short one of a fixed size is cheaper than copying a slice.
 struct Key<'a> {
     whole: &'a [u8],
     start: [u8; SHORT],
@@ -160,7 +160,7 @@ fn aggregate(out: &mut Vec<u8>, raw: &[u8], row: &Row, output: &Output) -> Optio
 }
 
 fn double(raw: &[u8], kind: &Type) -> Option<f64> {
-    if *kind == Type::FLOAT8 { raw.try_into().ok().map(f64::from_be_bytes) } else { unlike(kind) }
+    if *kind == Type::FLOAT8 { raw.try_into().ok().map(f64::from_be_bytes) } else { changed_type(kind) }
 }
 
 /// A sum's digits: `int8` for small integers, `numeric` for the rest.
@@ -168,13 +168,13 @@ fn exact(raw: &[u8], kind: &Type) -> Option<String> {
     match *kind {
         Type::NUMERIC => numeric::text(raw),
         Type::INT8 => whole(raw).map(|number| number.to_string()),
-        _ => unlike(kind),
+        _ => changed_type(kind),
     }
 }
 
 /// An array of any number of dimensions as nested JSON arrays.
 fn array(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<()> {
-    // The number of dimensions stands first; nearly every array has one.
+    // The number of dimensions comes first; nearly every array has one.
     if raw.starts_with(&1_i32.to_be_bytes()) {
         let start = out.len();
         let written = row_of_elements(out, wire, raw, output);
@@ -198,7 +198,7 @@ fn array(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<(
     Some(())
 }
 
-/// One dimension: its number, flags, the type and the length of the dimension and where it begins, then each element behind its length.
+/// An array of one dimension: a header with its length, then each element with its length before it.
 fn row_of_elements(out: &mut Vec<u8>, wire: Wire, raw: &[u8], output: &Output) -> Option<()> {
     let number = |bytes: &[u8], at: usize| Some(i32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let count = number(raw, 12)?;

@@ -1,4 +1,4 @@
-//! A connection on loan: what it is at decides whether it goes back to the pool.
+//! A leased connection. Its state decides whether it returns to the pool.
 
 use std::time::{Duration, Instant};
 
@@ -8,56 +8,59 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 
-use super::{CONNECT, Connection, Driven, Manager};
+use super::{CONNECT_TIMEOUT, Connection, Manager};
 
-/// A connection on loan. Dropped, it goes back once it is idle: a transaction that it is in is rolled back before, a statement that began
-/// a moment ago may end. One that takes longer is cancelled, and its connection does not go back.
+/// A leased connection. When it is dropped, it returns to the pool once it is idle: an open transaction is rolled back, and a statement that
+/// began a moment ago may end. A statement that takes longer is cancelled, and its connection is closed.
 pub(crate) struct Lease {
-    driven: Option<Object<Manager>>,
-    state: State,
-    /// When the step began that did not end yet.
+    connection: Option<Object<Manager>>,
+    state: LeaseState,
+    /// When the current step began.
     step: Option<Instant>,
 }
 
-/// What a connection is at between two steps of ours.
+/// The state of a connection between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// Nothing.
+pub(crate) enum LeaseState {
     Idle,
-    /// A statement.
+    /// A statement runs.
     Running,
-    /// A transaction, between two statements.
+    /// In a transaction, between two statements.
     InTransaction,
-    /// On its way back: what ends that, ends the connection.
+    /// Returning to the pool. If that fails, the connection is closed.
     Returning,
 }
 
 impl Lease {
-    pub(super) fn new(driven: Object<Manager>) -> Self {
-        Lease { driven: Some(driven), state: State::Idle, step: None }
+    pub(super) fn new(connection: Object<Manager>) -> Self {
+        Lease { connection: Some(connection), state: LeaseState::Idle, step: None }
     }
 
-    /// Says what the connection is at from here on, between steps.
-    pub(crate) fn enter(&mut self, state: State) {
+    pub(crate) fn state(&self) -> LeaseState {
+        self.state
+    }
+
+    /// Sets the state between steps.
+    pub(crate) fn enter(&mut self, state: LeaseState) {
         self.state = state;
     }
 
-    /// Whether the connection was found closed, or was given up.
+    /// Whether the connection was closed.
     pub(crate) fn is_gone(&self) -> bool {
-        self.driven.is_none()
+        self.connection.is_none()
     }
 
-    /// Runs one step on the connection within the time allowed. A connection that did not answer in time is given up.
+    /// Runs one step on the connection. After a timeout the connection is closed.
     pub(crate) async fn step<T>(
         &mut self,
         timeout: Duration,
         step: impl AsyncFnOnce(&mut Connection) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, Error> {
-        let Some(Driven { connection, driver }) = self.driven.as_deref_mut() else {
-            return Err(Error::Unavailable("the connection is gone".to_owned()));
+        let Some(connection) = self.connection.as_deref_mut() else {
+            return Err(Error::Unavailable("the connection was closed".to_owned()));
         };
         self.step = Some(Instant::now());
-        match tokio::time::timeout(timeout, driver.drive(step(connection))).await {
+        match tokio::time::timeout(timeout, step(connection)).await {
             Err(_) => {
                 self.discard();
                 Err(Error::Timeout)
@@ -65,7 +68,7 @@ impl Lease {
             Ok(result) => {
                 self.step = None;
                 if result.as_ref().is_err_and(tokio_postgres::Error::is_closed) {
-                    drop(self.driven.take().map(Object::take));
+                    drop(self.connection.take().map(Object::take));
                 }
                 Ok(result?)
             }
@@ -74,52 +77,49 @@ impl Lease {
 
     /// Whether the last page of this statement was full.
     pub(super) fn was_full(&self, sql: &Sql) -> bool {
-        self.driven.as_ref().and_then(|driven| driven.connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
+        self.connection.as_ref().and_then(|connection| connection.statements.peek(sql.text())).is_some_and(|kept| kept.full)
     }
 
     /// Remembers whether a page was full.
     pub(super) fn note_full(&mut self, sql: &Sql, full: bool) {
-        if let Some(kept) = self.driven.as_mut().and_then(|driven| driven.connection.statements.peek_mut(sql.text())) {
+        if let Some(kept) = self.connection.as_mut().and_then(|connection| connection.statements.peek_mut(sql.text())) {
             kept.full = full;
         }
     }
 
     /// Takes the connection out of the pool, cancelling what it runs.
     pub(crate) fn discard(&mut self) {
-        let Some(driven) = self.driven.take().map(Object::take) else { return };
-        if self.step.is_none() && self.state != State::Running {
+        let Some(connection) = self.connection.take().map(Object::take) else { return };
+        if self.step.is_none() && self.state != LeaseState::Running {
             return;
         }
-        // Without a runtime there is nobody left to cancel it; to close the connection has to do.
+        // Without a runtime no task can cancel it, and closing the connection must do.
         let Ok(runtime) = Handle::try_current() else { return };
-        let token = driven.connection.client.cancel_token();
-        let (way, place) = (driven.connection.way.clone(), driven.connection.place.clone());
+        let token = connection.client.cancel_token();
+        let (connector, endpoint) = (connection.connector.clone(), connection.endpoint.clone());
         runtime.spawn(async move {
-            match tokio::time::timeout(CONNECT, way.cancel(&place, &token)).await {
+            match tokio::time::timeout(CONNECT_TIMEOUT, connector.cancel(&endpoint, &token)).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "a statement could not be cancelled"),
-                Err(_) => tracing::debug!("a statement could not be cancelled in time"),
+                Ok(Err(error)) => tracing::debug!(%error, "could not cancel a statement"),
+                Err(_) => tracing::debug!("could not cancel a statement in time"),
             }
-            drop(driven);
+            drop(connection);
         });
     }
-}
 
-impl Lease {
-    /// Ends what the connection is at, and then the loan: requests that are given up are as usual as refusals, and a new connection costs
-    /// much more than to wait for this one.
+    /// Returns the connection to the pool once it is idle. Clients often abandon requests, and a new connection costs much more than this wait.
     fn settle(&mut self) {
-        let Some(driven) = self.driven.take() else { return };
-        // Without a runtime there is nobody left to do it; to close the connection ends everything too.
-        let Ok(runtime) = Handle::try_current() else { return drop(Object::take(driven)) };
-        let patience = self.step.map_or(CONNECT, |start| driven.connection.grace.saturating_sub(start.elapsed()));
-        // Answered only after all that was sent before it.
-        let words = if self.state == State::InTransaction { "ROLLBACK" } else { "" };
-        let mut lease = Lease { driven: Some(driven), state: State::Returning, step: None };
+        let Some(connection) = self.connection.take() else { return };
+        // Without a runtime no task can do it, and closing the connection ends everything too.
+        let Ok(runtime) = Handle::try_current() else { return drop(Object::take(connection)) };
+        let timeout = self.step.map_or(CONNECT_TIMEOUT, |start| connection.abandoned_timeout.saturating_sub(start.elapsed()));
+        // Its answer comes after those of all statements before it.
+        let sql = if self.state == LeaseState::InTransaction { "ROLLBACK" } else { "" };
+        let mut lease = Lease { connection: Some(connection), state: LeaseState::Returning, step: None };
         runtime.spawn(async move {
-            match lease.step(patience, async |connection| connection.client.batch_execute(words).await).await {
-                Ok(()) => lease.enter(State::Idle),
-                Err(error) => tracing::debug!(%error, "a connection was given up"),
+            match lease.step(timeout, async |connection| connection.client.batch_execute(sql).await).await {
+                Ok(()) => lease.enter(LeaseState::Idle),
+                Err(error) => tracing::debug!(%error, "closed a connection that did not become idle"),
             }
         });
     }
@@ -127,11 +127,11 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // What is prepared for nobody would never be closed.
-        let is_preparing = self.driven.as_ref().is_some_and(|driven| driven.connection.is_preparing);
+        // A statement whose preparation was abandoned would never be closed.
+        let is_preparing = self.connection.as_ref().is_some_and(|connection| connection.is_preparing);
         match self.state {
-            State::Idle if self.step.is_none() => {}
-            State::Idle | State::InTransaction if !is_preparing => self.settle(),
+            LeaseState::Idle if self.step.is_none() => {}
+            LeaseState::Idle | LeaseState::InTransaction if !is_preparing => self.settle(),
             _ => self.discard(),
         }
     }
@@ -147,17 +147,17 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    fn postgres(grace: Duration) -> Postgres {
-        Postgres::new(&url(), &DatabaseSettings { pool: 1, grace, ..DatabaseSettings::default() }).expect("a pool")
+    fn postgres(abandoned_timeout: Duration) -> Postgres {
+        Postgres::new(&url(), &DatabaseSettings { pool: 1, abandoned_timeout, ..DatabaseSettings::default() }).expect("a pool")
     }
 
     fn url() -> String {
-        #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
+        #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's URL from scripts/services")]
         let url = std::env::var("PERISTYLE_TEST_POSTGRES");
         url.expect("run ./scripts/test, which starts PostgreSQL")
     }
 
-    /// The session behind the only connection, and whether it is in a snapshot.
+    /// The session of the only connection, and its isolation level.
     async fn session(postgres: &Postgres) -> (i32, String) {
         let sql = "SELECT pg_backend_pid(), current_setting('transaction_isolation')";
         let mut lease = postgres.lease().await.expect("a connection");
@@ -167,19 +167,19 @@ mod tests {
 
     async fn begun(postgres: &Postgres) -> Lease {
         let mut lease = postgres.lease().await.expect("a connection");
-        lease.enter(State::InTransaction);
+        lease.enter(LeaseState::InTransaction);
         let begin = async |connection: &mut Connection| connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await;
         lease.step(LIMIT, begin).await.expect("begun");
         lease
     }
 
     #[tokio::test]
-    async fn a_connection_goes_back_without_its_transaction_whatever_ends_its_lease() {
+    async fn a_connection_returns_without_its_transaction_however_its_lease_ends() {
         let postgres = postgres(LIMIT);
         let before = session(&postgres).await;
         assert_eq!(before.1, "read committed");
         drop(begun(&postgres).await);
-        assert_eq!(session(&postgres).await, before, "the same session, and nobody gets another's snapshot");
+        assert_eq!(session(&postgres).await, before, "the same session, outside the snapshot");
         let borrowed = postgres.clone();
         let panicked = tokio::spawn(async move {
             let _lease = begun(&borrowed).await;
@@ -190,41 +190,40 @@ mod tests {
         let mut lease = begun(&postgres).await;
         lease.step(LIMIT, async |connection| connection.client.batch_execute("SELECT 1/0").await).await.expect_err("no such number");
         drop(lease);
-        assert_eq!(session(&postgres).await, before, "a transaction that failed is over too");
+        assert_eq!(session(&postgres).await, before, "a failed transaction ends too");
     }
 
-    /// Begins a step on the only connection and gives it up in the middle. A connection looks for answers before it sends: so it is never
-    /// done that soon, however slow the machine is.
-    fn give_up(lease: &mut Lease, step: impl AsyncFnOnce(&mut Connection) -> Result<(), tokio_postgres::Error>) {
+    /// Begins a step and abandons it at its first wait.
+    fn abandon(lease: &mut Lease, step: impl AsyncFnOnce(&mut Connection) -> Result<(), tokio_postgres::Error>) {
         assert!(lease.step(LIMIT, step).now_or_never().is_none(), "it is not done");
     }
 
     #[tokio::test]
-    async fn a_statement_that_is_soon_over_costs_no_connection_when_it_is_given_up() {
+    async fn an_abandoned_statement_that_ends_soon_keeps_its_connection() {
         let postgres = postgres(LIMIT);
         let before = session(&postgres).await;
         let mut lease = postgres.lease().await.expect("a connection");
-        give_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await);
+        abandon(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await);
         drop(lease);
         assert_eq!(session(&postgres).await, before);
         let mut lease = begun(&postgres).await;
-        give_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await);
+        abandon(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(0.02)").await);
         drop(lease);
-        assert_eq!(session(&postgres).await, before, "and a transaction around it is over too");
+        assert_eq!(session(&postgres).await, before, "and the transaction around it ends too");
     }
 
     #[tokio::test]
-    async fn a_statement_that_was_prepared_for_nobody_costs_the_connection() {
+    async fn an_abandoned_preparation_closes_the_connection() {
         let postgres = postgres(LIMIT);
         let before = session(&postgres).await;
         let mut lease = postgres.lease().await.expect("a connection");
-        give_up(&mut lease, async |connection| connection.named("SELECT 1", &[]).await.map(drop));
+        abandon(&mut lease, async |connection| connection.named("SELECT 1", &[]).await.map(drop));
         drop(lease);
         assert_ne!(session(&postgres).await.0, before.0);
     }
 
     #[tokio::test]
-    async fn one_block_is_fetched_ahead_by_nobody_who_did_not_ask_for_more() {
+    async fn prefetching_of_one_block_is_turned_off_and_other_values_stay() {
         for (asked, expected) in [("1", "0"), ("0", "0"), ("7", "7")] {
             let url = url();
             let mark = if url.contains('?') { '&' } else { '?' };
@@ -238,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_as_the_runtime_ends_is_let_go() {
-        // The task that would give the connection back is dropped as soon as it is made.
+    fn a_lease_that_is_dropped_with_its_runtime_is_released() {
+        // The task that would return the connection is dropped as soon as it is spawned.
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let lease = runtime.block_on(async { begun(&postgres(LIMIT)).await });
         let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
@@ -248,16 +247,16 @@ mod tests {
             drop(sender);
             std::future::pending::<()>().await;
         });
-        runtime.block_on(receiver).expect_err("it only tells that the task runs");
+        runtime.block_on(receiver).expect_err("it only shows that the task runs");
         drop(runtime);
     }
 
     #[tokio::test]
-    async fn a_connection_in_the_middle_of_a_long_statement_does_not_go_back() {
+    async fn a_connection_in_the_middle_of_a_long_statement_is_closed() {
         let postgres = postgres(Duration::from_millis(10));
         let before = session(&postgres).await;
         let mut lease = begun(&postgres).await;
-        give_up(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await);
+        abandon(&mut lease, async |connection| connection.client.batch_execute("SELECT pg_sleep(60)").await);
         drop(lease);
         assert_ne!(session(&postgres).await.0, before.0);
     }

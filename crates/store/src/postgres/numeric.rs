@@ -3,14 +3,14 @@
 const POSITIVE: u16 = 0x0000;
 const NEGATIVE: u16 = 0x4000;
 
-/// The number as stored, its scale kept; nothing for NaN and the infinities.
+/// The number with its scale; none for NaN and the infinities.
 pub(super) fn text(raw: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(raw.len() * 2);
     append(&mut out, raw)?;
     String::from_utf8(out).ok()
 }
 
-/// Appends the same to bytes that are being written.
+/// Appends the same to a buffer.
 pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
     let (fields, _) = raw.as_chunks::<2>();
     let ([count, weight, sign, scale], groups) = fields.split_first_chunk()?;
@@ -22,7 +22,7 @@ pub(super) fn append(out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
         NEGATIVE => out.push(b'-'),
         _ => return None,
     }
-    // Groups before the first and after the last are zero.
+    // Missing groups are zero.
     let group = |index: i32| usize::try_from(index).ok().and_then(|index| groups.get(index)).map_or(0, |group| u16::from_be_bytes(*group));
     let point = i32::from(weight) + 1;
     if weight < 0 {
@@ -53,7 +53,7 @@ fn push_group(out: &mut Vec<u8>, group: u16) {
 pub(super) fn write(out: &mut Vec<u8>, text: &str) {
     let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    // Both sides are filled up to whole groups of four.
+    // Both sides are padded to whole groups of four.
     let lead = (4 - whole.len() % 4) % 4;
     let trail = (4 - fraction.len() % 4) % 4;
     let digits: Vec<u8> =
@@ -82,7 +82,7 @@ pub(super) fn write(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_decimal_comes_back_as_it_was() {
+    fn every_decimal_survives_a_round_trip() {
         for text in [
             "0",
             "0.00",

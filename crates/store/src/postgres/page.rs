@@ -1,91 +1,86 @@
-//! A page of known size, with its total.
+//! Reads a page of known size, with its total.
 //!
-//! A page that is not full tells the total by itself, so the total is asked after the page, in a trip of its own. Where the page of the
-//! same statement was full the last time, both are sent together: most lists that are paged through are longer than a page.
+//! A page that is not full implies the total, so the total is asked after the page, in a round trip of its own. If the last page of the same
+//! statement was full, both are sent together.
 
 use futures_util::future::try_join;
 use query::sql::{Level, Query, Sql, Total};
 
 use crate::Error;
 use crate::assemble::{After, Batch, Portion};
-use crate::run::{BatchSize, Need, is_kept, need_total};
+use crate::run::{BatchSize, PageTotal, is_cached, page_total};
 
-use super::load::load;
-use super::rows::{collected, counted, is_stale, open, total};
-use super::{Connection, Lease, Postgres, State, bind};
+use super::rows::{collect, count, is_stale, open, total};
+use super::stream::load;
+use super::{Connection, Lease, LeaseState, Postgres, bind};
 
-/// The rows of a page with everything loaded for them, and the total where it is wanted; nothing where that is more than is held at once.
+/// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(postgres: &Postgres, query: &Query) -> Result<Option<(Batch, i64)>, Error> {
     let mut retried = false;
-    loop {
+    let (mut lease, Portion { mut batch, after }, asked) = loop {
         let mut lease = postgres.lease().await?;
         match root(postgres, &mut lease, query).await {
-            Ok((Portion { after: After::LetGo, .. }, _)) => {
-                // What is left of its rows need not be sent.
-                lease.enter(State::Running);
-                return Ok(None);
-            }
-            Ok((Portion { mut batch, .. }, asked)) => {
-                let mut left = postgres.memory;
-                load(&mut lease, postgres, &query.root, &mut batch, &mut left).await?;
-                if batch.is_heavy() {
-                    return Ok(None);
-                }
-                let total = match (need_total(query, batch.len()), asked) {
-                    (Need::Known(total), _) | (Need::Ask(_), Some(total)) => total,
-                    (Need::Ask(sql), None) => total(postgres, &mut lease, sql).await?,
-                };
-                return Ok(Some((batch, total)));
-            }
-            // The pool may hold connections that ended with the server they came from: one more try with another.
+            Ok((portion, asked)) => break (lease, portion, asked),
+            // The pool may hold connections to a server that has restarted.
             Err(Error::Unavailable(_)) if !retried => retried = true,
             Err(error) => return Err(error),
         }
+    };
+    if after == After::Dropped {
+        // The statement still sends rows: cancel it.
+        lease.enter(LeaseState::Running);
+        return Ok(None);
     }
+    let mut left = postgres.memory;
+    load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
+    if batch.is_heavy() {
+        return Ok(None);
+    }
+    let total = match (page_total(query, batch.len()), asked) {
+        (PageTotal::Known(total), _) | (PageTotal::Ask(_), Some(total)) => total,
+        (PageTotal::Ask(sql), None) => total(postgres, &mut lease, sql).await?,
+    };
+    Ok(Some((batch, total)))
 }
 
-/// The rows themselves, and the total if it was asked along with them.
+/// The rows, and the total if it was asked together with them.
 async fn root(postgres: &Postgres, lease: &mut Lease, query: &Query) -> Result<(Portion, Option<i64>), Error> {
     let (level, whole) = (&query.root, BatchSize::whole(postgres.memory));
-    if let Total::Count(count) = &query.total {
-        let (portion, asked) = if lease.was_full(&level.sql) && is_kept(count.text()) {
-            // Two statements, each with the time that one has.
-            Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, count, &whole).await)).await?
+    if let Total::Count(total) = &query.total {
+        let (portion, asked) = if lease.was_full(&level.sql) && is_cached(total.text()) {
+            // Two statements, each with its own time.
+            Box::pin(lease.step(postgres.timeout * 2, async |connection| together(connection, level, total, &whole).await)).await?
         } else {
             (alone(postgres, lease, level, &whole).await?, None)
         };
-        lease.note_full(&level.sql, matches!(need_total(query, portion.batch.len()), Need::Ask(_)));
+        lease.note_full(&level.sql, matches!(page_total(query, portion.batch.len()), PageTotal::Ask(_)));
         return Ok((portion, asked));
     }
     Ok((alone(postgres, lease, level, &whole).await?, None))
 }
 
 async fn alone(postgres: &Postgres, lease: &mut Lease, level: &Level, whole: &BatchSize) -> Result<Portion, Error> {
-    lease.step(postgres.timeout, async |connection| collected(level, open(connection, &level.sql, None).await?, whole).await).await
+    lease.step(postgres.timeout, async |connection| collect(level, open(connection, &level.sql, None).await?, whole).await).await
 }
 
-/// Page and total in one trip.
+/// Page and total in one round trip.
 async fn together(
     connection: &mut Connection,
     level: &Level,
-    count: &Sql,
+    total: &Sql,
     whole: &BatchSize,
 ) -> Result<(Portion, Option<i64>), tokio_postgres::Error> {
-    let statements = (connection.statement(&level.sql).await?, connection.statement(count).await?);
+    let statements = (connection.statement(&level.sql).await?, connection.statement(total).await?);
     let client = &connection.client;
-    let page = async { collected(level, client.query_raw(&statements.0, bound(&level.sql)).await?, whole).await };
-    let total = async { counted(client.query_raw(&statements.1, bound(count)).await?).await };
-    match try_join(page, total).await {
+    let page = async { collect(level, client.query_raw(&statements.0, bind::params(&level.sql, None)).await?, whole).await };
+    let count = async { count(client.query_raw(&statements.1, bind::params(total, None)).await?).await };
+    match try_join(page, count).await {
         Ok((portion, total)) => Ok((portion, Some(total))),
-        // A table changed under the prepared statements: prepare them anew, and the page alone first.
+        // A table changed under the prepared statements: read the page alone, which prepares it again.
         Err(error) if is_stale(&error) => {
-            connection.forget(count.text());
-            Ok((collected(level, open(connection, &level.sql, None).await?, whole).await?, None))
+            connection.forget(total.text());
+            Ok((collect(level, open(connection, &level.sql, None).await?, whole).await?, None))
         }
         Err(error) => Err(error),
     }
-}
-
-fn bound(sql: &Sql) -> impl ExactSizeIterator<Item = bind::Bound<'_>> {
-    sql.params().iter().map(|param| bind::Bound { param, keys: None })
 }

@@ -1,7 +1,7 @@
-//! Whether a pooler stands between that gives a session to another client after each transaction.
+//! Detects a pooler that gives a session to another client after each transaction.
 //!
-//! What is prepared in such a session is found by others under its name, and theirs by us: an answer of another question, and perhaps of
-//! another tenant. And what is set there is set for others.
+//! In such a session, prepared statements of different clients meet under the same names: a client may get the answer to another one's question,
+//! perhaps of another tenant. And settings of one client apply to others.
 
 use std::collections::HashSet;
 
@@ -11,51 +11,50 @@ use tokio_postgres::{Error as DriverError, SimpleQueryMessage};
 use crate::Error;
 use crate::settings::Prepare;
 
-use super::way::{Line, Way};
-use super::{CONNECT, Manager, Postgres};
+use super::connector::{Connector, RawConnection};
+use super::{CONNECT_TIMEOUT, Manager, Postgres};
 
-/// How often two connections are asked. An idle pooler tells at the first; a busy one may have given the session away.
-const TURNS: usize = 3;
+/// How often two connections are asked. An idle pooler shows at the first; a busy one may have given the session away.
+const ROUNDS: usize = 3;
 
-/// What a session is told apart by: servers of their own may give the same number to two.
-const SESSION: &str = "SELECT pg_backend_pid() || ' of ' || pg_postmaster_start_time()";
+/// Identifies a session. Two servers may use the same process id.
+const SESSION_ID: &str = "SELECT pg_backend_pid() || ' of ' || pg_postmaster_start_time()";
 
-/// Prepared under a name, to be looked for in the session of another connection.
-const MARK: &str = "SELECT 'peristyle looks for a pooler'";
+/// A prepared statement to look for in the session of another connection.
+const MARKER: &str = "SELECT 'peristyle looks for a pooler'";
 
-/// Under the name that the driver gave it.
-const MARKED: &str =
+/// Finds the marker under the name that the driver gave it.
+const FIND_MARKER: &str =
     "SELECT 1 FROM pg_prepared_statements WHERE statement = $$SELECT 'peristyle looks for a pooler'$$ AND name ~ '^s[0-9]+$'";
 
-/// Whose the sessions behind connections are.
+/// How sessions are assigned to connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sessions {
-    /// That of the connection, for as long as it lasts.
-    Own,
-    /// Everybody's, of a pooler that gives each client the statements that it has prepared.
-    Carried,
-    /// Everybody's, with all that is prepared in them.
+pub(super) enum Pooling {
+    /// Each connection has a session of its own.
+    Direct,
+    /// Clients share sessions, and the pooler tracks which statements each of them has prepared.
+    Tracking,
+    /// Clients share sessions and the statements prepared in them.
     Shared,
 }
 
-/// Whose the sessions are, once that is known.
+/// The pooling, detected once.
 #[derive(Debug, Default)]
-pub(super) struct Owners(OnceCell<Sessions>);
+pub(super) struct PoolingProbe(OnceCell<Pooling>);
 
 impl Postgres {
-    /// Refuses sessions that are shared out, where statements would be prepared in them. One that is out of reach is asked when it is
-    /// reached.
-    pub(crate) async fn refuse_shared_sessions(&self) -> Result<(), Error> {
-        let Manager { way, owners, prepare, .. } = self.pool.manager();
-        if *prepare == Prepare::Off { Ok(()) } else { owners.sessions(way).await.map_or(Ok(()), Sessions::refuse_shared) }
+    /// Refuses shared sessions if statements would be prepared in them. A server that cannot be reached now is checked at the first connection.
+    pub(crate) async fn check_pooling(&self) -> Result<(), Error> {
+        let Manager { connector, probe, prepare, .. } = self.pool.manager();
+        if *prepare == Prepare::Off { Ok(()) } else { probe.pooling(connector).await.map_or(Ok(()), Pooling::refuse_shared) }
     }
 }
 
-impl Sessions {
+impl Pooling {
     pub(super) fn refuse_shared(self) -> Result<(), Error> {
         match self {
-            Sessions::Own | Sessions::Carried => Ok(()),
-            Sessions::Shared => Err(Error::Setting(
+            Pooling::Direct | Pooling::Tracking => Ok(()),
+            Pooling::Shared => Err(Error::Setting(
                 "a pooler gives its connections to another client after each transaction; set DATABASE_PREPARE=off, or connect to PostgreSQL itself"
                     .to_owned(),
             )),
@@ -63,57 +62,60 @@ impl Sessions {
     }
 }
 
-impl Owners {
-    /// Whose the sessions are; asked once, by two connections.
-    pub(super) async fn sessions(&self, way: &Way) -> Result<Sessions, DriverError> {
-        let asked = self.0.get_or_try_init(|| async {
-            let mut one = Box::pin(way.connect()).await?;
+impl PoolingProbe {
+    /// Detects the pooling by two connections, once.
+    pub(super) async fn pooling(&self, connector: &Connector) -> Result<Pooling, DriverError> {
+        let detected = self.0.get_or_try_init(|| async {
+            let one = Box::pin(connector.connect()).await?;
             let both = async {
-                let mut other = Box::pin(way.connect()).await?;
-                whose(&mut one, &mut other).await
+                let other = Box::pin(connector.connect()).await?;
+                detect(&one, &other).await
             };
-            Ok(tokio::time::timeout(CONNECT, both).await.unwrap_or_else(|_| Ok(untold("there is no second one"))).unwrap_or_else(untold))
+            Ok(tokio::time::timeout(CONNECT_TIMEOUT, both)
+                .await
+                .unwrap_or_else(|_| Ok(undetected("no second connection in time")))
+                .unwrap_or_else(undetected))
         });
-        asked.await.copied()
+        detected.await.copied()
     }
 }
 
-/// That two connections are not to be had just now tells nothing.
-fn untold(reason: impl std::fmt::Display) -> Sessions {
-    tracing::warn!("whether a pooler shares connections out could not be told: {reason}");
-    Sessions::Own
+/// Two connections may be unavailable just now, which says nothing about a pooler.
+fn undetected(reason: impl std::fmt::Display) -> Pooling {
+    tracing::warn!("could not detect whether a pooler shares connections: {reason}");
+    Pooling::Direct
 }
 
-/// Two connections that are open at the same time are in two sessions, and stay there, or somebody shares them out.
-async fn whose(one: &mut Line, other: &mut Line) -> Result<Sessions, DriverError> {
+/// Without a pooler, two open connections are in two sessions and stay there.
+async fn detect(one: &RawConnection, other: &RawConnection) -> Result<Pooling, DriverError> {
     let (mut seen, mut seen_by_other) = (HashSet::new(), HashSet::new());
-    for _ in 0..TURNS {
-        // Each twice: of sessions that are given out in turns, two that take turns would see one each.
+    for _ in 0..ROUNDS {
+        // Each twice: if sessions are given out in turns, two clients that take turns would see one each.
         for _ in 0..2 {
-            seen.insert(one.told(SESSION).await?);
+            seen.insert(one.first_value(SESSION_ID).await?);
         }
         for _ in 0..2 {
-            seen_by_other.insert(other.told(SESSION).await?);
+            seen_by_other.insert(other.first_value(SESSION_ID).await?);
         }
     }
     if seen.len() == 1 && seen_by_other.len() == 1 && seen.is_disjoint(&seen_by_other) {
-        return Ok(Sessions::Own);
+        return Ok(Pooling::Direct);
     }
-    let marked = one.driver.drive(one.client.prepare(MARK)).await?;
-    let mut sessions = Sessions::Carried;
-    for _ in 0..TURNS * 2 {
-        if other.told(MARKED).await?.is_some() {
-            sessions = Sessions::Shared;
+    let marker = one.client.prepare(MARKER).await?;
+    let mut pooling = Pooling::Tracking;
+    for _ in 0..ROUNDS * 2 {
+        if other.first_value(FIND_MARKER).await?.is_some() {
+            pooling = Pooling::Shared;
         }
     }
-    drop(marked);
-    Ok(sessions)
+    drop(marker);
+    Ok(pooling)
 }
 
-impl Line {
-    /// The first value of an answer, asked without preparing anything.
-    async fn told(&mut self, sql: &str) -> Result<Option<String>, DriverError> {
-        let answer = self.driver.drive(self.client.simple_query(sql)).await?;
+impl RawConnection {
+    /// The first value of an answer, without preparing anything.
+    async fn first_value(&self, sql: &str) -> Result<Option<String>, DriverError> {
+        let answer = self.client.simple_query(sql).await?;
         let mut rows = answer.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,

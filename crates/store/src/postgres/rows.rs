@@ -1,14 +1,14 @@
-//! Statements begun, and rows taken from those that run.
+//! Starts statements and collects their rows.
 
 use std::pin::{Pin, pin};
 
 use futures_util::{StreamExt, TryStreamExt};
-use query::sql::{Level, Sql};
+use query::sql::{ChildLevel, Level, Owner, Sql};
 use tokio_postgres::{Row, RowStream};
 
 use crate::Error;
-use crate::assemble::{After, Batch, Keys, Portion};
-use crate::run::{BatchSize, is_kept};
+use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
+use crate::run::{BatchSize, is_cached};
 use crate::settings::Prepare;
 
 use super::encode::{Encoder, column};
@@ -16,18 +16,16 @@ use super::{Connection, Lease, Postgres, STALE, bind};
 
 /// Starts a statement, prepared or not.
 pub(super) async fn open(connection: &mut Connection, sql: &Sql, keys: Option<&Keys>) -> Result<RowStream, tokio_postgres::Error> {
-    if connection.prepare == Prepare::Off || !is_kept(sql.text()) {
-        let params = sql.params().iter().map(|param| (bind::Bound { param, keys }, bind::kind(param)));
-        return Box::pin(connection.client.query_typed_raw(sql.text(), params)).await;
+    if connection.prepare == Prepare::Off || !is_cached(sql.text()) {
+        return Box::pin(connection.client.query_typed_raw(sql.text(), bind::typed(sql, keys))).await;
     }
     let statement = connection.statement(sql).await?;
-    let bound = || sql.params().iter().map(|param| bind::Bound { param, keys });
-    match connection.client.query_raw(&statement, bound()).await {
-        // A table changed under a prepared statement: prepare it anew.
+    match connection.client.query_raw(&statement, bind::params(sql, keys)).await {
+        // A table changed under a prepared statement: prepare it again.
         Err(error) if is_stale(&error) => {
             connection.forget(sql.text());
             let statement = connection.statement(sql).await?;
-            Box::pin(connection.client.query_raw(&statement, bound())).await
+            Box::pin(connection.client.query_raw(&statement, bind::params(sql, keys))).await
         }
         other => other,
     }
@@ -37,30 +35,30 @@ pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| STALE.contains(&code.code()))
 }
 
-/// The rows of a running statement, with the keys that the levels below are looked up by, as long as they fit.
-pub(super) async fn collected(level: &Level, stream: RowStream, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
+/// All rows of a running statement, up to a number of bytes, with the keys of the levels below.
+pub(super) async fn collect(level: &Level, stream: RowStream, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
     let mut stream = pin!(stream);
-    let mut batch = Batch::roomy(0);
+    let mut batch = Batch::with_capacity(0);
     let mut keys = Keys::of(level);
     let mut after = After::Nothing;
     let mut encoder = Encoder::new(&level.outputs);
     while let Some(row) = stream.next().await {
         let row = row?;
         if size.is_heavy(&batch) {
-            after = After::LetGo;
+            after = After::Dropped;
             break;
         }
         encoder.row(batch.buffer(), &row);
         batch.end_row();
-        collect_keys(&mut keys, level, &row);
+        add_keys(&mut keys, level, &row);
     }
     batch.pending = keys;
     Ok(Portion { batch, after })
 }
 
-/// The next rows of a running statement.
-pub(super) async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
-    let mut batch = Batch::roomy(0);
+/// The next rows of a running statement without relations.
+pub(super) async fn take_rows(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &BatchSize) -> Result<Portion, tokio_postgres::Error> {
+    let mut batch = Batch::with_capacity(0);
     let mut encoder = Encoder::new(&level.outputs);
     while !size.is_full(&batch) {
         let Some(row) = rows.next().await else { return Ok(Portion { batch, after: After::Nothing }) };
@@ -70,18 +68,55 @@ pub(super) async fn taken(rows: &mut Pin<Box<RowStream>>, level: &Level, size: &
     Ok(Portion { batch, after: After::Perhaps })
 }
 
-/// How many rows there are without limit and offset.
-pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
-    lease.step(postgres.timeout, async |connection| counted(open(connection, sql, None).await?).await).await
+/// The rows of a relation for these keys, up to the bytes that are left.
+pub(super) async fn related(
+    lease: &mut Lease,
+    postgres: &Postgres,
+    child: &ChildLevel,
+    keys: &Keys,
+    left: &mut usize,
+) -> Result<Gathered, Error> {
+    let read = async |connection: &mut Connection| {
+        let stream = open(connection, &child.level.sql, Some(keys)).await?;
+        let mut stream = pin!(stream);
+        let mut gathering = Gathering::new(keys.len(), left);
+        let mut key_sets = Keys::of(&child.level);
+        let mut encoder = Encoder::new(&child.level.outputs);
+        while let Some(row) = stream.next().await {
+            let row = row?;
+            let Some(owner) = owner(&row, child.owner, keys)? else { return Ok(None) };
+            encoder.row(gathering.buffer(), &row);
+            if gathering.end_row(owner) == Held::Yes {
+                add_keys(&mut key_sets, &child.level, &row);
+            }
+        }
+        Ok(Some(gathering.end(key_sets)))
+    };
+    lease.step(postgres.timeout, read).await?.ok_or_else(|| {
+        Error::Unavailable("a related row has a key that was not asked for: its column has another type now; start again".to_owned())
+    })
 }
 
-/// The one number that a statement for a total gives.
-pub(super) async fn counted(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
+/// The number of the parent's key that a row belongs to; none if the column has become one of another type, whose values look different.
+fn owner(row: &Row, owner: Owner, keys: &Keys) -> Result<Option<u32>, tokio_postgres::Error> {
+    match owner {
+        Owner::Number => Ok(Some((row.try_get::<_, i64>(0)? - 1) as u32)),
+        Owner::Key(index) => Ok(column(row, index).and_then(|key| keys.find(key))),
+    }
+}
+
+/// How many rows there are without limit and offset.
+pub(super) async fn total(postgres: &Postgres, lease: &mut Lease, sql: &Sql) -> Result<i64, Error> {
+    lease.step(postgres.timeout, async |connection| count(open(connection, sql, None).await?).await).await
+}
+
+/// The number that a statement for a total returns.
+pub(super) async fn count(stream: RowStream) -> Result<i64, tokio_postgres::Error> {
     let row = pin!(stream).try_next().await?;
     Ok(row.and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0))
 }
 
-pub(super) fn collect_keys(keys: &mut [Keys], level: &Level, row: &Row) {
+fn add_keys(keys: &mut [Keys], level: &Level, row: &Row) {
     for (keys, child) in keys.iter_mut().zip(&level.children) {
         keys.add(child.parent_columns.iter().map(|index| column(row, *index)));
     }

@@ -1,9 +1,9 @@
-//! TLS to PostgreSQL as libpq says it: `sslmode` from `disable` to `verify-full`, and `sslrootcert`.
+//! TLS to PostgreSQL with libpq's settings: `sslmode` from `disable` to `verify-full`, and `sslrootcert`.
 
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -11,22 +11,21 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 use crate::Error;
 
-/// What is found of a certificate.
-type Verdict = Result<ServerCertVerified, rustls::Error>;
-
-/// What the address asks of TLS.
+/// The TLS parameters of `DATABASE_URL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TlsSettings {
-    pub(super) mode: Mode,
+    pub(super) mode: TlsMode,
     pub(super) root: Option<String>,
 }
 
 /// libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum TlsMode {
     Disable,
     Prefer,
     Require,
@@ -34,118 +33,108 @@ pub(super) enum Mode {
     VerifyFull,
 }
 
-impl Mode {
+impl TlsMode {
     pub(super) fn from_word(word: &str) -> Option<Self> {
         Some(match word {
-            "disable" => Mode::Disable,
-            "allow" | "prefer" => Mode::Prefer,
-            "require" => Mode::Require,
-            "verify-ca" => Mode::VerifyCa,
-            "verify-full" => Mode::VerifyFull,
+            "disable" => TlsMode::Disable,
+            "allow" | "prefer" => TlsMode::Prefer,
+            "require" => TlsMode::Require,
+            "verify-ca" => TlsMode::VerifyCa,
+            "verify-full" => TlsMode::VerifyFull,
             _ => return None,
         })
     }
 
     pub(super) fn driver(self) -> SslMode {
         match self {
-            Mode::Disable => SslMode::Disable,
-            Mode::Prefer => SslMode::Prefer,
-            Mode::Require | Mode::VerifyCa | Mode::VerifyFull => SslMode::Require,
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => SslMode::Require,
         }
     }
 }
 
-/// How much of a certificate is verified.
+/// Verifies the server's certificate as far as `sslmode` asks.
 #[derive(Debug)]
-enum Verifier {
-    /// Nothing: TLS against listeners, not against impostors. What `prefer` and `require` mean.
-    Nothing(Arc<CryptoProvider>),
-    /// The chain and, as far as is asked, the name.
-    Chain(Chain),
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// Without roots every certificate is accepted: `prefer` and `require` protect against listeners, not against impostors.
+    roots: Option<Roots>,
+    /// `VerifyFull` also compares the host name.
+    mode: TlsMode,
 }
 
+/// The trusted certificate authorities.
 #[derive(Debug)]
-struct Chain {
-    web: Arc<WebPkiServerVerifier>,
-    /// The authorities, as their bytes.
-    roots: Vec<CertificateDer<'static>>,
-    name: Name,
-}
-
-/// Whether a certificate has to name the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
-    Any,
-    OfHost,
+struct Roots {
+    store: RootCertStore,
+    /// Those of `sslrootcert`, as they were read.
+    certificates: Vec<CertificateDer<'static>>,
 }
 
 pub(super) fn connector(settings: &TlsSettings) -> Result<MakeRustlsConnect, Error> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
+    let verifier = Verifier::new(settings)?;
+    let config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::Setting(format!("TLS cannot be set up: {error}")))?;
-    // libpq's rule: with a root certificate at hand, `require` verifies the chain too.
-    let mode = if settings.mode == Mode::Require && settings.root.is_some() { Mode::VerifyCa } else { settings.mode };
-    let config = match mode {
-        Mode::Disable | Mode::Prefer | Mode::Require => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Verifier::Nothing(provider))).with_no_client_auth()
-        }
-        Mode::VerifyCa | Mode::VerifyFull => {
-            let (store, roots) = roots(settings)?;
-            let web = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider)
-                .build()
-                .map_err(|error| Error::Setting(format!("TLS cannot be set up: {error}")))?;
-            let name = if mode == Mode::VerifyFull { Name::OfHost } else { Name::Any };
-            let chain = Verifier::Chain(Chain { web, roots, name });
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(chain)).with_no_client_auth()
-        }
-    };
+        .map_err(|error| Error::Setting(format!("TLS cannot be set up: {error}")))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The certificates that are trusted, also as they were read.
-fn roots(settings: &TlsSettings) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Error> {
-    let (mut store, mut read) = (RootCertStore::empty(), Vec::new());
-    match settings.root.as_deref() {
-        None | Some("system") => {
-            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        Some(path) => {
-            let unusable = |what: String| Error::Setting(format!("sslrootcert {path:?} {what}"));
-            let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| unusable(format!("is no PEM certificate: {error}")))?;
-                store.add(certificate.clone()).map_err(|error| unusable(format!("holds a certificate that cannot be used: {error}")))?;
-                read.push(certificate);
-            }
-        }
+impl Verifier {
+    fn new(settings: &TlsSettings) -> Result<Self, Error> {
+        let roots = match settings.mode {
+            TlsMode::VerifyCa | TlsMode::VerifyFull => Some(Roots::read(settings.root.as_deref())?),
+            // As in libpq, `require` verifies the chain if there is a root certificate.
+            TlsMode::Require => settings.root.as_deref().map(|root| Roots::read(Some(root))).transpose()?,
+            TlsMode::Disable | TlsMode::Prefer => None,
+        };
+        Ok(Verifier { provider: Arc::new(aws_lc_rs::default_provider()), roots, mode: settings.mode })
     }
-    if store.is_empty() {
-        return Err(Error::Setting("no certificate authority to verify PostgreSQL with; name one with sslrootcert".to_owned()));
-    }
-    Ok((store, read))
 }
 
-impl Chain {
-    fn verify(&self, certificate: &CertificateDer<'_>, name: &ServerName<'_>, web: Verdict) -> Verdict {
-        match web {
-            Err(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }))
-                if self.name == Name::Any =>
-            {
-                Ok(ServerCertVerified::assertion())
+impl Roots {
+    fn read(root: Option<&str>) -> Result<Self, Error> {
+        let (mut store, mut read) = (RootCertStore::empty(), Vec::new());
+        match root {
+            None | Some("system") => {
+                store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
-            // A certificate that signed itself, as the manuals make one, calls itself an authority. Named as one, it is trusted as itself;
-            // that it is in force was found out before.
-            Err(rustls::Error::InvalidCertificate(CertificateError::Other(ref error)))
-                if matches!(error.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity)) && self.roots.contains(certificate) =>
-            {
-                if self.name == Name::OfHost {
-                    verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            Some(path) => {
+                let unusable = |what: String| Error::Setting(format!("sslrootcert {path:?} {what}"));
+                let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
+                for certificate in certificates {
+                    let certificate = certificate.map_err(|error| unusable(format!("is no PEM certificate: {error}")))?;
+                    store
+                        .add(certificate.clone())
+                        .map_err(|error| unusable(format!("holds a certificate that cannot be used: {error}")))?;
+                    read.push(certificate);
                 }
-                Ok(ServerCertVerified::assertion())
             }
-            other => other,
         }
+        if store.is_empty() {
+            return Err(Error::Setting("no certificate authority to verify PostgreSQL with; name one with sslrootcert".to_owned()));
+        }
+        Ok(Roots { store, certificates: read })
+    }
+
+    /// Whether the server shows a self-signed certificate that `sslrootcert` names, as PostgreSQL's manual makes one. It calls itself an
+    /// authority, so it cannot be verified as one of a server; it is trusted as itself while it is in force.
+    fn is_pinned(&self, certificate: &CertificateDer<'_>, now: UnixTime) -> Result<bool, rustls::Error> {
+        if !self.certificates.contains(certificate) {
+            return Ok(false);
+        }
+        let parsed = Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?.tbs_certificate;
+        let [from, to] = [parsed.validity.not_before, parsed.validity.not_after].map(|time| time.to_unix_duration().as_secs());
+        if now.as_secs() < from {
+            return Err(CertificateError::NotValidYet.into());
+        }
+        if now.as_secs() > to {
+            return Err(CertificateError::Expired.into());
+        }
+        Ok(parsed.issuer == parsed.subject)
     }
 }
 
@@ -155,16 +144,20 @@ impl ServerCertVerifier for Verifier {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
+        _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match self {
-            Verifier::Nothing(_) => Ok(ServerCertVerified::assertion()),
-            Verifier::Chain(chain) => {
-                let web = chain.web.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-                chain.verify(end_entity, server_name, web)
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            if !roots.is_pinned(end_entity, now)? {
+                let algorithms = self.provider.signature_verification_algorithms.all;
+                verify_server_cert_signed_by_trust_anchor(&certificate, &roots.store, intermediates, now, algorithms)?;
+            }
+            if self.mode == TlsMode::VerifyFull {
+                verify_server_name(&certificate, server_name)?;
             }
         }
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -173,10 +166,7 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        match self {
-            Verifier::Nothing(provider) => verify_tls12_signature(message, cert, dss, &provider.signature_verification_algorithms),
-            Verifier::Chain(chain) => chain.web.verify_tls12_signature(message, cert, dss),
-        }
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -185,17 +175,11 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        match self {
-            Verifier::Nothing(provider) => verify_tls13_signature(message, cert, dss, &provider.signature_verification_algorithms),
-            Verifier::Chain(chain) => chain.web.verify_tls13_signature(message, cert, dss),
-        }
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        match self {
-            Verifier::Nothing(provider) => provider.signature_verification_algorithms.supported_schemes(),
-            Verifier::Chain(chain) => chain.web.supported_verify_schemes(),
-        }
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -205,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// A certificate for `localhost` as PostgreSQL's manual makes one: it signed itself, and calls itself an authority.
+    /// A self-signed certificate for `localhost`, as PostgreSQL's manual makes one.
     fn certificate(folder: &std::path::Path, name: &str) -> String {
         let path = folder.join(format!("{name}.crt"));
         let made = Command::new("openssl")
@@ -221,23 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_signed_itself_is_trusted_as_itself() {
+    fn a_self_signed_certificate_is_trusted_as_itself() {
         // contract B1.2
         let folder = tempfile::tempdir().expect("a folder");
         let (own, other) = (certificate(folder.path(), "own"), certificate(folder.path(), "other"));
         let shown = CertificateDer::from_pem_file(&own).expect("a certificate");
-        let verdict = |root: &str, name: Name, host: &'static str, days: u64| {
-            let (store, roots) = roots(&TlsSettings { mode: Mode::VerifyFull, root: Some(root.to_owned()) }).expect("roots");
-            let provider = Arc::new(aws_lc_rs::default_provider());
-            let web = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build().expect("a verifier");
+        let verdict = |root: &str, mode: TlsMode, host: &'static str, days: u64| {
+            let verifier = Verifier::new(&TlsSettings { mode, root: Some(root.to_owned()) }).expect("a verifier");
             let time = UnixTime::since_unix_epoch(std::time::Duration::from_secs(UnixTime::now().as_secs() + days * 86_400));
             let host = ServerName::try_from(host).expect("a name");
-            Verifier::Chain(Chain { web, roots, name }).verify_server_cert(&shown, &[], &host, &[], time).is_ok()
+            verifier.verify_server_cert(&shown, &[], &host, &[], time).is_ok()
         };
-        assert!(verdict(&own, Name::OfHost, "localhost", 0));
-        assert!(verdict(&own, Name::Any, "elsewhere", 0));
-        assert!(!verdict(&own, Name::OfHost, "elsewhere", 0), "another name");
-        assert!(!verdict(&own, Name::OfHost, "localhost", 3), "its time is over");
-        assert!(!verdict(&other, Name::Any, "localhost", 0), "another certificate");
+        assert!(verdict(&own, TlsMode::VerifyFull, "localhost", 0));
+        assert!(verdict(&own, TlsMode::VerifyCa, "elsewhere", 0));
+        assert!(!verdict(&own, TlsMode::VerifyFull, "elsewhere", 0), "another name");
+        assert!(!verdict(&own, TlsMode::VerifyFull, "localhost", 3), "it has expired");
+        assert!(!verdict(&other, TlsMode::VerifyCa, "localhost", 0), "another certificate");
     }
 }

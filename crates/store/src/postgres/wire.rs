@@ -1,4 +1,4 @@
-//! One value in PostgreSQL's binary form → JSON bytes.
+//! Encodes one value in PostgreSQL's binary form as JSON.
 
 use std::sync::Once;
 
@@ -11,12 +11,12 @@ use crate::encode;
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
 
-/// What the bytes of a column are, and what is written for them.
+/// The binary form of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Wire {
     Bool,
     Integer,
-    /// 64 bits, of which those that fit 32 are values.
+    /// 64 bits for a field of 32; larger values are invalid.
     WideInteger,
     Single,
     Double,
@@ -32,9 +32,8 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// How values of this type are read for this field type; nothing where they cannot be. At boot they could; but a column may be given another
-    /// type while the server runs, and a replica may have another than the primary. Bytes of one type read as another would be values that
-    /// nobody stored, or no JSON at all.
+    /// The binary form of this type for a field; none if the field cannot read it. The check at boot does not suffice: a column may change its
+    /// type while the server runs, and a read replica may differ from the primary.
     pub(super) fn of(scalar: &Scalar, kind: &Type, show: Show) -> Option<Self> {
         let wire = match scalar {
             Scalar::Bool if *kind == Type::BOOL => Wire::Bool,
@@ -53,12 +52,12 @@ impl Wire {
             Scalar::Timestamp if matches!(*kind, Type::TIMESTAMPTZ | Type::TIMESTAMP) => Wire::Timestamp,
             Scalar::Json if *kind == Type::JSON => Wire::Json,
             Scalar::Json if *kind == Type::JSONB => Wire::Jsonb,
-            _ => return unlike(kind),
+            _ => return changed_type(kind),
         };
         Some(wire)
     }
 
-    /// Writes a value; nothing is written when it has no JSON form.
+    /// Writes a value; nothing if it has no JSON form.
     #[expect(clippy::inline_always, reason = "called for each value of an answer")]
     #[inline(always)]
     pub(super) fn write(self, out: &mut Vec<u8>, raw: &[u8]) -> Option<()> {
@@ -96,7 +95,7 @@ impl Wire {
                 encode::timestamp(out, micros.checked_add(EPOCH_MICROS)?);
             }
             Wire::Json => encode::json(out, raw),
-            // It begins with a version byte, and is written on one line.
+            // It begins with a version byte, and has no line breaks.
             Wire::Jsonb => out.extend_from_slice(raw.get(1..)?),
         }
         Some(())
@@ -113,11 +112,11 @@ pub(super) fn whole(raw: &[u8]) -> Option<i64> {
     })
 }
 
-/// Says, once, that a column is not what it was; its values read as null.
-pub(super) fn unlike<T>(kind: &Type) -> Option<T> {
-    static TOLD: Once = Once::new();
-    TOLD.call_once(|| {
-        let message = "a column has another type than at the start, and reads as null; run `peristyle check`, and start again";
+/// Logs once that a column has another type now; its values read as null.
+pub(super) fn changed_type<T>(kind: &Type) -> Option<T> {
+    static LOGGED: Once = Once::new();
+    LOGGED.call_once(|| {
+        let message = "a column has another type than at the start, and reads as null; run `peristyle check` and restart";
         tracing::error!(found = kind.name(), "{message}");
     });
     None

@@ -1,58 +1,57 @@
-//! How much is read at once.
+//! The size of the next batch.
 
 use crate::assemble::{After, Batch};
 
-/// How many rows the next batch has: few at first, so that the first byte comes soon; then as many as fit the target. And never more bytes
-/// than are held at once, whatever the rows before were like; a row that is larger is a batch by itself.
+/// How many rows the next batch has: few at first, so that the first byte is sent soon, then as many as fit the target. A batch never exceeds
+/// the bytes that are held at once; a larger row is a batch of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchSize {
     rows: usize,
-    most: usize,
-    bytes: usize,
+    max_rows: usize,
+    max_bytes: usize,
 }
 
 impl BatchSize {
-    const FIRST: usize = 256;
-    const MOST: usize = 4_096;
+    const FIRST_ROWS: usize = 256;
+    const MAX_ROWS: usize = 4_096;
     const TARGET_BYTES: usize = 64 * 1024;
 
-    /// The first batch, where so many bytes are held at once.
-    pub(crate) fn first(bytes: usize) -> Self {
-        BatchSize { rows: Self::FIRST, most: Self::MOST, bytes }
+    pub(crate) fn first(max_bytes: usize) -> Self {
+        BatchSize { rows: Self::FIRST_ROWS, max_rows: Self::MAX_ROWS, max_bytes }
     }
 
-    /// The first batch of a relation, of which there may be one row or many.
-    pub(crate) fn related(many: bool, bytes: usize) -> Self {
-        if many { Self::first(bytes) } else { BatchSize { rows: 1, most: 1, bytes } }
+    /// The first batch of a relation to one row or to many.
+    pub(crate) fn related(many: bool, max_bytes: usize) -> Self {
+        if many { Self::first(max_bytes) } else { BatchSize { rows: 1, max_rows: 1, max_bytes } }
     }
 
-    /// All rows there are, if they are no more than so many bytes.
-    pub(crate) fn whole(bytes: usize) -> Self {
-        BatchSize { rows: usize::MAX, most: usize::MAX, bytes }
+    /// All rows in one batch.
+    pub(crate) fn whole(max_bytes: usize) -> Self {
+        BatchSize { rows: usize::MAX, max_rows: usize::MAX, max_bytes }
     }
 
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether no more row goes into a batch.
+    /// Whether the batch takes no more rows.
     pub(crate) fn is_full(&self, batch: &Batch) -> bool {
         batch.len() >= self.rows || self.is_heavy(batch)
     }
 
-    /// Whether a batch is as heavy as one may be.
+    /// Whether the batch has reached its limit of bytes.
     pub(crate) fn is_heavy(&self, batch: &Batch) -> bool {
-        batch.len() > 0 && batch.size() >= self.bytes
+        batch.len() > 0 && batch.size() >= self.max_bytes
     }
 
-    /// Learns from the batch before.
+    /// Adapts to the size of the last batch.
     pub(crate) fn learn(&mut self, rows: usize, bytes: usize, after: After) {
-        if after == After::LetGo {
-            // Rows of this table differ much. To let some go costs more than to ask for few.
-            self.most = (self.most / 4).max(1);
+        if after == After::Dropped {
+            // The rows differ much in size. Dropping rows costs more than asking for few.
+            self.max_rows = (self.max_rows / 4).max(1);
         }
         if let Some(each) = bytes.checked_div(rows) {
-            self.rows = (Self::TARGET_BYTES / each.max(1)).clamp(1, self.most);
+            self.rows = (Self::TARGET_BYTES / each.max(1)).clamp(1, self.max_rows);
         }
     }
 }
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_full_by_rows_or_by_bytes_and_never_without_a_row() {
+    fn a_batch_is_full_by_rows_or_by_bytes_but_never_empty() {
         let size = BatchSize::first(1_000);
         for (rows, each, full) in [(0, 0, false), (255, 3, false), (256, 3, true), (2, 499, false), (2, 500, true), (1, 5_000, true)] {
             assert_eq!(size.is_full(&batch(rows, each)), full, "{rows} rows of {each}");
@@ -80,16 +79,16 @@ mod tests {
     }
 
     #[test]
-    fn the_next_batch_is_as_many_rows_as_fit_and_fewer_where_some_were_let_go() {
+    fn the_next_batch_fits_the_target_and_shrinks_after_dropped_rows() {
         let mut size = BatchSize::first(1_000_000);
         size.learn(256, 256 * 64, After::Perhaps);
         assert_eq!(size.rows(), 1_024);
         size.learn(100, 100, After::Perhaps);
         assert_eq!(size.rows(), 4_096);
-        size.learn(100, 100, After::LetGo);
+        size.learn(100, 100, After::Dropped);
         assert_eq!(size.rows(), 1_024);
         for _ in 0..9 {
-            size.learn(100, 100, After::LetGo);
+            size.learn(100, 100, After::Dropped);
         }
         assert_eq!(size.rows(), 1);
         size.learn(0, 0, After::Nothing);

@@ -1,4 +1,4 @@
-//! Where a streamed answer goes: brackets, commas and totals around batches, with back-pressure and an end to patience.
+//! Writes a streamed answer: brackets, commas and totals around batches, with back-pressure and timeouts.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,22 +15,21 @@ use crate::assemble::{Batch, Rows, Written};
 
 use super::{Format, PageNumbers};
 
-/// How much is written before it is sent on.
-const PIECE: usize = 64 * 1024;
-/// An answer of more bytes is sent in pieces, however few its rows are.
-const WHOLE_BYTES: usize = 1024 * 1024;
-/// Room for what stands around the rows.
-const ROOM: usize = 1024;
+/// Chunks have about this size.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Larger answers are sent in chunks.
+const MAX_WHOLE_BYTES: usize = 1024 * 1024;
+/// Room for the frame around the rows.
+const FRAME_BYTES: usize = 1024;
 
-/// A piece of an answer.
 #[derive(Debug)]
 struct Chunk {
     bytes: Bytes,
-    /// The numbers of the page, which the last piece knows.
+    /// The numbers of the page, in its last chunk.
     end: Option<PageNumbers>,
 }
 
-/// What stands around rows: brackets, commas, line ends, and a page's numbers, before the rows where they are known by then.
+/// The JSON around the rows: brackets, commas, line ends, and the numbers of a page, before the rows if they are known by then.
 #[derive(Debug)]
 pub(crate) struct Frame {
     operation: Operation,
@@ -38,25 +37,18 @@ pub(crate) struct Frame {
     buffer: Vec<u8>,
     rows: usize,
     end: End,
-    /// The relations that are open in a row which is written bit by bit, the innermost last: whether something stands in it already.
-    open: Vec<Begun>,
+    /// The relations that are open in a row, the innermost last, each with the number of its rows so far.
+    open: Vec<usize>,
 }
 
-/// Whether something stands in a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    Yes,
-    No,
-}
-
-/// What is still to be told after the rows.
+/// What follows the rows of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Numbers,
     Nothing,
 }
 
-/// The writing end.
+/// The writing end of a stream.
 #[derive(Debug)]
 pub(crate) struct Sink {
     frame: Frame,
@@ -64,23 +56,22 @@ pub(crate) struct Sink {
     limits: StreamLimits,
 }
 
-/// How long a streamed answer waits for its reader.
+/// The timeouts of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamLimits {
-    /// How long a reader may take nothing.
+    /// How long a reader may read nothing.
     stall_timeout: Duration,
-    /// When the whole answer must have been taken.
+    /// When the whole answer must have been read.
     deadline: Instant,
 }
 
 impl StreamLimits {
-    /// Limits of an answer that begins now.
     pub(crate) fn starting_now(stall_timeout: Duration, stream_timeout: Duration) -> Self {
         StreamLimits { stall_timeout, deadline: Instant::now() + stream_timeout }
     }
 }
 
-/// The chunks of an answer. One that ends before its last chunk yields an error, so that it never looks whole.
+/// The chunks of an answer. If it ends early, the last item is an error, so that it never looks complete.
 #[derive(Debug)]
 pub struct Chunks {
     first: Option<Bytes>,
@@ -88,7 +79,7 @@ pub struct Chunks {
     state: Reading,
 }
 
-/// How far an answer was read.
+/// The state of a stream, as its reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     Open,
@@ -97,7 +88,7 @@ enum Reading {
 }
 
 impl Chunks {
-    /// The numbers of the page, once all of it was read.
+    /// The numbers of the page, after its last chunk.
     pub fn numbers(&self) -> Option<PageNumbers> {
         match self.state {
             Reading::Done(numbers) => Some(numbers),
@@ -106,28 +97,28 @@ impl Chunks {
     }
 }
 
-/// What the first chunk told.
+/// The first chunk of an answer.
 pub(crate) enum Opening {
     Whole(Bytes, PageNumbers),
     Chunks(Chunks),
 }
 
-/// A sink and the way to what is poured into it.
+/// The two ends of a stream.
 pub(crate) fn channel(frame: Frame, limits: StreamLimits) -> (Sink, Outlet) {
     let (sender, receiver) = mpsc::channel(2);
     (Sink { frame, sender, limits }, Outlet(receiver))
 }
 
-/// The reading end, before anything was read.
+/// The reading end, before the first chunk.
 pub(crate) struct Outlet(mpsc::Receiver<Result<Chunk, Error>>);
 
 impl Outlet {
-    /// The chunks of an answer that can no longer fail before its first byte.
+    /// The chunks of an answer whose first rows are known.
     pub(crate) fn chunks(self) -> Chunks {
         Chunks { first: None, rest: self.0, state: Reading::Open }
     }
 
-    /// Waits for the first chunk, so that a fault before the first byte is told as one.
+    /// Waits for the first chunk, so that a failure before the first byte is returned as an error.
     pub(crate) async fn open(mut self) -> Result<Opening, Error> {
         match self.0.recv().await {
             None => Err(Error::Unavailable("the statement ended without an answer".to_owned())),
@@ -161,18 +152,18 @@ impl Stream for Chunks {
 }
 
 impl Frame {
-    /// The frame of rows that are not counted yet.
+    /// The frame of rows whose number is not known yet.
     pub(crate) fn new(operation: Operation, format: Format) -> Self {
         Frame { operation, format, buffer: opening(operation, format, b"{\"rows\":["), rows: 0, end: End::Numbers, open: Vec::new() }
     }
 
-    /// The frame of rows whose number is known, and their total.
+    /// The frame of rows whose number and total are known.
     pub(crate) fn counted(operation: Operation, format: Format, count: usize, total: i64) -> Self {
         let numbers = format!("{{\"total\":{total},\"count\":{count},\"rows\":[");
         Frame { operation, format, buffer: opening(operation, format, numbers.as_bytes()), rows: 0, end: End::Nothing, open: Vec::new() }
     }
 
-    /// Adds rows until there is enough to be sent; says whether these were all.
+    /// Adds rows until there is enough to send; returns whether these were all.
     fn add(&mut self, rows: &mut Rows<'_>, enough: usize) -> bool {
         loop {
             if !rows.is_open() {
@@ -195,44 +186,31 @@ impl Frame {
         self.format == Format::Lines && self.operation == Operation::List
     }
 
-    /// What stands before a row.
+    /// Writes the comma before a row.
     fn separate(&mut self) {
-        let comma = if let Some(begun) = self.open.last_mut() {
-            std::mem::replace(begun, Begun::Yes) == Begun::Yes
-        } else {
-            self.rows += 1;
-            self.rows > 1 && !self.is_lines()
-        };
-        if comma {
+        let is_line = self.open.is_empty() && self.is_lines();
+        let count = self.open.last_mut().unwrap_or(&mut self.rows);
+        *count += 1;
+        if *count > 1 && !is_line {
             self.buffer.push(b',');
         }
     }
 
-    /// What stands after a row.
+    /// Ends the line after a row.
     fn end_line(&mut self) {
         if self.open.is_empty() && self.is_lines() {
             self.buffer.push(b'\n');
         }
     }
 
-    /// The whole answer, where it is small enough to be one.
+    /// The whole answer, if it is small enough.
     pub(crate) fn whole(mut self, batch: &Batch, total: i64) -> Option<(Bytes, PageNumbers)> {
-        self.buffer.reserve(batch.written_size().saturating_add(ROOM).min(WHOLE_BYTES));
-        self.add(&mut batch.rows(), WHOLE_BYTES).then(|| self.end(total))
+        self.buffer.reserve(batch.written_size().saturating_add(FRAME_BYTES).min(MAX_WHOLE_BYTES));
+        self.add(&mut batch.rows(), MAX_WHOLE_BYTES).then(|| self.end(total))
     }
 
-    /// How many rows were added.
-    pub(crate) fn count(&self) -> usize {
-        self.rows
-    }
-
-    /// What was written since the last time.
-    pub(crate) fn take(&mut self) -> Bytes {
-        std::mem::take(&mut self.buffer).into()
-    }
-
-    /// The rest, with the end.
-    pub(crate) fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
+    /// The rest of the answer.
+    fn end(mut self, total: i64) -> (Bytes, PageNumbers) {
         match (self.operation, self.format) {
             (Operation::Paginate, Format::Rows) => self.buffer.push(b']'),
             (Operation::Paginate, _) if self.end == End::Nothing => self.buffer.extend_from_slice(b"]}"),
@@ -256,24 +234,24 @@ fn opening(operation: Operation, format: Format, page: &[u8]) -> Vec<u8> {
 }
 
 impl Sink {
-    /// Adds a batch's rows to what is sent next, and sends on what is more than a piece.
+    /// Adds a batch's rows, and sends full chunks.
     pub(crate) async fn rows(&mut self, batch: &Batch) -> Result<(), Error> {
         let mut rows = batch.rows();
-        // Room at once: a buffer that grows has room for twice what is in it, and several of them are on their way to the reader.
-        self.frame.buffer.reserve(batch.size().min(PIECE) + ROOM);
-        while !self.frame.add(&mut rows, PIECE) {
+        // Reserve at once: a buffer that grows doubles, and several are on their way to the reader.
+        self.frame.buffer.reserve(batch.size().min(CHUNK_BYTES) + FRAME_BYTES);
+        while !self.frame.add(&mut rows, CHUNK_BYTES) {
             self.flush().await?;
         }
         Ok(())
     }
 
-    /// Begins a row that is written bit by bit: these bytes, then its relations.
+    /// Begins a row that is written in parts: its own fields, then its relations.
     pub(crate) fn open_row(&mut self, own: &[u8]) {
         self.frame.separate();
         self.frame.buffer.extend_from_slice(own);
     }
 
-    /// Begins a relation of the open row, whose rows are added next.
+    /// Begins a relation of the open row; its rows are added next.
     pub(crate) fn open_relation(&mut self, child: &ChildLevel) {
         let Frame { buffer, open, .. } = &mut self.frame;
         // Nothing is sent between a row's own bytes and its first relation.
@@ -282,14 +260,14 @@ impl Sink {
         if child.many {
             buffer.push(b'[');
         }
-        open.push(Begun::No);
+        open.push(0);
     }
 
     pub(crate) fn close_relation(&mut self, child: &ChildLevel) {
-        let begun = self.frame.open.pop();
+        let count = self.frame.open.pop();
         if child.many {
             self.frame.buffer.push(b']');
-        } else if begun == Some(Begun::No) {
+        } else if count == Some(0) {
             self.frame.buffer.extend_from_slice(b"null");
         }
     }
@@ -299,19 +277,19 @@ impl Sink {
         self.frame.end_line();
     }
 
-    /// Sends what was added if that is a piece.
-    pub(crate) async fn spill(&mut self) -> Result<(), Error> {
-        if self.frame.buffer.len() >= PIECE { self.flush().await } else { Ok(()) }
+    /// Sends a chunk if it is full.
+    pub(crate) async fn flush_full(&mut self) -> Result<(), Error> {
+        if self.frame.buffer.len() >= CHUNK_BYTES { self.flush().await } else { Ok(()) }
     }
 
     /// How many rows were added.
     pub(crate) fn count(&self) -> usize {
-        self.frame.count()
+        self.frame.rows
     }
 
-    /// Sends what was added, waiting for the reader.
+    /// Sends what was added, and waits for the reader.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
-        let bytes = self.frame.take();
+        let bytes = std::mem::take(&mut self.frame.buffer).into();
         send(&self.sender, Chunk { bytes, end: None }, self.limits).await
     }
 
@@ -322,7 +300,7 @@ impl Sink {
         send(&sender, Chunk { bytes, end: Some(numbers) }, limits).await
     }
 
-    /// Waits for the database, but not longer than there is a reader.
+    /// Waits for the database while there is a reader, until the deadline.
     pub(crate) async fn while_read<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         tokio::select! {
             result = work => result,
@@ -331,14 +309,9 @@ impl Sink {
         }
     }
 
-    /// A way to tell a fault after the sink itself is gone.
-    pub(crate) fn alarm(&self) -> Alarm {
-        Alarm(self.sender.clone())
-    }
-
-    /// Whether the reader has gone.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.sender.is_closed()
+    /// Reports a failure to the reader after the sink was dropped.
+    pub(crate) fn reporter(&self) -> FailureReporter {
+        FailureReporter(self.sender.clone())
     }
 }
 
@@ -352,24 +325,24 @@ async fn send(sender: &mpsc::Sender<Result<Chunk, Error>>, chunk: Chunk, limits:
     }
 }
 
-/// Tells the reader of a fault, without waiting for one that does not read.
-pub(crate) struct Alarm(mpsc::Sender<Result<Chunk, Error>>);
+/// Reports how a stream ended, without waiting for the reader.
+pub(crate) struct FailureReporter(mpsc::Sender<Result<Chunk, Error>>);
 
-impl Alarm {
+impl FailureReporter {
     /// Resolves when the reader has gone.
     pub(crate) async fn gone(&self) {
         self.0.closed().await;
     }
 
-    pub(crate) fn watch(self, outcome: Result<(), Error>) {
+    pub(crate) fn report(self, outcome: Result<(), Error>) {
         if let Err(error) = outcome {
-            // Its status was sent long ago: this line is all there is to tell what happened.
+            // The status was sent already, so the log is the only place that says why.
             match error {
-                Error::Gone => tracing::debug!("the client of a streamed answer went away"),
+                Error::Gone => tracing::debug!("the client of a streamed answer disconnected"),
                 Error::Stalled | Error::StreamTimeout => tracing::warn!(%error, "a streamed answer was cut"),
                 _ => tracing::error!(%error, "a streamed answer was cut"),
             }
-            // A reader whose channel is full learns it from the answer that ends before its last chunk.
+            // If the channel is full, the reader sees that the last chunk is missing.
             _ = self.0.try_send(Err(error));
         }
     }

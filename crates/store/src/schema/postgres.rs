@@ -1,4 +1,4 @@
-//! Reads PostgreSQL's own catalog. Every column is cast to a built-in type, so that the driver has no type to look up.
+//! Reads PostgreSQL's system catalog. Every column is cast to a built-in type, so the driver looks up no types.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use tokio_postgres::{Client, Error, Row};
 
 use super::{Collation, Column, Enumeration, ForeignKey, Locale, Schema, Table};
 
-/// Tables one can read rows of, in schemas of the user.
+/// Readable tables in user schemas.
 const TABLES: &str = r"
     SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind IN ('v', 'm'),
            c.relispartition OR EXISTS (
@@ -29,8 +29,7 @@ const COLUMNS: &str = r"
       AND c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'peristyle')
     ORDER BY a.attrelid, a.attnum";
 
-/// The types of those columns, with what their domains and arrays are made of. A true array has elements and no fixed
-/// length: `point` and `name` have elements too.
+/// The types of those columns, with the base types of their domains and arrays. A true array has no fixed length, unlike `point` and `name`.
 const TYPES: &str = r"
     WITH RECURSIVE used(oid) AS (
         SELECT a.atttypid FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
@@ -48,7 +47,7 @@ const TYPES: &str = r"
            t.typndims > 1, NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
     FROM used JOIN pg_catalog.pg_type t ON t.oid = used.oid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace";
 
-/// A part of an index that is an expression has no column name.
+/// An expression in an index has no column name.
 const INDEXES: &str = r"
     SELECT i.indrelid::int8, i.indisprimary, i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL,
            m.amname IN ('btree', 'hash'),
@@ -58,7 +57,7 @@ const INDEXES: &str = r"
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am m ON m.oid = c.relam
     WHERE i.indisvalid ORDER BY i.indrelid, c.relname";
 
-/// The copies that PostgreSQL keeps for partitions have a parent.
+/// Copies for partitions have a parent.
 const FOREIGN_KEYS: &str = r"
     SELECT f.conrelid::int8, n.nspname::text, c.relname::text,
            ARRAY(SELECT a.attname::text FROM pg_catalog.unnest(f.conkey) WITH ORDINALITY AS k(number, place)
@@ -69,7 +68,7 @@ const FOREIGN_KEYS: &str = r"
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY f.conrelid, f.conkey, f.conname";
 
-/// The provider's columns came with PostgreSQL 15 and 17; JSON does not mind their absence.
+/// Read through JSON, since the provider's columns came with PostgreSQL 15 and 17.
 const LOCALE: &str = r"
     SELECT pg_catalog.pg_encoding_to_char(d.encoding)::text, d.datctype::text,
            coalesce(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c'),
@@ -170,24 +169,24 @@ async fn types(client: &Client) -> Result<HashMap<i64, NativeType>, Error> {
     Ok(types)
 }
 
-/// Follows domains and array elements down to the type that says how a value is read.
+/// Follows domains and array elements down to the base type.
 fn describe(column: &mut Column, types: &HashMap<i64, NativeType>, mut oid: i64) {
     while let Some(native) = types.get(&oid) {
         if native.base != 0 {
             column.domain = true;
             column.nested |= native.nested;
-            // A domain of the elements says nothing of the array.
+            // A domain of the elements does not make the array nullable.
             column.nullable &= column.array || !native.not_null;
             oid = native.base;
         } else if native.element != 0 && !column.array {
             column.array = true;
-            // What operators see is the array; only a domain of the elements hides the type from them.
+            // Operators see the array, so only a domain of the elements matters.
             column.domain = false;
             oid = native.element;
         } else {
             column.native_schema.clone_from(&native.schema);
             column.unnameable = native.unnameable;
-            // A second array is an array of a domain over arrays: nothing a manifest could say, and no type has that name.
+            // An array of a domain over arrays: a manifest cannot express it.
             column.native = match native.schema.as_str() {
                 "pg_catalog" => native.name.clone(),
                 _ if native.name == "citext" && native.labels.is_none() => native.name.clone(),
@@ -204,7 +203,7 @@ fn index(table: &mut Table, row: &Row) -> Result<(), Error> {
     let (primary, unique, finds_equal): (bool, bool, bool) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
     let columns: Vec<Option<String>> = row.try_get(4)?;
     let leading: Vec<String> = columns.into_iter().map_while(|column| column).collect();
-    // An index of a table knows nothing of the rows that come from the tables that inherit from it.
+    // An index does not cover rows of inheriting tables.
     if primary && !table.has_heirs {
         table.primary_key.clone_from(&leading);
     } else if unique && !primary && !table.has_heirs {

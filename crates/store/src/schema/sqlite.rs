@@ -1,4 +1,4 @@
-//! Reads SQLite's schema table and pragmas. Its names are those of the first spelling; others are brought to it.
+//! Reads SQLite's schema table and pragmas. Names get the spelling of their declaration.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use rusqlite::{Connection, Result};
 
 use super::{Column, ForeignKey, Schema, Table};
 
-/// What `table_list` says beyond the schema table.
+/// A row of `table_list`.
 struct Kind {
     name: String,
     without_rowid: bool,
@@ -26,7 +26,7 @@ pub fn read_sqlite(connection: &Connection) -> Result<Schema> {
         if lower.starts_with("sqlite_") || lower.starts_with("peristyle_") {
             continue;
         }
-        // What is not in the list is the shadow of a virtual table.
+        // A table that is not in the list is a shadow table of a virtual one.
         let Some(kind) = kinds.get(&name) else { continue };
         schema.tables.push(table(connection, kind)?);
     }
@@ -49,7 +49,7 @@ fn kinds(connection: &Connection) -> Result<HashMap<String, Kind>> {
     Ok(kinds)
 }
 
-/// The table; where SQLite itself cannot read it, with the reason in place of columns.
+/// The table, or the reason why SQLite cannot read it.
 fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
     let mut table = Table { schema: "main".to_owned(), name: kind.name.clone(), is_view: kind.is_view, ..Table::default() };
     let mut key: Vec<(i64, String)> = Vec::new();
@@ -77,7 +77,7 @@ fn table(connection: &Connection, kind: &Kind) -> Result<Table> {
     Ok(table)
 }
 
-/// The columns, each with its place in the primary key and how hidden it is.
+/// The columns, each with its position in the primary key and its `hidden` flag.
 fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64)>> {
     let mut statement =
         connection.prepare("SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?1, 'main') ORDER BY cid")?;
@@ -85,7 +85,7 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
         let native = row.get::<_, Option<String>>(1)?.unwrap_or_default();
         let column = Column {
             name: row.get(0)?,
-            untold: kind.is_view && native.is_empty(),
+            unknown_type: kind.is_view && native.is_empty(),
             native,
             nullable: !row.get::<_, bool>(2)?,
             default: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
@@ -96,7 +96,7 @@ fn columns(connection: &Connection, kind: &Kind) -> Result<Vec<(Column, i64, i64
     columns.collect()
 }
 
-/// Reads the indexes and tells whether the primary key has one of its own.
+/// Reads the indexes; returns whether the primary key has one of its own.
 fn indexes(connection: &Connection, table: &mut Table) -> Result<bool> {
     let mut key_has_index = false;
     let mut list = connection.prepare("SELECT name, \"unique\", origin, partial FROM pragma_index_list(?1, 'main') ORDER BY seq DESC")?;
@@ -149,15 +149,14 @@ fn foreign_keys(connection: &Connection, table: &mut Table) -> Result<()> {
         }
         if let Some(foreign_key) = table.foreign_keys.last_mut() {
             foreign_key.columns.push(row.get(2)?);
-            // Without columns the primary key is meant.
+            // No columns mean the primary key.
             foreign_key.target_columns.extend(row.get::<_, Option<String>>(3)?);
         }
     }
     Ok(())
 }
 
-/// Brings the names of foreign keys to the spelling of what they name, and fills in primary keys left unsaid. Those that lead nowhere, which
-/// SQLite keeps all the same, are set apart.
+/// Corrects the spelling in foreign keys, fills in implied primary keys, and sets those without a target apart.
 fn complete_foreign_keys(schema: &mut Schema) {
     let known = schema.clone();
     for table in &mut schema.tables {
@@ -171,7 +170,7 @@ fn complete_foreign_keys(schema: &mut Schema) {
     }
 }
 
-/// Why a foreign key leads nowhere, if it does.
+/// Completes a foreign key, or says why it has no target.
 fn complete(foreign_key: &mut ForeignKey, own: &Table, known: &Schema) -> std::result::Result<(), String> {
     let Some(target) = known.find(None, &foreign_key.table, Dialect::Sqlite) else {
         return Err(format!("there is no table {}", foreign_key.table));

@@ -1,4 +1,4 @@
-//! What a cell of SQLite holds, read in the ways that files of all makers keep it.
+//! Reads SQLite values in the formats that common programs write.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(super) fn real(cell: ValueRef<'_>) -> Option<f64> {
     }
 }
 
-/// A text in UTF-8.
+/// A string in UTF-8.
 pub(super) fn text(cell: ValueRef<'_>) -> Option<&str> {
     match cell {
         ValueRef::Text(bytes) => std::str::from_utf8(bytes).ok(),
@@ -31,7 +31,7 @@ pub(super) fn whole(cell: ValueRef<'_>) -> Option<i64> {
     }
 }
 
-/// A decimal as plain digits. Files of other makers keep small ones as numbers.
+/// A decimal as plain digits. Other programs store small ones as numbers.
 pub(super) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {
         ValueRef::Text(_) => stored::decimal(text(value)?),
@@ -44,7 +44,7 @@ pub(super) fn decimal(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Microseconds of a number of seconds since 1970.
+/// Seconds since 1970, in microseconds.
 pub(super) fn unix(value: ValueRef<'_>) -> Option<i64> {
     let micros = match value {
         ValueRef::Integer(seconds) => seconds.checked_mul(1_000_000)?,
@@ -54,7 +54,7 @@ pub(super) fn unix(value: ValueRef<'_>) -> Option<i64> {
     value::timestamp_text(micros).map(|_| micros)
 }
 
-/// One text for all JSON values that are equal: numbers by value, keys sorted.
+/// The same text for equal JSON values: numbers by value, keys sorted.
 pub(super) fn canonical(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),
@@ -71,7 +71,7 @@ pub(super) fn canonical(json: &Json) -> String {
     }
 }
 
-/// What a bound JSON value is compared as.
+/// The form in which a bound JSON value is compared.
 pub(super) fn canonical_text(text: &str) -> ToSqlOutput<'static> {
     let canonical = json::data(text.as_bytes()).map_or_else(|| text.to_owned(), |json| canonical(&json));
     ToSqlOutput::Owned(Value::Text(canonical))

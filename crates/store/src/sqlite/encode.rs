@@ -1,4 +1,4 @@
-//! SQLite's values → JSON bytes. What does not fit its type reads as null.
+//! Encodes SQLite's values as JSON. An invalid value, one that does not fit its field's type, becomes null.
 
 use query::catalog::Stored;
 use query::json::build::compact;
@@ -57,7 +57,7 @@ fn member(out: &mut Vec<u8>, output: &Output, row: &Row<'_>) -> Option<()> {
     Some(())
 }
 
-/// Whether a stored value can be read as this.
+/// Whether a stored value fits this type.
 pub(crate) fn readable(kind: &Type, kept: Stored, cell: ValueRef<'_>) -> bool {
     let mut out = Vec::new();
     let read = match kind {
@@ -101,7 +101,7 @@ fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, s
         }
         Scalar::Json => {
             let text = text(cell)?;
-            // The same reading as in a filter: what is shown is what can be found.
+            // Parsed as in a filter, so that every shown value can be found.
             json::data(text.as_bytes())?;
             encode::json(out, text.as_bytes());
         }
@@ -109,7 +109,7 @@ fn value(out: &mut Vec<u8>, scalar: &Scalar, kept: Stored, cell: ValueRef<'_>, s
     Some(())
 }
 
-/// A stored JSON array, each element in the form its type has; one that does not fit is null.
+/// A stored JSON array. An element that does not fit its type becomes null.
 fn array(out: &mut Vec<u8>, scalar: &Scalar, text: &str, fits: &dyn Fn(&str) -> bool) -> Option<()> {
     let Some(Json::Array(items)) = json::data(text.as_bytes()) else { return None };
     elements(out, scalar, &items, fits);
@@ -123,7 +123,7 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
             out.push(b',');
         }
         match item {
-            // PostgreSQL's arrays may have several dimensions.
+            // Arrays may be nested, as in PostgreSQL.
             Json::Array(items) if *scalar != Scalar::Json => elements(out, scalar, items, fits),
             Json::Text(text) if !fits(text) => encode::null(out),
             item => {
@@ -136,7 +136,7 @@ fn elements(out: &mut Vec<u8>, scalar: &Scalar, items: &[Json], fits: &dyn Fn(&s
     out.push(b']');
 }
 
-/// One element in the form its type has; nothing if it does not fit.
+/// One element; none if it does not fit its type.
 pub(super) fn element(out: &mut Vec<u8>, scalar: &Scalar, item: &Json) -> Option<()> {
     match (scalar, item) {
         (_, Json::Array(items)) if *scalar != Scalar::Json => elements(out, scalar, items, &|_| true),

@@ -1,7 +1,6 @@
-//! Our own functions and collations: what PostgreSQL has built in, with the same meaning.
+//! SQL functions and collations that PostgreSQL has built in, with the same meaning.
 //!
-//! `peristyle_<type>(x)` gives a stored value in its standard form, or NULL when it does not fit the type: a value that does
-//! not fit never fails a query.
+//! `peristyle_<type>(x)` returns a stored value in its standard form, or NULL if it is invalid: an invalid value never fails a query.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -56,9 +55,9 @@ pub(super) fn install(connection: &Connection) -> Result<()> {
 
 /// A stored value in its standard form.
 enum Fit {
-    /// It does not fit its type.
+    /// The value is invalid.
     Unfit,
-    /// It is in that form already, as nearly all values are: SQLite passes it on, and we make no copy.
+    /// Already in that form, as nearly all values: no copy is needed.
     Kept,
     Made(Value),
 }
@@ -89,12 +88,12 @@ fn fit_text(connection: &Connection, name: &str, convert: fn(&str) -> Fit) -> Re
     connection.create_scalar_function(name, 1, PURE, move |context| Ok(cell::text(context.get_raw(0)).map_or(Fit::Unfit, convert).output()))
 }
 
-/// A scalar as it is compared inside a json column: null equals null, arrays and objects equal nothing we ask for.
+/// The form in which a scalar of a json column is compared: null equals null, arrays and objects equal nothing.
 fn json_canonical(json: &Json) -> Option<String> {
     (!matches!(json, Json::Array(_) | Json::Object(_))).then(|| canonical(json))
 }
 
-/// An element of an array column as it is compared: what does not fit the type is NULL, and NULL equals nothing.
+/// The form in which an element of an array column is compared: an invalid one is NULL, and NULL equals nothing.
 fn array_canonical(scalar: &Scalar, json: &Json) -> Option<String> {
     match (scalar, json) {
         (_, Json::Null | Json::Array(_) | Json::Object(_)) => None,
@@ -109,14 +108,14 @@ fn array_canonical(scalar: &Scalar, json: &Json) -> Option<String> {
     }
 }
 
-/// How many of the elements asked for must be there.
+/// How many of the wanted elements must be present.
 #[derive(Clone, Copy)]
 enum Asked {
     All,
     Any,
 }
 
-/// Whether a json column is an array that holds what is asked for; a value that is no array holds nothing.
+/// Whether a json column is an array with the wanted elements.
 fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
         None => Ok(None),
@@ -125,7 +124,7 @@ fn held(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     }
 }
 
-/// Whether an array column holds what is asked for; what is no array does not fit, and is NULL.
+/// Whether an array column has the wanted elements; NULL if it is no array.
 fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     let scalar = cell::text(context.get_raw(2)).and_then(Scalar::from_name).unwrap_or(Scalar::Text);
     match cell::text(context.get_raw(0)).and_then(|text| json::data(text.as_bytes())) {
@@ -134,15 +133,15 @@ fn listed(context: &Context<'_>, asked: Asked) -> Result<Option<bool>> {
     }
 }
 
-/// What is asked for, each once.
+/// The distinct wanted elements.
 struct Wanted {
     elements: HashSet<String>,
-    /// Something that equals nothing.
+    /// Includes an element that equals nothing.
     impossible: bool,
 }
 
 fn compared(context: &Context<'_>, items: &[Json], canonical: impl Fn(&Json) -> Option<String>, asked: Asked) -> Result<Option<bool>> {
-    // The list is the same for every row of a statement; it is read once.
+    // The list is the same for every row, so SQLite caches the parsed one.
     let wanted: Arc<Wanted> = context.get_or_create_aux(1, |value| -> std::result::Result<_, rusqlite::Error> {
         let elements: Vec<Option<String>> = match cell::text(value).and_then(|text| json::data(text.as_bytes())) {
             Some(Json::Array(items)) => items.iter().map(&canonical).collect(),
@@ -177,7 +176,7 @@ impl Aggregate<decimal::Sum, Option<String>> for ExactSum {
     }
 }
 
-/// A sum of doubles that is scaled down and adds up as PostgreSQL's does.
+/// A scaled-down sum of doubles that adds in PostgreSQL's order.
 struct FloatSum;
 
 impl Aggregate<Option<f64>, Option<f64>> for FloatSum {

@@ -1,17 +1,17 @@
-//! PostgreSQL's ILIKE: `%` any run, `_` any one, backslash takes the next as it is; case folded character by character.
+//! PostgreSQL's ILIKE: `%` matches any run, `_` any character, a backslash escapes the next; case is folded character by character.
 
 use std::sync::Arc;
 
 use rusqlite::Result;
 use rusqlite::functions::Context;
 
-use super::brake::Effort;
 use super::cell;
+use super::interrupt::Effort;
 
 /// `peristyle_ilike(text, pattern)`
 pub(super) fn ilike(context: &Context<'_>) -> Result<Option<bool>> {
     let Some(text) = cell::text(context.get_raw(0)) else { return Ok(None) };
-    // The pattern is the same for every row of a statement; it is read once.
+    // The pattern is the same for every row, so SQLite caches the parsed one.
     let pattern: Arc<Vec<Token>> = context.get_or_create_aux(1, |value| -> std::result::Result<Vec<Token>, rusqlite::Error> {
         Ok(tokens(cell::text(value).unwrap_or_default()))
     })?;
@@ -39,12 +39,12 @@ fn tokens(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// One character to one, as a C library folds; the few that would become two stay as they are.
+/// Folds one character to one, as a C library does. The few that would become two stay as they are.
 fn fold(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
     }
-    // The one capital whose small letter has a dot more than an `i`; a C library makes it a plain one.
+    // A C library folds İ to a plain i.
     if character == '\u{130}' {
         return 'i';
     }
@@ -55,7 +55,7 @@ fn fold(character: char) -> char {
     }
 }
 
-/// Linear but for the last run: on a mismatch only the latest `%` can take one more.
+/// After a mismatch only the latest `%` can match one character more, so there is no exponential search.
 fn matches(pattern: &[Token], text: &str) -> Result<bool> {
     let (mut at, mut rest) = (0, text.chars());
     let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
@@ -65,7 +65,7 @@ fn matches(pattern: &[Token], text: &str) -> Result<bool> {
         let mut after = rest.clone();
         let Some(character) = after.next() else { break };
         match pattern.get(at) {
-            // Nothing can be wrong with what a run at the end takes.
+            // A `%` at the end matches the rest.
             Some(Token::Run) if at + 1 == pattern.len() => return Ok(true),
             Some(Token::Run) => {
                 at += 1;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_pattern_takes_no_exponential_time() {
+    fn a_hostile_pattern_does_not_take_exponential_time() {
         assert!(!like(&"%a".repeat(2_000), &"b".repeat(20_000)));
     }
 }

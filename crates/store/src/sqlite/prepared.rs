@@ -1,28 +1,28 @@
-//! Statements that a connection prepares, and which of them it keeps.
+//! Prepares statements, and caches the short ones.
 
 use std::ops::{Deref, DerefMut};
 
 use query::sql::Sql;
 use rusqlite::{CachedStatement, Connection, Statement};
 
-use crate::run::is_kept;
+use crate::run::is_cached;
 
-/// A statement, on its way back to the connection that keeps it, or not.
+/// A prepared statement, which may return to the cache of its connection.
 pub(super) enum Prepared<'c> {
-    Kept(CachedStatement<'c>),
-    Passing(Box<Statement<'c>>),
+    Cached(CachedStatement<'c>),
+    Uncached(Box<Statement<'c>>),
 }
 
-/// The statement, prepared now or earlier.
+/// The prepared statement, from the cache or new.
 pub(super) fn prepared<'c>(connection: &'c Connection, sql: &Sql) -> rusqlite::Result<Prepared<'c>> {
     of_text(connection, sql.text())
 }
 
 fn of_text<'c>(connection: &'c Connection, text: &str) -> rusqlite::Result<Prepared<'c>> {
-    Ok(if is_kept(text) {
-        Prepared::Kept(connection.prepare_cached(text)?)
+    Ok(if is_cached(text) {
+        Prepared::Cached(connection.prepare_cached(text)?)
     } else {
-        Prepared::Passing(Box::new(connection.prepare(text)?))
+        Prepared::Uncached(Box::new(connection.prepare(text)?))
     })
 }
 
@@ -31,8 +31,8 @@ impl<'c> Deref for Prepared<'c> {
 
     fn deref(&self) -> &Statement<'c> {
         match self {
-            Prepared::Kept(statement) => statement,
-            Prepared::Passing(statement) => statement,
+            Prepared::Cached(statement) => statement,
+            Prepared::Uncached(statement) => statement,
         }
     }
 }
@@ -40,8 +40,8 @@ impl<'c> Deref for Prepared<'c> {
 impl<'c> DerefMut for Prepared<'c> {
     fn deref_mut(&mut self) -> &mut Statement<'c> {
         match self {
-            Prepared::Kept(statement) => statement,
-            Prepared::Passing(statement) => statement,
+            Prepared::Cached(statement) => statement,
+            Prepared::Uncached(statement) => statement,
         }
     }
 }
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// How often the statement was run before, as far as the connection knows.
+    /// How often the cached statement was run before.
     fn earlier(connection: &Connection, text: &str) -> i32 {
         let mut statement = of_text(connection, text).expect("prepared");
         let earlier = statement.get_status(StatementStatus::Run);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_prepared_anew_every_time() {
+    fn a_long_statement_is_prepared_every_time() {
         let connection = Connection::open_in_memory().expect("a database");
         let long = format!("SELECT '{}'", "x".repeat(20_000));
         assert_eq!([earlier(&connection, "SELECT 1"), earlier(&connection, "SELECT 1")], [0, 1]);

@@ -1,4 +1,4 @@
-//! Runs statements on SQLite: a page at once, and what is loaded for rows, on the same connection.
+//! Runs statements on SQLite: pages, related rows, totals and plans.
 
 use std::rc::Rc;
 
@@ -7,27 +7,30 @@ use query::sql::{ChildLevel, Kind, Level, Query, Source, Sql};
 use query::value::{self, Value};
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row, Rows, Statement, ToSql};
+use tokio::runtime::Handle;
 
 use crate::Error;
-use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Member, Portion};
-use crate::run::{BatchSize, Need, below, need_total};
+use crate::assemble::{After, Batch, Gathered, Gathering, Held, Keys, Portion};
+use crate::run::{BatchSize, PageTotal, below, load, page_total};
 
 use super::prepared::prepared;
+use super::stream::Snapshot;
 use super::{Sqlite, cell, encode};
 
-/// The rows of a page with everything loaded for them, and the total; nothing where that is more than is held at once.
+/// The rows of a page with their relations, and the total; none if they do not fit into memory.
 pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option<(Batch, i64)>), Error> {
-    let mut left = sqlite.memory;
+    let (mut left, timeout, runtime) = (sqlite.memory, sqlite.timeout, Handle::current());
     sqlite
-        .work(move |connection, _| {
+        .run(move |connection, interrupt| {
             // One snapshot for the page, its relations and its total.
             let transaction = connection.unchecked_transaction()?;
             let mut statement = prepared(connection, &query.root.sql)?;
             bind(&mut statement, &query.root.sql, None)?;
-            let Portion { mut batch, after } = taken(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
+            let Portion { mut batch, after } = take_rows(&mut statement.raw_query(), &query.root, &BatchSize::whole(left))?;
             drop(statement);
             if after == After::Nothing {
-                load(connection, &query.root, &mut batch, &mut left)?;
+                let mut snapshot = Snapshot { connection, interrupt, timeout };
+                runtime.block_on(load(&mut snapshot, &query.root, &mut batch, &mut left))?;
             }
             if after != After::Nothing || batch.is_heavy() {
                 transaction.finish()?;
@@ -41,9 +44,9 @@ pub(crate) async fn page(sqlite: &Sqlite, query: Query) -> Result<(Query, Option
 }
 
 pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Result<i64, Error> {
-    match need_total(query, count) {
-        Need::Known(total) => Ok(total),
-        Need::Ask(sql) => {
+    match page_total(query, count) {
+        PageTotal::Known(total) => Ok(total),
+        PageTotal::Ask(sql) => {
             let mut statement = prepared(connection, sql)?;
             bind(&mut statement, sql, None)?;
             let mut rows = statement.raw_query();
@@ -52,10 +55,10 @@ pub(super) fn total(connection: &Connection, query: &Query, count: usize) -> Res
     }
 }
 
-/// The database's own plan of each level. SQLite plans without running, so no keys are needed.
+/// SQLite's plan of each level. SQLite plans without running, so no keys are needed.
 pub(crate) async fn analyze(sqlite: &Sqlite, root: Level) -> Result<Vec<(String, Vec<String>)>, Error> {
     sqlite
-        .work(move |connection, _| {
+        .run(move |connection, _| {
             let mut plans = Vec::new();
             explain(connection, "", &root, &mut plans)?;
             Ok(plans)
@@ -88,7 +91,7 @@ fn add_keys(keys: &mut [Keys], level: &Level, row: &Row<'_>) {
     }
 }
 
-/// A key's value as JSON, which is how the level below reads it.
+/// A key's value as JSON, as the level below reads it.
 fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(24);
     match cell {
@@ -100,9 +103,9 @@ fn key_part(cell: ValueRef<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The next rows of a running statement, with the keys that the levels below are looked up by.
-pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Result<Portion, Error> {
-    let mut batch = Batch::roomy(0);
+/// The next rows of a running statement, with the keys of the levels below.
+pub(super) fn take_rows(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Result<Portion, Error> {
+    let mut batch = Batch::with_capacity(0);
     let mut keys = Keys::of(level);
     let mut after = After::Perhaps;
     while !size.is_full(&batch) {
@@ -118,40 +121,10 @@ pub(super) fn taken(rows: &mut Rows<'_>, level: &Level, size: &BatchSize) -> Res
     Ok(Portion { batch, after })
 }
 
-/// Loads the levels below, one statement a level for the whole batch. Where that is more than there is room for, nothing is loaded, and the
-/// batch is heavy.
-pub(super) fn load(connection: &Connection, level: &Level, batch: &mut Batch, left: &mut usize) -> Result<(), Error> {
-    let pending = std::mem::take(&mut batch.pending);
-    let mut loaded = Vec::with_capacity(pending.len());
-    for (keys, child) in pending.iter().zip(&level.children) {
-        if keys.len() == 0 {
-            loaded.push((Vec::new(), Batch::default()));
-            continue;
-        }
-        let heavy = match related(connection, child, keys, left)? {
-            Gathered::TooMuch(weights) => weights,
-            Gathered::Whole(owners, mut rows) => {
-                load(connection, &child.level, &mut rows, left)?;
-                if !rows.is_heavy() {
-                    loaded.push((owners, rows));
-                    continue;
-                }
-                rows.weights_by_key(&owners, keys.len())
-            }
-        };
-        batch.weigh(keys, &heavy);
-        batch.pending = pending;
-        return Ok(());
-    }
-    for ((keys, child), (owners, rows)) in pending.into_iter().zip(&level.children).zip(loaded) {
-        batch.attach(Member { key: child.key.clone(), many: child.many }, keys, &owners, rows);
-    }
-    Ok(())
-}
-
-fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+/// The rows of a relation for these keys, up to the bytes that are left.
+pub(super) fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
     let mut statement = prepared(connection, &child.level.sql)?;
-    bind(&mut statement, &child.level.sql, Some((keys, child.parent_columns.len())))?;
+    bind(&mut statement, &child.level.sql, Some(keys))?;
     let mut rows = statement.raw_query();
     let mut gathering = Gathering::new(keys.len(), left);
     let mut sets = Keys::of(&child.level);
@@ -159,7 +132,7 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut 
         encode::row(gathering.buffer(), &child.level.outputs, row);
         match gathering.end_row(row.get::<_, u32>(0)?) {
             Held::Yes => add_keys(&mut sets, &child.level, row),
-            // It is all of one row above, or of such that share it: nothing is left to weigh.
+            // With one key there is nothing more to weigh.
             Held::No if keys.len() == 1 => break,
             Held::No => {}
         }
@@ -167,11 +140,11 @@ fn related(connection: &Connection, child: &ChildLevel, keys: &Keys, left: &mut 
     Ok(gathering.end(sets))
 }
 
-pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys, usize)>) -> Result<(), Error> {
+pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<&Keys>) -> Result<(), Error> {
     for (index, param) in sql.params().iter().enumerate() {
         match (&param.source, keys) {
-            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &Bound { value, kind: param.kind })?,
-            (Source::KeysAsJson, Some((keys, width))) => statement.raw_bind_parameter(index + 1, keys_as_json(keys, width))?,
+            (Source::Value(value), _) => statement.raw_bind_parameter(index + 1, &SqliteParam { value, kind: param.kind })?,
+            (Source::KeysAsJson, Some(keys)) => statement.raw_bind_parameter(index + 1, keys_as_json(keys))?,
             _ => return Err(Error::Unexpected("a level's keys are missing".to_owned())),
         }
     }
@@ -179,7 +152,8 @@ pub(super) fn bind(statement: &mut Statement<'_>, sql: &Sql, keys: Option<(&Keys
 }
 
 /// `[k, …]`, or `[[a, b], …]` for keys of several parts.
-fn keys_as_json(keys: &Keys, width: usize) -> String {
+fn keys_as_json(keys: &Keys) -> String {
+    let width = keys.width();
     let mut out = vec![b'['];
     let mut columns: Vec<_> = (0..width).map(|part| keys.column(part)).collect();
     for number in 0..keys.len() {
@@ -203,12 +177,12 @@ fn keys_as_json(keys: &Keys, width: usize) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-struct Bound<'v> {
+struct SqliteParam<'v> {
     value: &'v Value,
     kind: Kind,
 }
 
-impl ToSql for Bound<'_> {
+impl ToSql for SqliteParam<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self.value {
             Value::List(values) => {
@@ -222,7 +196,7 @@ impl ToSql for Bound<'_> {
     }
 }
 
-/// A value as SQLite keeps it.
+/// A value as SQLite stores it.
 fn cell(value: &Value) -> Cell {
     match value {
         Value::Null | Value::List(_) => Cell::Null,

@@ -1,4 +1,4 @@
-//! How each connection to a SQLite database is set up: what it waits for, how it reads the file, and where it sorts.
+//! Sets up each connection to a SQLite file: lock timeout, memory mapping, page cache, and temporary files.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,51 +7,49 @@ use rusqlite::Connection;
 
 use crate::settings::{DatabaseSettings, Mapping};
 
-/// How much of a file is mapped into memory where that is asked for.
-const MAPPED: usize = 256 * 1024 * 1024;
-/// No connection has a smaller page cache than this, however many there are.
+/// How much of a file is mapped into memory, if mapping is on.
+const MAPPED_BYTES: usize = 256 * 1024 * 1024;
 const MIN_PAGE_CACHE: usize = 256 * 1024;
-/// How long a lock of somebody else is waited for.
-const WAIT: Duration = Duration::from_secs(5);
+/// How long a connection waits for a lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The settings of a connection.
+/// The settings of a SQLite connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
-    /// How long a lock of somebody else is waited for.
-    pub(super) wait: Duration,
+    pub(super) lock_timeout: Duration,
     mapping: Mapping,
-    /// In bytes. A sort holds as much again before it goes to disk.
+    /// In bytes. A sort uses as much again before it spills to disk.
     page_cache: usize,
     temporary: Temporary,
 }
 
-/// Where SQLite sorts what does not fit its page cache.
+/// Where SQLite sorts rows that do not fit the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Temporary {
     Files,
-    /// There is no folder for files.
+    /// No folder for temporary files was found.
     Memory,
 }
 
 impl Session {
     pub(super) fn new(settings: &DatabaseSettings) -> Self {
         Session {
-            wait: WAIT.min(settings.timeout),
+            lock_timeout: LOCK_TIMEOUT.min(settings.timeout),
             mapping: settings.mapping,
             page_cache: (settings.page_cache / settings.pool.max(1)).max(MIN_PAGE_CACHE),
-            temporary: Temporary::found(),
+            temporary: Temporary::detect(),
         }
     }
 
     /// Sets up a new connection.
-    pub(super) fn begin(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.busy_timeout(self.wait)?;
+    pub(super) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.busy_timeout(self.lock_timeout)?;
         let mapped = match self.mapping {
             Mapping::Off => 0,
-            Mapping::On => MAPPED,
+            Mapping::On => MAPPED_BYTES,
         };
         let temporary = self.temporary.word();
-        // A negative size is one in KiB.
+        // A negative size is in KiB.
         let cache = self.page_cache / 1024;
         connection.execute_batch(&format!(
             "PRAGMA query_only = ON; PRAGMA temp_store = {temporary}; PRAGMA mmap_size = {mapped}; PRAGMA cache_size = -{cache}; PRAGMA trusted_schema = OFF;"
@@ -67,8 +65,8 @@ impl Temporary {
         }
     }
 
-    /// Finds out, once for the process, whether SQLite finds a folder for temporary files.
-    fn found() -> Self {
+    /// Detects once whether SQLite finds a folder for temporary files.
+    fn detect() -> Self {
         static FOUND: OnceLock<Temporary> = OnceLock::new();
         *FOUND.get_or_init(|| Temporary::of(spill()))
     }
@@ -77,13 +75,13 @@ impl Temporary {
         let Err(error) = spilled else { return Temporary::Files };
         tracing::warn!(
             %error,
-            "SQLite finds no folder for temporary files, and large sorts grow in memory; set SQLITE_TMPDIR or TMPDIR to a folder that this process can write to"
+            "SQLite finds no folder for temporary files, so large sorts use memory; set SQLITE_TMPDIR or TMPDIR to a folder that this process can write to"
         );
         Temporary::Memory
     }
 }
 
-/// Sorts more than a sort holds in memory, which needs a temporary file.
+/// Sorts more rows than fit into memory, which needs a temporary file.
 fn spill() -> rusqlite::Result<()> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch("PRAGMA temp_store = FILE; PRAGMA cache_size = 1;")?;
@@ -103,7 +101,7 @@ mod tests {
     fn without_a_folder_for_temporary_files_sorts_stay_in_memory() {
         let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_GETTEMPPATH), None);
         assert_eq!(Temporary::of(Err(error)), Temporary::Memory);
-        assert_eq!(Temporary::found(), Temporary::Files, "there is one here");
+        assert_eq!(Temporary::detect(), Temporary::Files, "there is one here");
     }
 
     #[test]
@@ -111,7 +109,7 @@ mod tests {
         let connection = Connection::open_in_memory().expect("a database");
         for (pool, kibibytes) in [(16, 4_096), (1, 65_536), (1_000, 256)] {
             let settings = DatabaseSettings { pool, ..DatabaseSettings::default() };
-            Session::new(&settings).begin(&connection).expect("set up");
+            Session::new(&settings).apply(&connection).expect("set up");
             assert_eq!(asked(&connection, "cache_size"), -kibibytes, "{pool}");
             // 1 is FILE.
             assert_eq!(asked(&connection, "temp_store"), 1);

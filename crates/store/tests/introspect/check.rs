@@ -6,7 +6,7 @@ use store::schema::read_postgres;
 
 // contract P4.1
 #[test]
-fn a_key_whose_values_have_several_spellings_is_worth_a_look() {
+fn a_key_whose_equal_values_have_several_forms_gives_a_warning() {
     let schema = sqlite(
         "CREATE TABLE prices (amount TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE); CREATE TABLE goods (id INTEGER PRIMARY KEY, amount TEXT)",
     );
@@ -81,8 +81,8 @@ id = "bigint"
         "5 warning: field `name` of `app.customer`: column `name` is NOT NULL; declare `null = false`",
         "6 warning: field `note` of `app.customer`: declared `null = false`, but column `note` may hold NULL; drop `null = false` or set the column NOT NULL",
         "7 error: field `nmae` of `app.customer`: table `Customers` has no column `nmae` (did you mean `name`?)",
-        "8 warning: field `digits` of `app.customer`: type text on a column declared \"INTEGER\": it turns texts of digits into numbers, which read as null; declare the column TEXT",
-        "9 warning: field `words` of `app.customer`: type int on a column declared \"TEXT\": it turns whole numbers into texts, which read as null; declare the column INTEGER",
+        "8 warning: field `digits` of `app.customer`: type text on a column declared \"INTEGER\": it turns strings of digits into numbers, which read as null; declare the column TEXT",
+        "9 warning: field `words` of `app.customer`: type int on a column declared \"TEXT\": it turns whole numbers into strings, which read as null; declare the column INTEGER",
         "10 warning: field `price` of `app.customer`: type decimal on a column declared \"NUMERIC\": it keeps decimals as floats, which lose digits and scale; declare the column TEXT",
         "12 warning: resource `app.customer`: `soft-delete` names `deletedAt`, whose column is NOT NULL, so that every row counts as deleted",
         "14 warning: relation `orders` of `app.customer`: no index finds rows of `orders` by (customer_id); add an index on orders (customer_id)",
@@ -167,7 +167,7 @@ id = {{ type = "int", key = true }}
 }
 
 #[tokio::test]
-async fn check_names_a_table_by_its_schema_where_its_name_finds_none_or_another() {
+async fn check_qualifies_a_table_if_its_name_finds_another_or_none() {
     let sql = "
         CREATE SCHEMA crm;
         CREATE TABLE customers (id int PRIMARY KEY);
@@ -313,7 +313,7 @@ fn check_names_a_variable_that_no_account_has() {
 
 // contract P4.1, contract Q8.6
 #[test]
-fn check_says_that_a_key_which_is_not_seen_breaks_no_ties() {
+fn check_warns_that_a_hidden_key_breaks_no_ties() {
     let schema = sqlite("CREATE TABLE a (id INTEGER PRIMARY KEY, day TEXT, UNIQUE (day, id))");
     let manifest = |id: &str, day: &str| {
         format!(

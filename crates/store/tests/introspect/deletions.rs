@@ -47,7 +47,7 @@ fn nothing_comes_back(before: &Schema, dialect: Dialect) -> String {
     mine
 }
 
-fn only_the_new_comes(mine: &str, after: &Schema, dialect: Dialect) -> String {
+fn only_additions(mine: &str, after: &Schema, dialect: Dialect) -> String {
     let result = update(mine, after, dialect).unwrap();
     passes(&result.text, after, dialect);
     has_not(&result.text, "passWord");
@@ -69,19 +69,19 @@ fn only_the_new_comes(mine: &str, after: &Schema, dialect: Dialect) -> String {
 
 // contract P4.4
 #[test]
-fn what_was_deleted_stays_deleted_on_sqlite() {
+fn deletions_stay_deleted_on_sqlite() {
     let mine = nothing_comes_back(&sqlite(SHOP), Dialect::Sqlite);
-    only_the_new_comes(&mine, &sqlite(&format!("{SHOP}{LATER}")), Dialect::Sqlite);
+    only_additions(&mine, &sqlite(&format!("{SHOP}{LATER}")), Dialect::Sqlite);
 }
 
 // contract P4.4
 #[tokio::test]
-async fn what_was_deleted_stays_deleted_on_postgres() {
+async fn deletions_stay_deleted_on_postgres() {
     with_postgres("", SHOP, |client| async move {
         let mine = nothing_comes_back(&read_postgres(&client).await.unwrap(), Dialect::Postgres);
         client.batch_execute(LATER).await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
-        let later = only_the_new_comes(&mine, &schema, Dialect::Postgres);
+        let later = only_additions(&mine, &schema, Dialect::Postgres);
         // A foreign key between what was there already is new too.
         client.batch_execute("ALTER TABLE orders ADD FOREIGN KEY (clerk) REFERENCES clerks (id)").await.unwrap();
         let schema = read_postgres(&client).await.unwrap();
@@ -121,7 +121,7 @@ fn a_manifest_without_the_comments_gets_them() {
 
 // contract P4.4
 #[test]
-fn what_is_deleted_from_the_comments_too_is_offered_again() {
+fn deletions_from_the_comments_too_are_offered_again() {
     let schema = sqlite(SHOP);
     let mine = trimmed(&manifest(&schema, Dialect::Sqlite));
     let asked = mine.replace("\"pass word, old\", ", ", ").replace("# introspected secrets: id, customer_id\n", "");
@@ -133,7 +133,7 @@ fn what_is_deleted_from_the_comments_too_is_offered_again() {
 
 // contract P4.4, contract P4.5
 #[test]
-fn what_is_new_and_cannot_be_read_is_told_once() {
+fn a_new_unreadable_column_is_noted_once() {
     let shop = "CREATE TABLE users (id INTEGER PRIMARY KEY, old BLOB);";
     let text = manifest(&sqlite(shop), Dialect::Sqlite);
     let schema = sqlite(&format!("{shop} ALTER TABLE users ADD face BLOB; CREATE TABLE files (data BLOB);"));
@@ -166,7 +166,7 @@ fn what_is_new_and_cannot_be_read_is_told_once() {
 
 // contract P4.4
 #[tokio::test]
-async fn what_was_deleted_stays_deleted_under_another_search_path() {
+async fn deletions_stay_deleted_under_another_search_path() {
     let sql = "CREATE TABLE customers (id int PRIMARY KEY, secret text); CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers (id));
         CREATE SCHEMA s; CREATE TABLE s.z (id int PRIMARY KEY)";
     with_postgres("", sql, |client| async move {

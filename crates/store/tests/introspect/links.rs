@@ -14,7 +14,7 @@ const ODD: &str = "
 
 // contract P4.5
 #[test]
-fn a_foreign_key_that_is_no_relation_is_told() {
+fn a_foreign_key_that_is_no_relation_is_noted() {
     let schema = sqlite(ODD);
     let text = manifest(&schema, Dialect::Sqlite);
     passes(&text, &schema, Dialect::Sqlite);
@@ -54,7 +54,7 @@ fn a_foreign_key_is_offered_once_it_can_be_a_relation() {
 
 // contract P4.5
 #[tokio::test]
-async fn types_that_are_never_equal_are_told_on_postgres() {
+async fn types_that_are_never_equal_are_noted_on_postgres() {
     let sql = "CREATE TABLE n (k numeric PRIMARY KEY); CREATE TABLE d (k date PRIMARY KEY);
         CREATE TABLE r (id int PRIMARY KEY, n_k int REFERENCES n (k), d_k timestamptz REFERENCES d (k));";
     with_postgres("", sql, |client| async move {
@@ -76,7 +76,7 @@ async fn types_that_are_never_equal_are_told_on_postgres() {
 
 // contract P4.3
 #[test]
-fn a_table_that_holds_nothing_but_pairs_joins_though_it_has_no_key() {
+fn a_table_of_pairs_is_a_pivot_without_a_key_too() {
     let schema = sqlite(
         "CREATE TABLE people (id INTEGER PRIMARY KEY); CREATE TABLE groups (id INTEGER PRIMARY KEY);
          CREATE TABLE groups_people (group_id INTEGER NOT NULL REFERENCES groups, person_id INTEGER NOT NULL REFERENCES people);
@@ -105,7 +105,7 @@ const BROKEN: &str = "
 
 // contract P4.5
 #[test]
-fn what_sqlite_cannot_read_and_keys_that_lead_nowhere_are_named_in_comments() {
+fn unreadable_tables_and_broken_keys_of_sqlite_are_noted() {
     let schema = sqlite(BROKEN);
     let text = manifest(&schema, Dialect::Sqlite);
     for line in [

@@ -5,7 +5,7 @@ use query::sql::Dialect;
 use store::introspect::{UpdateError, update};
 
 #[test]
-fn update_adds_what_is_new_and_keeps_every_edit() {
+fn update_makes_additions_and_keeps_every_edit() {
     let schema = sqlite(SQLITE_SHOP);
     let existing = r#"# my shop
 
@@ -51,7 +51,7 @@ code = { type = "text", column = "country_code", mask = "redact" }
 }
 
 #[test]
-fn update_fits_in_with_the_layout() {
+fn update_follows_the_layout() {
     let schema = sqlite(
         "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, born DATE, code TEXT); CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers);",
     );
@@ -115,7 +115,7 @@ fn a_comment_that_ends_a_table_stays_with_it() {
 
 // contract P4.4
 #[test]
-fn a_manifest_that_was_offered_nothing_is_offered_the_relations_it_lacks() {
+fn a_manifest_without_a_list_is_offered_the_missing_relations() {
     let schema = sqlite(
         "CREATE TABLE posts (id INTEGER PRIMARY KEY); CREATE TABLE tags (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts); \
          CREATE TABLE notes (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts);",

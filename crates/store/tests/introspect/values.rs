@@ -6,7 +6,7 @@ use crate::{has, passes, sqlite};
 
 // contract P4.3
 #[test]
-fn types_follow_the_values_where_those_cannot_be_read_as_declared() {
+fn types_follow_the_values_that_do_not_fit_the_declared_type() {
     let schema = sqlite(
         "CREATE TABLE odds (
              id INTEGER PRIMARY KEY, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP, changed TIMESTAMPTZ, standard TIMESTAMP, seconds DATETIME,
@@ -49,7 +49,7 @@ fn types_follow_the_values_where_those_cannot_be_read_as_declared() {
 
 // contract P4.3
 #[test]
-fn numbers_are_seconds_only_where_they_can_hardly_be_anything_else() {
+fn only_large_numbers_are_read_as_seconds() {
     let schema = sqlite(
         "CREATE TABLE t (
              id INTEGER PRIMARY KEY, julian DATETIME, noon TIMESTAMP, day DATE, year DATE, millis TIMESTAMP, number DATE, small DATETIME,

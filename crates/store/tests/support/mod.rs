@@ -1,4 +1,4 @@
-//! What the store's tests share: the oracle's fixture in a fresh database of each kind.
+//! Shared by the store's tests: databases of their own, manifests, and running a case as a request does.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,9 +14,9 @@ use store::run::Format;
 use store::{Database, DatabaseSettings};
 use tokio_postgres::NoTls;
 
-/// The address of the test cluster.
+/// The URL of the test cluster.
 pub fn cluster() -> String {
-    #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's address from scripts/services")]
+    #[expect(clippy::disallowed_methods, reason = "tests learn the cluster's URL from scripts/services")]
     std::env::var("PERISTYLE_TEST_POSTGRES")
         .expect("run ./scripts/test, which starts PostgreSQL (or ./scripts/services cargo nextest run …)")
 }
@@ -69,12 +69,19 @@ pub fn open(url: &str) -> Database {
     Database::open(url, &DatabaseSettings::default()).expect("the database opens")
 }
 
-/// A database of whose related rows only so many bytes are held at once.
+/// A database that holds only so many bytes of related rows at once.
 pub fn open_narrow(url: &str, memory: usize) -> Database {
     Database::open(url, &DatabaseSettings { memory, ..DatabaseSettings::default() }).expect("the database opens")
 }
 
-/// The manifest held against a database, which it must fit.
+/// The manifest of a table `facts` with an integer key and these fields, as the resource `t.row`.
+pub fn facts(fields: &[(&str, &str)]) -> String {
+    let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{name} = \"{kind}\"\n")).collect();
+    let fields = fields.concat();
+    format!("[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = {{ type = \"int\", key = true }}\n{fields}")
+}
+
+/// The catalog of a manifest that must fit the database.
 pub async fn catalog(manifest: &str, database: &Database) -> Catalog {
     let manifest = Manifest::read(manifest).unwrap_or_else(|error| panic!("{error}"));
     let mut catalog = Catalog::resolve(&manifest).unwrap_or_else(|error| panic!("{error}"));
@@ -85,7 +92,7 @@ pub async fn catalog(manifest: &str, database: &Database) -> Catalog {
     catalog
 }
 
-/// What a statement gave.
+/// The outcome of a statement.
 #[derive(Debug)]
 pub enum Outcome {
     Answer(Answer),

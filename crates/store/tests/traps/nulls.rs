@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{agree, asked, both};
+use super::{agree, asked, both, support};
 
 /// The ids of the rows of an answer.
 fn ids(answer: &Result<Value, String>) -> Vec<i64> {
@@ -13,7 +13,7 @@ fn ids(answer: &Result<Value, String>) -> Vec<i64> {
 /// one in a json column is a value.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_null_is_found_in_json_and_not_in_an_array_of_json() {
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nlist = \"json[]\"\ndata = \"json\"\n";
+    let manifest = &support::facts(&[("list", "json[]"), ("data", "json")]);
     let wheres = [
         json!({ "list": { "contains": null } }),
         json!({ "list": { "contains": [1, null] } }),

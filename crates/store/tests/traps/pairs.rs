@@ -45,7 +45,7 @@ fn asked(relation: &str) -> Vec<Value> {
 
 // contract Q7.4
 #[tokio::test]
-async fn a_pair_counts_once_whether_a_key_says_so_or_not() {
+async fn a_repeated_pair_counts_once_with_and_without_a_key() {
     let statements: Vec<Value> = ["once", "often"].into_iter().flat_map(asked).collect();
     let answers = both(MANIFEST, SCRIPT, SCRIPT, &statements).await;
     let told: Vec<(String, String)> = answers
@@ -78,7 +78,7 @@ async fn a_pair_counts_once_whether_a_key_says_so_or_not() {
 }
 
 #[tokio::test]
-async fn pairs_that_a_key_tells_apart_are_not_told_apart_again() {
+async fn pairs_with_a_unique_key_need_no_distinct() {
     let server = support::Postgres::with(SCRIPT).await;
     let database = support::open(&server.url);
     let catalog = support::catalog(MANIFEST, &database).await;

@@ -4,14 +4,12 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::{agree, both};
+use crate::{agree, both, support};
 
 /// contract Q11.3, contract Q14.3: no database meets more tables in one join than it can take.
 #[tokio::test(flavor = "multi_thread")]
 async fn dot_paths_lead_to_sixty_tables_at_most() {
-    let mut manifest = String::from(
-        "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\n[resource.t.row.relations]\n",
-    );
+    let mut manifest = support::facts(&[]) + "[resource.t.row.relations]\n";
     for number in 0..70 {
         _ = writeln!(manifest, "r{number} = {{ one = \"t.row\", on = {{ id = \"id\" }} }}");
         _ = writeln!(manifest, "m{number} = {{ many = \"t.row\", through = \"pairs\", on = {{ id = \"a\" }}, to = {{ b = \"id\" }} }}");

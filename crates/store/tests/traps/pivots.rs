@@ -21,7 +21,7 @@ const MANIFEST: &str = r#"
 
 /// contract Q6.1: a filter, a loaded relation and an aggregation see the same pairs, each once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pivot_connects_by_the_exact_text_whatever_its_columns_take_for_equal() {
+async fn a_pivot_connects_by_exact_strings_whatever_its_collation() {
     let blunt = "text COLLATE blunt";
     for (ends, pairs) in [
         ("citext", "citext"),
@@ -108,7 +108,7 @@ async fn arrays_of_integers_are_compared_alike_beside_intarray() {
     )
     .await;
     let database = support::open(&server.url);
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nnums = \"int[]\"\n";
+    let manifest = &support::facts(&[("nums", "int[]")]);
     let catalog = support::catalog(manifest, &database).await;
     for (clause, expected) in [
         (json!({ "contains": 1 }), json!([1])),

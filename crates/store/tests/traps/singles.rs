@@ -13,7 +13,7 @@ async fn reals_are_compared_as_they_are_shown() {
     )
     .await;
     let database = support::open(&server.url);
-    let manifest = "[resource.t.row]\ntable = \"facts\"\n[resource.t.row.fields]\nid = { type = \"int\", key = true }\nv = \"float\"\nw = \"float[]\"\n";
+    let manifest = &support::facts(&[("v", "float"), ("w", "float[]")]);
     let catalog = support::catalog(manifest, &database).await;
     let rows = answer(&catalog, &database, "t.row", &json!({ "where": { "id": { "eq": 1 } } })).await;
     assert_eq!(rows, Ok(json!([{ "id": 1, "v": 0.1, "w": [0.1, 2.5, null] }])));

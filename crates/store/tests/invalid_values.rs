@@ -1,12 +1,12 @@
 //! SQLite keeps whatever it is given. A stored value that does not fit its field's type reads as null, matches nothing, and never
-//! fails a query: a table of misfits must answer every statement exactly as the same table with NULL in their place. PostgreSQL keeps
-//! misfits of enums only.
+//! fails a query: a table of invalid_values must answer every statement exactly as the same table with NULL in their place. PostgreSQL keeps
+//! invalid_values of enums only.
 //!
 //! Sorting is the one exception (decision 0004): it goes by what is stored, and only fitting values have a place they can count on.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
-#[path = "unfit/values.rs"]
+#[path = "invalid_values/values.rs"]
 mod values;
 
 use std::fmt::Write;
@@ -47,14 +47,14 @@ fn manifest(kind: &Kind) -> String {
     if kind.links { text } else { text.lines().filter(|line| !line.contains(" many = ")).collect::<Vec<_>>().join("\n") }
 }
 
-/// The script of both tables; `misfits` are the ids whose value is replaced by NULL in the clean one.
-fn script(column: &str, misfits: &[i64]) -> String {
+/// The script of both tables; `invalid_values` are the ids whose value is replaced by NULL in the clean one.
+fn script(column: &str, invalid_values: &[i64]) -> String {
     let rows: Vec<String> = STORED.iter().enumerate().map(|(index, stored)| format!("({}, {stored})", index + 1)).collect();
     let mut text = String::new();
     for name in ["dirty", "clean"] {
         _ = write!(text, "CREATE TABLE {name} (id INTEGER PRIMARY KEY, v {column});\nINSERT INTO {name} VALUES {};\n", rows.join(", "));
     }
-    for id in misfits {
+    for id in invalid_values {
         _ = writeln!(text, "UPDATE clean SET v = NULL WHERE id = {id};");
     }
     for name in ["dirty", "clean"] {
@@ -68,8 +68,8 @@ fn script(column: &str, misfits: &[i64]) -> String {
 }
 
 impl Twins {
-    async fn new(kind: &Kind, column: &str, misfits: &[i64]) -> Self {
-        let file = support::Sqlite::with(&script(column, misfits));
+    async fn new(kind: &Kind, column: &str, invalid_values: &[i64]) -> Self {
+        let file = support::Sqlite::with(&script(column, invalid_values));
         let database = support::open(&file.url);
         let catalog = support::catalog(&manifest(kind), &database).await;
         Twins { _file: Some(file), catalog, database }
@@ -104,7 +104,7 @@ async fn text(catalog: &Catalog, database: &Database, resource: &str, query: &Va
 }
 
 /// The ids of what reads as null; a JSON null is a value that looks so.
-fn misfits(kind: &Kind, rows: &Value) -> Vec<i64> {
+fn invalid_values(kind: &Kind, rows: &Value) -> Vec<i64> {
     let value = STORED.iter().position(|stored| *stored == "'null'" && kind.declaration == "\"json\"").map(|index| index as i64 + 1);
     let ids = rows.as_array().expect("rows").iter().filter(|row| row["v"].is_null()).map(|row| row["id"].as_i64().expect("an id"));
     ids.filter(|id| Some(*id) != value).collect()
@@ -186,8 +186,8 @@ async fn differences(twins: &Twins, asked: Vec<Value>, about: &str) -> Vec<Strin
 
 async fn twins(kind: &Kind, column: &str) -> Twins {
     let probe = Twins::new(kind, column, &[]).await;
-    let unfit = misfits(kind, &probe.ask("dirty", &json!({})).await);
-    Twins::new(kind, column, &unfit).await
+    let invalid = invalid_values(kind, &probe.ask("dirty", &json!({})).await);
+    Twins::new(kind, column, &invalid).await
 }
 
 /// Nothing differs; else the first difference of each column and relation.
@@ -203,8 +203,8 @@ fn none(differences: &[String]) {
     assert!(shown.is_empty(), "{} differences, such as\n{}", differences.len(), shown.join("\n"));
 }
 
-/// contract P3.3, trap 3: misfits are NULL to filters, groups and functions, and do not disturb the order of the others.
-async fn misfits_are_null(kind: &Kind) {
+/// contract P3.3, trap 3: invalid_values are NULL to filters, groups and functions, and do not disturb the order of the others.
+async fn invalid_values_are_null(kind: &Kind) {
     let mut all = Vec::new();
     for column in COLUMNS {
         let twins = twins(kind, column).await;
@@ -226,9 +226,9 @@ fn fitting(rows: &Value) -> Vec<Value> {
     rows.as_array().expect("rows").iter().filter(|row| !row["v"].is_null()).map(|row| row["v"].clone()).collect()
 }
 
-/// contract P3.3: a misfit connects no rows, as NULL connects none.
+/// contract P3.3: an invalid value connects no rows, as NULL connects none.
 #[tokio::test(flavor = "multi_thread")]
-async fn misfits_connect_no_rows() {
+async fn invalid_values_connect_no_rows() {
     let mut all = Vec::new();
     for kind in KINDS.iter().filter(|kind| kind.links) {
         let twins = twins(kind, "").await;
@@ -238,9 +238,9 @@ async fn misfits_connect_no_rows() {
     none(&all);
 }
 
-/// contract P3.3, contract Q7.4: nor do misfits in a pivot.
+/// contract P3.3, contract Q7.4: nor do invalid_values in a pivot.
 #[tokio::test(flavor = "multi_thread")]
-async fn misfits_connect_no_rows_through_a_pivot() {
+async fn invalid_values_connect_no_rows_through_a_pivot() {
     let mut all = Vec::new();
     for kind in KINDS.iter().filter(|kind| kind.links) {
         let twins = twins(kind, "").await;
@@ -269,7 +269,7 @@ async fn json_nested_too_deeply_reads_as_null() {
 
 /// contract P3.3: on PostgreSQL too, whatever the column is, and connecting no rows either.
 #[tokio::test(flavor = "multi_thread")]
-async fn misfits_of_an_enum_are_null_on_postgres() {
+async fn invalid_values_of_an_enum_are_null_on_postgres() {
     let kind = &KINDS[14];
     let mut all = Vec::new();
     for column in ["text", "varchar(9)", "char(9)", "citext", "name", "text COLLATE blunt", "mood", "sane"] {
@@ -278,11 +278,11 @@ async fn misfits_of_an_enum_are_null_on_postgres() {
              CREATE TYPE mood AS ENUM ('ABC', 'é', 'abc', 'weird', '7', 'it''s', E'a\\\\b');\n\
              CREATE DOMAIN sane AS mood;\n"
                 .to_owned();
-        for (name, misfits) in [("dirty", "'weird'), (5, 'ABC'"), ("clean", "NULL), (5, NULL")] {
+        for (name, invalid_values) in [("dirty", "'weird'), (5, 'ABC'"), ("clean", "NULL), (5, NULL")] {
             _ = write!(
                 text,
                 "CREATE TABLE {name} (id int PRIMARY KEY, v {column}); CREATE INDEX ON {name} (v);\n\
-                 INSERT INTO {name} VALUES (1, 'abc'), (2, '7'), (3, NULL), (4, {misfits}), (6, 'it''s'), (7, E'a\\\\b'), (8, 'é'), (9, 'abc');\n\
+                 INSERT INTO {name} VALUES (1, 'abc'), (2, '7'), (3, NULL), (4, {invalid_values}), (6, 'it''s'), (7, E'a\\\\b'), (8, 'é'), (9, 'abc');\n\
                  CREATE TABLE {name}_pairs AS SELECT x.v::text COLLATE \"default\" AS a, y.v::text COLLATE \"default\" AS b FROM {name} x, {name} y WHERE x.id % 3 = y.id % 3;\n"
             );
         }
@@ -305,7 +305,7 @@ async fn misfits_of_an_enum_are_null_on_postgres() {
 macro_rules! each_type {
     ($($test:ident = $index:literal,)+) => {
         $(#[tokio::test(flavor = "multi_thread")]
-        async fn $test() { misfits_are_null(&KINDS[$index]).await; })+
+        async fn $test() { invalid_values_are_null(&KINDS[$index]).await; })+
 
         #[test]
         fn every_kind_of_field_has_its_test() {
@@ -315,26 +315,26 @@ macro_rules! each_type {
 }
 
 each_type! {
-    misfits_of_a_bool_are_null = 0,
-    misfits_of_an_int_are_null = 1,
-    misfits_of_a_bigint_are_null = 2,
-    misfits_of_a_float_are_null = 3,
-    misfits_of_a_decimal_are_null = 4,
-    misfits_of_a_text_are_null = 5,
-    misfits_of_a_uuid_are_null = 6,
-    misfits_of_a_date_are_null = 7,
-    misfits_of_a_time_are_null = 8,
-    misfits_of_a_timestamp_are_null = 9,
-    misfits_of_a_timestamp_stored_as_datetime_are_null = 10,
-    misfits_of_a_timestamp_stored_as_unix_are_null = 11,
-    misfits_of_a_json_are_null = 12,
-    misfits_of_an_array_are_null = 13,
-    misfits_of_an_enum_are_null = 14,
+    invalid_values_of_a_bool_are_null = 0,
+    invalid_values_of_an_int_are_null = 1,
+    invalid_values_of_a_bigint_are_null = 2,
+    invalid_values_of_a_float_are_null = 3,
+    invalid_values_of_a_decimal_are_null = 4,
+    invalid_values_of_a_text_are_null = 5,
+    invalid_values_of_a_uuid_are_null = 6,
+    invalid_values_of_a_date_are_null = 7,
+    invalid_values_of_a_time_are_null = 8,
+    invalid_values_of_a_timestamp_are_null = 9,
+    invalid_values_of_a_timestamp_stored_as_datetime_are_null = 10,
+    invalid_values_of_a_timestamp_stored_as_unix_are_null = 11,
+    invalid_values_of_a_json_are_null = 12,
+    invalid_values_of_an_array_are_null = 13,
+    invalid_values_of_an_enum_are_null = 14,
 }
 
 /// contract P3.1, contract P3.2, contract P3.3: exactly these of the stored values fit, and this is what they read as.
 #[tokio::test(flavor = "multi_thread")]
-async fn exactly_what_fits_is_read() {
+async fn only_valid_values_are_read() {
     for kind in &KINDS {
         let twins = Twins::new(kind, "", &[]).await;
         let rows = twins.ask("dirty", &json!({ "order": [{ "field": "id" }] })).await;

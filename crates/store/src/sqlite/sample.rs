@@ -1,20 +1,19 @@
-//! A look at the first rows of a table, for what no declaration tells.
+//! Reads the first rows of a table, since a declared type does not bind its values.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
-/// How many rows are looked at.
-const ROWS: u32 = 1_000;
+const SAMPLE_ROWS: u32 = 1_000;
 
-/// Shows each value with the number of its column, NULL aside; says how many rows there were.
-pub(crate) fn glance<'n>(
+/// Calls `see` with each value that is not NULL and its column; returns the number of rows.
+pub(crate) fn sample_rows<'n>(
     connection: &Connection,
     table: &str,
     columns: impl Iterator<Item = &'n str>,
     mut see: impl FnMut(usize, ValueRef<'_>),
 ) -> Result<u32> {
     let columns: Vec<String> = columns.map(quoted).collect();
-    let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {ROWS}", columns.join(", "), quoted(table)))?;
+    let mut statement = connection.prepare(&format!("SELECT {} FROM main.{} LIMIT {SAMPLE_ROWS}", columns.join(", "), quoted(table)))?;
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
@@ -29,13 +28,13 @@ pub(crate) fn glance<'n>(
     Ok(count)
 }
 
-/// How the file keeps texts: `UTF-8`, as a rule.
+/// The text encoding of the file, usually `UTF-8`.
 pub(crate) fn encoding_of(connection: &Connection) -> Result<String> {
     connection.query_row("PRAGMA main.encoding", [], |row| row.get(0))
 }
 
-/// Fails where an index of a table has a collation that is not known here.
-pub(crate) fn know_collations(connection: &Connection, table: &str) -> Result<()> {
+/// Fails if an index of a table has an unknown collation.
+pub(crate) fn check_collations(connection: &Connection, table: &str) -> Result<()> {
     const NAMES: &str =
         "SELECT DISTINCT part.coll FROM pragma_index_list(?1, 'main') AS list, pragma_index_xinfo(list.name, 'main') AS part";
     let mut names = connection.prepare(NAMES)?;
@@ -45,7 +44,7 @@ pub(crate) fn know_collations(connection: &Connection, table: &str) -> Result<()
     Ok(())
 }
 
-/// A name as SQL wants it.
+/// A quoted identifier.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,18 +1,18 @@
-//! What replicas share, in memory and in a real Redis: taken once, over in time, heard by all, and whole again after an outage.
+//! Replica state in memory and in a real Redis: values are taken once, expire, reach all replicas, and survive outages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use store::shared::{Entry, Error, Invalidation, MOST_BYTES, Shared};
+use store::replica_state::{Entry, Invalidation, MAX_VALUE_BYTES, ReplicaState, StateError};
 use uuid::Uuid;
 
 /// Generous: what is waited for takes milliseconds on a machine that is not busy.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-fn address() -> String {
-    #[expect(clippy::disallowed_methods, reason = "tests learn the address from scripts/services")]
+fn url() -> String {
+    #[expect(clippy::disallowed_methods, reason = "tests learn the URL from scripts/services")]
     std::env::var("PERISTYLE_TEST_REDIS").expect("run ./scripts/test, which starts Redis (or ./scripts/services cargo nextest run …)")
 }
 
@@ -28,8 +28,8 @@ fn key(number: u8) -> [u8; 32] {
     key
 }
 
-async fn both() -> [Shared; 2] {
-    [Shared::memory(), Shared::redis(&address()).await.expect("an address")]
+async fn both() -> [ReplicaState; 2] {
+    [ReplicaState::memory(), ReplicaState::redis(&url()).await.expect("a URL")]
 }
 
 /// Asks until it is so.
@@ -80,16 +80,16 @@ impl Drop for Own {
     }
 }
 
-/// A value that nobody in particular owns.
+/// A value without an owner.
 fn entry(value: &[u8], seconds: u64) -> Entry<'_> {
     Entry { value, seconds, owner: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_hundred_takers_in_two_replicas_one_gets_the_value() {
+async fn one_of_a_hundred_takers_in_two_replicas_gets_the_value() {
     // contract I35.1
     let [memory, redis] = both().await;
-    let other = Shared::redis(&address()).await.unwrap();
+    let other = ReplicaState::redis(&url()).await.unwrap();
     for replicas in [[memory.clone(), memory], [redis, other]] {
         let shared = &replicas[0];
         let key = key(1);
@@ -110,7 +110,7 @@ async fn of_a_hundred_takers_in_two_replicas_one_gets_the_value() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_is_over_in_time_and_a_counter_begins_anew() {
+async fn a_value_expires_and_a_counter_begins_anew() {
     // contract I35.2
     for shared in both().await {
         let (value, counter) = (key(2), key(3));
@@ -131,21 +131,21 @@ async fn a_value_is_over_in_time_and_a_counter_begins_anew() {
         let window = key(4);
         assert_eq!(shared.count("test", &window, 1).await.unwrap(), 1);
         until("a window ends", async || (shared.count("test", &window, 1).await.unwrap() == 1).then_some(())).await;
-        assert_eq!(shared.take("test", &value).await.unwrap(), None, "over for as long as a window is");
-        assert_eq!(shared.put("test", &value, entry(&vec![0; MOST_BYTES + 1], 1)).await, Err(Error::TooLarge));
+        assert_eq!(shared.take("test", &value).await.unwrap(), None, "it expired with the window");
+        assert_eq!(shared.put("test", &value, entry(&vec![0; MAX_VALUE_BYTES + 1], 1)).await, Err(StateError::TooLarge));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_published_is_heard_in_every_replica_and_in_order() {
+async fn every_replica_receives_invalidations_in_order() {
     // contract I35.3
     let [memory, one] = both().await;
-    let two = Shared::redis(&address()).await.unwrap();
+    let two = ReplicaState::redis(&url()).await.unwrap();
     for (publisher, hearers) in [(&memory, vec![&memory, &memory]), (&two, vec![&one, &two])] {
         let mut subscriptions: Vec<_> = hearers.iter().map(|shared| shared.subscribe()).collect();
         if !std::ptr::eq(publisher, &raw const memory) {
             for subscription in &mut subscriptions {
-                assert_eq!(subscription.next().await, Invalidation::Everything, "what was before was not heard");
+                assert_eq!(subscription.next().await, Invalidation::Everything, "earlier messages were missed");
             }
         }
         let (account, family) = (fresh(), fresh());
@@ -166,9 +166,9 @@ async fn what_is_published_is_heard_in_every_replica_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscriber_that_fell_behind_hears_that_everything_may_have_changed() {
+async fn a_subscriber_that_fell_behind_is_told_to_drop_everything() {
     // contract I35.3
-    let memory = Shared::memory();
+    let memory = ReplicaState::memory();
     let mut subscription = memory.subscribe();
     for number in 0..5_000 {
         memory.publish(Invalidation::Account(Uuid::from_u128(number))).await.unwrap();
@@ -178,15 +178,15 @@ async fn a_subscriber_that_fell_behind_hears_that_everything_may_have_changed() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_is_told_quickly_and_is_over_by_itself() {
+async fn an_outage_fails_fast_and_calls_recover_by_themselves() {
     // contract I35.4
     let mut own = Own::new();
-    let shared = Shared::redis(&own.url()).await.expect("an address is enough to begin");
+    let shared = ReplicaState::redis(&own.url()).await.expect("a URL is enough to begin");
     let mut subscription = shared.subscribe();
     let out = async || {
         let start = Instant::now();
         let failed = [shared.take("test", &key(5)).await.err(), shared.count("test", &key(6), 1).await.err(), shared.ping().await.err()];
-        assert!(failed.iter().all(|error| matches!(error, Some(Error::Unavailable(_)))), "{failed:?}");
+        assert!(failed.iter().all(|error| matches!(error, Some(StateError::Unavailable(_)))), "{failed:?}");
         assert!(start.elapsed() < DEADLINE);
     };
     out().await;
@@ -212,17 +212,17 @@ async fn an_outage_is_told_quickly_and_is_over_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_accepts_and_says_nothing_is_not_waited_for() {
+async fn a_redis_that_never_answers_fails_in_time() {
     // contract I35.4
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://127.0.0.1:{}", silent.local_addr().unwrap().port());
-    let shared = tokio::time::timeout(DEADLINE, Shared::redis(&url)).await.expect("in time").expect("an address");
+    let shared = tokio::time::timeout(DEADLINE, ReplicaState::redis(&url)).await.expect("in time").expect("a URL");
     let calls = (0..50).map(|_| {
         let shared = shared.clone();
         tokio::spawn(async move { shared.take("test", &[0; 32]).await })
     });
     for call in calls.collect::<Vec<_>>() {
         let answer = tokio::time::timeout(DEADLINE, call).await.expect("in time").unwrap();
-        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+        assert!(matches!(answer, Err(StateError::Unavailable(_))), "{answer:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is shared through Redis: one connection for all calls, made anew when it breaks, and never waited for long.
+//! State in Redis: one connection for all calls, reconnected when it breaks, with short timeouts.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,74 +9,74 @@ use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, Pip
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::{Entry, Error, Key};
+use super::{Entry, StateError, StateKey};
 
-/// How long a connection may take, and how long an answer.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How long after a failed connection the next is tried: until then calls fail at once.
-const PAUSE: Duration = Duration::from_millis(250);
+/// The limit for connecting, and for each answer.
+const TIMEOUT: Duration = Duration::from_millis(500);
+/// After a failed connection, calls fail at once for this long.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 const CHANNEL: &str = "peristyle:invalidate";
 const ACCEPTED: &str = "redis://[user[:password]@]host[:port][/database], or rediss:// for TLS";
 
 #[derive(Clone)]
 pub(super) struct Redis {
     client: Arc<Client>,
-    line: Arc<Mutex<Line>>,
+    state: Arc<Mutex<ConnectionState>>,
 }
 
 impl std::fmt::Debug for Redis {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The rest of the address may hold a password.
+        // The rest of the URL may hold a password.
         write!(out, "Redis({})", self.client.get_connection_info().addr())
     }
 }
 
-/// The connection, if there is one, and when the last one could not be made.
+/// The open connection, or the last failure to connect.
 #[derive(Default)]
-struct Line {
+struct ConnectionState {
     open: Option<MultiplexedConnection>,
-    /// Tells connections apart, so that one that broke is dropped once.
+    /// Counts connections, so that only the broken one is dropped.
     number: u64,
-    failed: Option<(Instant, Error)>,
+    failed: Option<(Instant, StateError)>,
 }
 
 impl Redis {
-    /// Reads the address; connects to nothing yet.
-    pub(super) fn open(url: &str) -> Result<Self, Error> {
+    /// Parses the URL without connecting.
+    pub(super) fn open(url: &str) -> Result<Self, StateError> {
         let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
         if !["redis", "rediss"].contains(&scheme) {
-            return Err(unusable("it does not begin with redis:// or rediss://"));
+            return Err(invalid_url("it does not begin with redis:// or rediss://"));
         }
         if url.contains('#') {
-            return Err(unusable("it has a fragment"));
+            return Err(invalid_url("it has a fragment"));
         }
         check_rest(url)?;
-        // The driver's words for what it refuses name the part, never what stands there.
-        let client = Client::open(url).map_err(|error| unusable(error.detail().unwrap_or(&error.category().to_lowercase())))?;
+        // The driver's message names the faulty part, never its value.
+        let client = Client::open(url).map_err(|error| invalid_url(error.detail().unwrap_or(&error.category().to_lowercase())))?;
         if matches!(client.get_connection_info().addr(), ConnectionAddr::TcpTls { .. }) {
-            // The driver takes whatever the process has chosen; without a choice it would not know which.
+            // The driver uses the process's default provider, and panics without one.
             _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         }
-        Ok(Redis { client: Arc::new(client), line: Arc::default() })
+        Ok(Redis { client: Arc::new(client), state: Arc::default() })
     }
 
-    pub(super) async fn put(&self, kind: &'static str, key: &Key, entry: &Entry<'_>) -> Result<(), Error> {
+    pub(super) async fn put(&self, kind: &'static str, key: &StateKey, entry: &Entry<'_>) -> Result<(), StateError> {
         let mut commands = ::redis::pipe();
-        // Redis refuses to keep something for no time at all.
+        // Redis refuses an expiry of zero.
         commands.cmd("SET").arg(name(kind, key)).arg(entry.value).arg("EX").arg(entry.seconds.max(1)).ignore();
         self.ask(&commands).await
     }
 
-    pub(super) async fn take(&self, kind: &'static str, key: &Key) -> Result<Option<Vec<u8>>, Error> {
+    pub(super) async fn take(&self, kind: &'static str, key: &StateKey) -> Result<Option<Vec<u8>>, StateError> {
         let name = name(kind, key);
         let mut commands = ::redis::pipe();
-        // GETDEL says the same in one word, from Redis 6.2 on.
+        // GETDEL would need Redis 6.2.
         commands.atomic().cmd("GET").arg(&name).cmd("DEL").arg(&name).ignore();
         let (value,) = self.ask(&commands).await?;
         Ok(value)
     }
 
-    pub(super) async fn count(&self, kind: &'static str, key: &Key, seconds: u64) -> Result<u64, Error> {
+    pub(super) async fn count(&self, kind: &'static str, key: &StateKey, seconds: u64) -> Result<u64, StateError> {
         let name = name(kind, key);
         let mut commands = ::redis::pipe();
         commands.atomic().cmd("SET").arg(&name).arg(0).arg("EX").arg(seconds.max(1)).arg("NX").ignore().cmd("INCR").arg(&name);
@@ -84,39 +84,39 @@ impl Redis {
         Ok(count)
     }
 
-    pub(super) async fn counted(&self, kind: &'static str, key: &Key) -> Result<u64, Error> {
+    pub(super) async fn counted(&self, kind: &'static str, key: &StateKey) -> Result<u64, StateError> {
         let mut commands = ::redis::pipe();
         commands.cmd("GET").arg(name(kind, key));
         let (count,): (Option<u64>,) = self.ask(&commands).await?;
         Ok(count.unwrap_or_default())
     }
 
-    pub(super) async fn ping(&self) -> Result<(), Error> {
+    pub(super) async fn ping(&self) -> Result<(), StateError> {
         let mut commands = ::redis::pipe();
         commands.cmd("PING").ignore();
         self.ask(&commands).await
     }
 
-    pub(super) async fn publish(&self, message: &str) -> Result<(), Error> {
+    pub(super) async fn publish(&self, message: &str) -> Result<(), StateError> {
         let mut commands = ::redis::pipe();
         commands.cmd("PUBLISH").arg(CHANNEL).arg(message).ignore();
         self.ask(&commands).await
     }
 
-    /// A connection that hears what is published.
-    pub(super) async fn listen(&self) -> Result<PubSub, Error> {
+    /// A connection that receives what is published.
+    pub(super) async fn listen(&self) -> Result<PubSub, StateError> {
         let listening = async {
-            let mut line = self.client.get_async_pubsub().await?;
-            line.subscribe(CHANNEL).await?;
-            Ok::<_, RedisError>(line)
+            let mut connection = self.client.get_async_pubsub().await?;
+            connection.subscribe(CHANNEL).await?;
+            Ok::<_, RedisError>(connection)
         };
-        let late = |_| Error::Unavailable("no answer in time".to_owned());
-        timeout(2 * PATIENCE, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
+        let late = |_| StateError::Unavailable("no answer in time".to_owned());
+        timeout(2 * TIMEOUT, listening).await.map_err(late)?.map_err(|error| unavailable(&error))
     }
 
-    /// Sends commands, once more if the connection was found broken: each may happen twice without harm. A value that was taken and
-    /// got lost on the way is gone either way, and a count that is one too high only refuses sooner.
-    async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, Error> {
+    /// Sends commands, and retries once if the connection was broken. Running a command twice is harmless: a value taken by a lost
+    /// answer is gone either way, and a count that is one too high only refuses sooner.
+    async fn ask<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StateError> {
         let (number, mut connection) = self.connection().await?;
         let error = match commands.query_async(&mut connection).await {
             Ok(answer) => return Ok(answer),
@@ -125,7 +125,7 @@ impl Redis {
         if !error.is_io_error() {
             return Err(unavailable(&error));
         }
-        self.hang_up(number).await;
+        self.disconnect(number).await;
         if error.is_timeout() {
             return Err(unavailable(&error));
         }
@@ -133,50 +133,50 @@ impl Redis {
         match commands.query_async(&mut connection).await {
             Ok(answer) => Ok(answer),
             Err(error) => {
-                self.hang_up(number).await;
+                self.disconnect(number).await;
                 Err(unavailable(&error))
             }
         }
     }
 
-    /// Drops a connection that broke or fell silent, unless it was replaced already.
-    async fn hang_up(&self, number: u64) {
-        let mut line = self.line.lock().await;
-        if line.number == number {
-            line.open = None;
+    /// Drops a connection that broke or timed out, unless it was replaced already.
+    async fn disconnect(&self, number: u64) {
+        let mut state = self.state.lock().await;
+        if state.number == number {
+            state.open = None;
         }
     }
 
-    /// The connection, made now if there is none. Others wait for the same one.
-    async fn connection(&self) -> Result<(u64, MultiplexedConnection), Error> {
-        let mut line = self.line.lock().await;
-        if let Some(open) = &line.open {
-            return Ok((line.number, open.clone()));
+    /// The open connection, or a new one. Concurrent callers wait for the same one.
+    async fn connection(&self) -> Result<(u64, MultiplexedConnection), StateError> {
+        let mut state = self.state.lock().await;
+        if let Some(open) = &state.open {
+            return Ok((state.number, open.clone()));
         }
-        if let Some((at, error)) = &line.failed
-            && at.elapsed() < PAUSE
+        if let Some((at, error)) = &state.failed
+            && at.elapsed() < RETRY_INTERVAL
         {
             return Err(error.clone());
         }
-        let settings = AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
+        let settings = AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
         match self.client.get_multiplexed_async_connection_with_config(&settings).await {
             Ok(open) => {
-                line.number += 1;
-                line.open = Some(open.clone());
-                line.failed = None;
-                Ok((line.number, open))
+                state.number += 1;
+                state.open = Some(open.clone());
+                state.failed = None;
+                Ok((state.number, open))
             }
             Err(error) => {
                 let error = unavailable(&error);
-                line.failed = Some((Instant::now(), error.clone()));
+                state.failed = Some((Instant::now(), error.clone()));
                 Err(error)
             }
         }
     }
 }
 
-/// The name of a value: whoever reads Redis learns nothing that could be used elsewhere.
-fn name(kind: &'static str, key: &Key) -> String {
+/// The name of a value in Redis. It holds a digest only, so a reader of Redis cannot use it elsewhere.
+fn name(kind: &'static str, key: &StateKey) -> String {
     let mut name = format!("peristyle:{kind}:");
     for byte in key {
         _ = write!(name, "{byte:02x}");
@@ -184,30 +184,30 @@ fn name(kind: &'static str, key: &Key) -> String {
     name
 }
 
-fn unusable(reason: &str) -> Error {
-    Error::Setting(format!("not the address of a Redis: {reason}; accepted is {ACCEPTED}"))
+fn invalid_url(reason: &str) -> StateError {
+    StateError::Setting(format!("not the URL of a Redis: {reason}; accepted is {ACCEPTED}"))
 }
 
-/// What follows the host: a number of digits or nothing. The driver takes a sign, and passes over parameters it does not know.
-fn check_rest(url: &str) -> Result<(), Error> {
+/// Checks the part after the host: a database number or nothing. The driver would accept a sign and ignore unknown parameters.
+fn check_rest(url: &str) -> Result<(), StateError> {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let rest = rest.find(['/', '?']).map_or("", |end| &rest[end..]);
     let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
-    // With an @ behind the host, what stands there may be a part of a password that should have been encoded.
+    // An @ behind the host may belong to a password that was not percent-encoded: quote nothing then.
     let found = |what: &str, value: &str| if rest.contains('@') { what.to_owned() } else { format!("{what} {value:?}") };
     if let Some(query) = query {
         let name = query.split(['=', '&']).next().unwrap_or_default();
-        return Err(unusable(&format!("it has parameters behind a `?`; found {}", found("the parameter", name))));
+        return Err(invalid_url(&format!("it has parameters behind a `?`; found {}", found("the parameter", name))));
     }
     let database = path.strip_prefix('/').unwrap_or(path);
     if database.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(());
     }
-    Err(unusable(&format!("a database is a whole number from 0; found {}", found("the database", database))))
+    Err(invalid_url(&format!("a database is a whole number from 0; found {}", found("the database", database))))
 }
 
-fn unavailable(error: &RedisError) -> Error {
-    Error::Unavailable(error.to_string())
+fn unavailable(error: &RedisError) -> StateError {
+    StateError::Unavailable(error.to_string())
 }
 
 #[cfg(test)]
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_cannot_be_used_is_refused_in_words_and_without_its_password() {
+    fn a_url_that_cannot_be_used_is_refused_without_quoting_its_password() {
         // contract I35.5
         for url in [
             "",
@@ -250,12 +250,12 @@ mod tests {
         for url in ["redis://h", "redis://h/", "redis://h/0", "redis://:sesame@h:1/15"] {
             assert!(Redis::open(url).is_ok(), "{url}");
         }
-        let redis = Redis::open("rediss://user:sesame@redis.example:6380/2").expect("an address");
+        let redis = Redis::open("rediss://user:sesame@redis.example:6380/2").expect("a URL");
         assert_eq!(format!("{redis:?}"), "Redis(redis.example:6380)");
     }
 
     #[test]
-    fn a_name_tells_no_more_than_a_digest() {
+    fn a_name_holds_only_a_digest() {
         // contract I35.5
         assert_eq!(name("login", &[0xab; 32]), format!("peristyle:login:{}", "ab".repeat(32)));
     }

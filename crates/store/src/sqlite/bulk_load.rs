@@ -1,4 +1,4 @@
-//! A new SQLite file, filled in one transaction by texts and rows of the program's own. No text of anybody else's is run here.
+//! Creates a SQLite file and loads the program's own rows into it in one transaction. No foreign SQL runs here.
 
 use std::path::Path;
 
@@ -7,50 +7,50 @@ use rusqlite::{Connection, OpenFlags, ToSql};
 
 use crate::Error;
 
-/// A value of a row.
+/// A value to insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell<'a> {
+pub enum BulkValue<'a> {
     /// NULL
     Null,
     /// A whole number.
     Number(i64),
-    /// A text.
+    /// A string.
     Text(&'a str),
 }
 
-impl ToSql for Cell<'_> {
+impl ToSql for BulkValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Cell::Null => ValueRef::Null,
-            Cell::Number(number) => ValueRef::Integer(*number),
-            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
+            BulkValue::Null => ValueRef::Null,
+            BulkValue::Number(number) => ValueRef::Integer(*number),
+            BulkValue::Text(text) => ValueRef::Text(text.as_bytes()),
         }))
     }
 }
 
-/// A file that was not there before. Nothing is in it until it is finished.
+/// A new file. It is empty until [`NewFile::finish`].
 #[derive(Debug)]
 pub struct NewFile(Connection);
 
 impl NewFile {
-    /// Makes the file and its tables.
+    /// Creates the file and its tables.
     pub fn create(path: &Path, tables: &'static str) -> Result<Self, Error> {
         let taken = |error: std::io::Error| Error::Unavailable(format!("the SQLite file {} cannot be made: {error}", path.display()));
         std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(taken)?;
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        // Nobody else knows the file yet, and whoever is cut off makes another one: there is nothing to be careful about.
+        // No other process uses the file yet, and an aborted load is repeated: durability is not needed.
         connection.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN")?;
         connection.execute_batch(tables)?;
         Ok(NewFile(connection))
     }
 
-    /// Adds one row; the statement is prepared once, however often it comes.
-    pub fn insert(&self, statement: &'static str, row: &[Cell<'_>]) -> Result<(), Error> {
+    /// Inserts one row. The statement is prepared once.
+    pub fn insert(&self, statement: &'static str, row: &[BulkValue<'_>]) -> Result<(), Error> {
         self.0.prepare_cached(statement)?.execute(rusqlite::params_from_iter(row))?;
         Ok(())
     }
 
-    /// Makes what is quicker made once the rows are there, and lets the file count.
+    /// Creates the indexes, and commits.
     pub fn finish(self, indexes: &'static str) -> Result<(), Error> {
         self.0.execute_batch(indexes)?;
         self.0.execute_batch("COMMIT; ANALYZE")?;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_there_is_left_alone() {
+    fn an_existing_file_is_not_touched() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("shop.db");
         std::fs::write(&path, "mine").expect("a file");
@@ -72,12 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_as_they_were_given() {
+    fn inserted_rows_are_read_back() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("shop.db");
         let file = NewFile::create(&path, "CREATE TABLE a (b INTEGER, c TEXT, d TEXT)").expect("a file");
         for number in 0..3 {
-            file.insert("INSERT INTO a VALUES (?, ?, ?)", &[Cell::Number(number), Cell::Text("é"), Cell::Null]).expect("a row");
+            file.insert("INSERT INTO a VALUES (?, ?, ?)", &[BulkValue::Number(number), BulkValue::Text("é"), BulkValue::Null])
+                .expect("a row");
         }
         file.finish("CREATE INDEX i ON a (b)").expect("an end");
         let read = Connection::open(&path).expect("a file");

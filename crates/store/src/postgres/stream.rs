@@ -1,0 +1,192 @@
+//! Streams answers of any length from PostgreSQL.
+
+use std::pin::Pin;
+
+use query::sql::{ChildLevel, Level, Query, Sql, Total};
+use tokio_postgres::RowStream;
+
+use crate::Error;
+use crate::assemble::{After, Batch, Gathered, Keys, Portion};
+use crate::run::{self, BatchSize, Cursor, PageTotal, RowSet, Sink, Source, Streaming, page_total};
+
+use super::cursor::{NamedCursor, SNAPSHOT};
+use super::rows::{open, related, take_rows, total};
+use super::{FAILED, Lease, LeaseState, Postgres, STALE};
+
+/// The first batch of a stream.
+pub(crate) enum StreamStart {
+    /// All rows, and the total.
+    Complete(Batch, i64),
+    /// The first rows, and what is left to read.
+    Partial(Batch, Box<OpenStream>),
+}
+
+/// What is left to read after the first batch.
+pub(crate) struct OpenStream {
+    lease: Lease,
+    cursor: OpenRows,
+    size: BatchSize,
+}
+
+pub(super) enum OpenRows {
+    /// The rows of a statement without relations. It is a snapshot of its own.
+    Statement(Pin<Box<RowStream>>),
+    /// A cursor in a read-only snapshot, from which the relations are loaded too.
+    Cursor(NamedCursor),
+}
+
+/// A connection with one snapshot.
+pub(super) struct Snapshot<'a> {
+    pub(super) postgres: &'a Postgres,
+    pub(super) lease: &'a mut Lease,
+}
+
+impl Cursor<Snapshot<'_>> for OpenRows {
+    async fn next(&mut self, source: &mut Snapshot<'_>, rows: RowSet<'_>, size: &BatchSize) -> Result<Portion, Error> {
+        let timeout = source.postgres.timeout;
+        match self {
+            OpenRows::Statement(stream) => source.lease.step(timeout, async |_| take_rows(stream, rows.level, size).await).await,
+            OpenRows::Cursor(cursor) => source.lease.step(timeout, async |connection| cursor.fetch(connection, rows, size).await).await,
+        }
+    }
+}
+
+impl Source for Snapshot<'_> {
+    async fn related(&mut self, child: &ChildLevel, keys: &Keys, left: &mut usize) -> Result<Gathered, Error> {
+        related(self.lease, self.postgres, child, keys, left).await
+    }
+
+    async fn stream_relation(streaming: &mut Streaming<'_, Self>, rows: RowSet<'_>) -> Result<usize, Error> {
+        let timeout = streaming.source.postgres.timeout;
+        let open = streaming.source.lease.step(timeout, async |connection| NamedCursor::open(connection, rows).await);
+        let mut cursor = OpenRows::Cursor(streaming.sink.while_read(open).await?);
+        let size = BatchSize::related(rows.many, streaming.memory);
+        let written = streaming.drain(&mut cursor, rows, size).await?;
+        if let OpenRows::Cursor(cursor) = cursor {
+            streaming.source.lease.step(timeout, async |connection| cursor.close(connection).await).await?;
+        }
+        Ok(written)
+    }
+}
+
+/// Loads the levels below a batch. The box hides the generic future, which the compiler cannot prove to be `Send` further up.
+pub(super) fn load<'a>(
+    postgres: &'a Postgres,
+    lease: &'a mut Lease,
+    level: &'a Level,
+    batch: &'a mut Batch,
+    left: &'a mut usize,
+) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>> {
+    Box::pin(async move { run::load(&mut Snapshot { postgres, lease }, level, batch, left).await })
+}
+
+/// Reads the first batch.
+pub(crate) async fn start(postgres: &Postgres, query: &Query) -> Result<StreamStart, Error> {
+    match first_batch(postgres, query, Statements::Kept).await {
+        // A table changed under a prepared statement, and a failed transaction cannot prepare it again: start over.
+        Err(Error::Refused(refusal)) if STALE.contains(&refusal.code()) || refusal.code() == FAILED => {
+            Box::pin(first_batch(postgres, query, Statements::Forgotten)).await
+        }
+        other => other,
+    }
+}
+
+/// What happens to a connection's prepared statements before a snapshot is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Statements {
+    Kept,
+    Forgotten,
+}
+
+async fn first_batch(postgres: &Postgres, query: &Query, statements: Statements) -> Result<StreamStart, Error> {
+    let rows = RowSet::root(&query.root);
+    let mut size = BatchSize::first(postgres.memory);
+    let (mut lease, mut cursor) = if query.root.children.is_empty() && !may_ask_total(query) {
+        open_statement(postgres, &query.root.sql).await?
+    } else {
+        Box::pin(open_cursor(postgres, rows, statements)).await?
+    };
+    let Portion { mut batch, after } = cursor.next(&mut Snapshot { postgres, lease: &mut lease }, rows, &size).await?;
+    let mut left = postgres.memory;
+    load(postgres, &mut lease, &query.root, &mut batch, &mut left).await?;
+    if after == After::Nothing && !batch.is_heavy() {
+        let total = finish(postgres, lease, query, batch.len()).await?;
+        return Ok(StreamStart::Complete(batch, total));
+    }
+    size.learn(batch.len(), batch.size(), after);
+    Ok(StreamStart::Partial(batch, Box::new(OpenStream { lease, cursor, size })))
+}
+
+/// Whether the total may need a statement, which must see the same snapshot. Without limit and offset the rows themselves tell it.
+fn may_ask_total(query: &Query) -> bool {
+    matches!(query.total, Total::Count(_)) && (query.limit.is_some() || query.offset > 0)
+}
+
+/// Writes the first batch and the rest to the sink. A reader that goes away ends it.
+pub(crate) async fn proceed(postgres: &Postgres, query: &Query, batch: Batch, rest: OpenStream, mut sink: Sink) -> Result<(), Error> {
+    let OpenStream { mut lease, mut cursor, mut size } = rest;
+    let rows = RowSet::root(&query.root);
+    let mut streaming = Streaming { source: Snapshot { postgres, lease: &mut lease }, sink: &mut sink, memory: postgres.memory };
+    let count = batch.len();
+    let written = streaming.write(rows, batch).await?;
+    size.learn(count, written, After::Perhaps);
+    streaming.drain(&mut cursor, rows, size).await?;
+    let total = sink.while_read(finish(postgres, lease, query, sink.count())).await?;
+    sink.finish(total).await
+}
+
+/// Asks for the total if it is not known, and ends the snapshot.
+async fn finish(postgres: &Postgres, mut lease: Lease, query: &Query, count: usize) -> Result<i64, Error> {
+    let is_in_transaction = lease.state() == LeaseState::InTransaction;
+    if !is_in_transaction {
+        lease.enter(LeaseState::Idle);
+    }
+    let total = match page_total(query, count) {
+        PageTotal::Known(total) => total,
+        PageTotal::Ask(sql) => total(postgres, &mut lease, sql).await?,
+    };
+    if is_in_transaction {
+        lease.step(postgres.timeout, async |connection| connection.client.batch_execute("COMMIT").await).await?;
+        lease.enter(LeaseState::Idle);
+    }
+    Ok(total)
+}
+
+/// A connection that runs the statement.
+async fn open_statement(postgres: &Postgres, sql: &Sql) -> Result<(Lease, OpenRows), Error> {
+    let mut retried = false;
+    loop {
+        let mut lease = postgres.lease().await?;
+        match lease.step(postgres.timeout, async |connection| open(connection, sql, None).await).await {
+            Ok(rows) => {
+                // The statement keeps running, and is cancelled if the lease is dropped.
+                lease.enter(LeaseState::Running);
+                return Ok((lease, OpenRows::Statement(Box::pin(rows))));
+            }
+            // The pool may hold connections to a server that has restarted.
+            Err(Error::Unavailable(_)) if !retried => retried = true,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A connection with a cursor in a new snapshot.
+async fn open_cursor(postgres: &Postgres, rows: RowSet<'_>, statements: Statements) -> Result<(Lease, OpenRows), Error> {
+    let mut retried = false;
+    loop {
+        let mut lease = postgres.lease().await?;
+        lease.enter(LeaseState::InTransaction);
+        let declare = lease.step(postgres.timeout, async |connection| {
+            if statements == Statements::Forgotten {
+                connection.statements.clear();
+            }
+            connection.client.batch_execute(SNAPSHOT).await?;
+            NamedCursor::open(connection, rows).await
+        });
+        match declare.await {
+            Ok(cursor) => return Ok((lease, OpenRows::Cursor(cursor))),
+            Err(Error::Unavailable(_)) if !retried => retried = true,
+            Err(error) => return Err(error),
+        }
+    }
+}
