@@ -17,7 +17,7 @@ use store::hub_records::{Records, Transaction};
 use store::hub_records::{accounts, rights};
 use uuid::Uuid;
 
-use crate::chance::NoRandomness;
+use crate::random::NoRandomness;
 
 pub use account::AccountChange;
 pub(crate) use account::check_meta;

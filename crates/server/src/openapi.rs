@@ -16,7 +16,7 @@ use query::json::build::compact;
 use query::object;
 
 use crate::operations::describe;
-use crate::tagged::Tagged;
+use crate::http::etag::StaticDocument;
 
 /// The place of schemas in the document.
 const SCHEMAS: &str = "#/components/schemas/";
@@ -107,6 +107,6 @@ fn security_schemes(serving: Serving) -> Option<Json> {
 }
 
 /// The document with its ETag.
-pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> Tagged {
-    Tagged::new("application/json", compact(&document(catalog, strategy)))
+pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> StaticDocument {
+    StaticDocument::new("application/json", compact(&document(catalog, strategy)))
 }

@@ -118,7 +118,7 @@ mod tests {
     use query::sql::Dialect;
 
     use super::*;
-    use crate::verb::Verb;
+    use crate::query_service::operation::ReadOperation;
 
     #[test]
     fn every_operation_has_a_name_a_path_and_a_permission_of_the_hub() {
@@ -136,7 +136,7 @@ mod tests {
                 operation.name()
             );
             assert!(known.permissions().iter().any(|known| known.as_str() == operation.permission), "{}", operation.permission);
-            assert_eq!(Verb::of(&operation.path_segment()), None, "{}", operation.name());
+            assert_eq!(ReadOperation::from_path_end(&operation.path_segment()), None, "{}", operation.name());
             let fields: BTreeSet<&str> = operation.fields.iter().map(|field| field.name).collect();
             assert_eq!(fields.len(), operation.fields.len(), "{}", operation.name());
         }

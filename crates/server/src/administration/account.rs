@@ -16,7 +16,7 @@ use store::hub_records::tenants::Tenant;
 use store::hub_records::{accounts, password_links, revocation, roles, tenants};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, exists, fields, invalid, parse_name};
 
@@ -57,7 +57,7 @@ impl Administration<'_> {
         let mut tx = self.begin("iam.account.create").await?;
         let now = self.occasion.now;
         let mut account = new.applied_to(Account {
-            id: chance::id(),
+            id: random::uuid(),
             kind,
             code: String::new(),
             email: None,
@@ -142,7 +142,7 @@ impl Administration<'_> {
     pub async fn make_link(&self, id: Uuid, purpose: LinkPurpose) -> Result<LinkToken, AdminError> {
         let mut tx = self.begin("iam.account.update").await?;
         tx.changeable_account(id).await?;
-        let token = LinkToken::from_random(chance::random()?);
+        let token = LinkToken::from_random(random::bytes()?);
         let now = self.occasion.now;
         password_links::insert(&mut tx.records, &LinkRecord::make(&token, id, purpose, now), now).await?;
         self.finish(tx, ChangedRecord::Account(id), RecordChange::LinkMade).await?;

@@ -9,7 +9,7 @@ use store::hub_records::apps::{self, Access, App};
 use store::hub_records::{accounts, clients};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, invalid, parse_name};
 
@@ -32,7 +32,7 @@ impl Administration<'_> {
     pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, AdminError> {
         let mut tx = self.begin("hub.app.create").await?;
         let app = App {
-            id: chance::id(),
+            id: random::uuid(),
             code: parse_code(code)?,
             name: parse_name("an app's name", new.name.as_deref().unwrap_or(code))?,
             url: new.url.as_deref().map(parse_url).transpose()?,
@@ -80,7 +80,7 @@ impl Administration<'_> {
         let app = tx.app(which).await.map_err(|error| at("/appId", error))?;
         let found = accounts::by_id(&mut tx.records, account).await?.filter(|account: &Account| account.deleted_at.is_none());
         found.ok_or_else(|| at("/accountId", AdminError::NotFound(format!("there is no account {account}"))))?;
-        let id = chance::id();
+        let id = random::uuid();
         if !apps::admit(&mut tx.records, id, app.id, account, self.occasion.now).await? {
             return Ok(None);
         }
@@ -141,7 +141,7 @@ impl ChangeTransaction {
 
     /// Creates the own app of a client.
     pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, AdminError> {
-        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access };
+        let app = App { id: random::uuid(), code: own_code(client), name: name.to_owned(), url: None, access };
         apps::insert(&mut self.records, &app, now).await.map_err(exists(TAKEN))?;
         Ok(app.id)
     }

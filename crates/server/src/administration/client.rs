@@ -12,7 +12,7 @@ use store::hub_records::apps::Access;
 use store::hub_records::clients;
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, exists, fields, invalid, parse_name};
 
@@ -38,7 +38,7 @@ impl Administration<'_> {
     /// Creates a client. Only the caller gets its secret; the database holds a hash.
     pub async fn create_client(&self, id: &str, new: ClientChange) -> Result<(Client, ClientSecret), AdminError> {
         let mut tx = self.begin("oAuth.client.create").await?;
-        let secret = ClientSecret::from_random(chance::random()?);
+        let secret = ClientSecret::from_random(random::bytes()?);
         let id = ClientId::parse(id).map_err(invalid)?;
         let name = parse_name("a client's name", new.name.as_deref().unwrap_or_default())?;
         // Look the client up first: otherwise its own app would be reported as the duplicate.
@@ -97,7 +97,7 @@ impl Administration<'_> {
     /// Renews the secret of a client; the old one stays valid for one more day.
     pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), AdminError> {
         let mut tx = self.begin("oAuth.client.update").await?;
-        let secret = ClientSecret::from_random(chance::random()?);
+        let secret = ClientSecret::from_random(random::bytes()?);
         let mut client = tx.client(id).await?;
         client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
         clients::update(&mut tx.records, &client, self.occasion.now).await?;

@@ -8,7 +8,7 @@ use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use serde_json::{Map, Value, json};
 use store::hub_records::roles::{self, RoleRecord};
 
-use crate::chance;
+use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, NameOrId, exists, fields, parse_name};
 
@@ -43,7 +43,7 @@ impl Administration<'_> {
         let permissions = parse_permissions(&new.permissions.unwrap_or_default())?;
         tx.may_grant(&RolePermissions::Listed(permissions.clone()))?;
         let description = new.description.map(|text| parse_name("a role's description", &text)).transpose()?;
-        let role = RoleRecord { id: chance::id(), name: parse_role_name(name)?, description, permissions };
+        let role = RoleRecord { id: random::uuid(), name: parse_role_name(name)?, description, permissions };
         roles::insert(&mut tx.records, &role, self.occasion.now).await.map_err(exists(TAKEN))?;
         self.finish(tx, ChangedRecord::Role(role.id), RecordChange::Created).await?;
         Ok(role)

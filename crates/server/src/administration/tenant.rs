@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{AdminError, Administration, ChangeTransaction, exists, fields, parse_name};
 
@@ -13,7 +13,7 @@ impl Administration<'_> {
     /// Creates a tenant. Its data may have an id for it already.
     pub async fn create_tenant(&self, id: Option<Uuid>, code: &str, name: &str) -> Result<Tenant, AdminError> {
         let mut tx = self.begin("iam.tenant.create").await?;
-        let id = id.unwrap_or_else(chance::id);
+        let id = id.unwrap_or_else(random::uuid);
         let tenant = Tenant { id, code: parse_name("a tenant's code", code)?, name: parse_name("a tenant's name", name)? };
         tenants::insert(&mut tx.records, &tenant, self.occasion.now).await.map_err(exists("a tenant with this id or code"))?;
         self.finish(tx, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;

@@ -12,7 +12,8 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{AccountChange, describe_tenant};
-use crate::chance;
+use crate::clock;
+use crate::random;
 
 use super::admin_context::{AdminContext, not_found, require_change};
 use super::record_table::RecordTable;
@@ -99,7 +100,7 @@ impl PasswordSource {
             return Ok(Some(PasswordHash::parse(read_stdin()?.trim())?));
         }
         if self.password_stdin {
-            return Ok(Some(PasswordHash::make(&Password::chosen(&read_stdin()?)?, chance::random()?)?));
+            return Ok(Some(PasswordHash::make(&Password::chosen(&read_stdin()?)?, random::bytes()?)?));
         }
         Ok(None)
     }
@@ -222,7 +223,7 @@ async fn show(context: &AdminContext, selector: AccountSelector) -> Result<(), C
         .optional("email", account.email.as_deref())
         .row("type", account.kind.as_str())
         .flag("active", account.is_active)
-        .row("password", password.map_or("not set".to_owned(), |time| format!("set {}", chance::rfc3339(time))))
+        .row("password", password.map_or("not set".to_owned(), |time| format!("set {}", clock::rfc3339(time))))
         .list("roles", &roles)
         .list("tenants", &tenant_names)
         .list("permissions", &permissions)
@@ -230,12 +231,12 @@ async fn show(context: &AdminContext, selector: AccountSelector) -> Result<(), C
         .list("tags", &account.tags)
         .list("scopes", &account.scopes)
         .row("meta", Value::Object(account.meta.clone()))
-        .row("created", chance::rfc3339(account.created_at))
-        .row("updated", chance::rfc3339(account.updated_at));
+        .row("created", clock::rfc3339(account.created_at))
+        .row("updated", clock::rfc3339(account.updated_at));
     let more = json!({
         "code": account.code, "tags": account.tags, "scopes": account.scopes, "roles": roles, "hasPassword": password.is_some(),
         "tenants": tenants.iter().map(describe_tenant).collect::<Vec<_>>(), "sessions": sessions,
-        "createdAt": chance::rfc3339(account.created_at), "updatedAt": chance::rfc3339(account.updated_at),
+        "createdAt": clock::rfc3339(account.created_at), "updatedAt": clock::rfc3339(account.updated_at),
     });
     context.show(&table, to_json(&account), more)
 }

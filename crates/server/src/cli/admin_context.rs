@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
 use crate::boot;
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
 
 use super::output::{OutputFormat, print, print_change, print_once};
@@ -33,7 +33,7 @@ pub(super) struct AdminContext {
 impl AdminContext {
     pub(super) async fn open(config: &Config, output: OutputFormat) -> Result<Self, CommandError> {
         let records = boot::records(&config.database_url, &config.database).await?;
-        Ok(AdminContext { records, now: chance::now(), output })
+        Ok(AdminContext { records, now: clock::now(), output })
     }
 
     /// The administration, on behalf of the command line.

@@ -10,7 +10,7 @@ use store::hub_records::{apps, clients};
 use uuid::Uuid;
 
 use crate::administration::{ClientChange, describe_client};
-use crate::chance;
+use crate::clock;
 
 use super::admin_context::{AdminContext, CodeOrId, not_found, require_change, similar};
 use super::output::print_once;
@@ -130,7 +130,7 @@ async fn show(context: &AdminContext, id: &str) -> Result<(), CommandError> {
         Some(app) => apps::by_id(&context.records, app).await?.map(|app| app.code),
         None => None,
     };
-    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > context.now).map(chance::rfc3339);
+    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > context.now).map(clock::rfc3339);
     let secret = previous.as_ref().map_or("set".to_owned(), |until| format!("set; the previous one is valid until {until}"));
     let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
     let table = RecordTable::default()

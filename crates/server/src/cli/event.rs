@@ -9,7 +9,7 @@ use store::hub_records::audit_log::{self, LoggedEvent};
 use store::hub_records::summaries;
 use uuid::Uuid;
 
-use crate::chance;
+use crate::clock;
 
 use super::admin_context::AdminContext;
 use super::output::{OutputFormat, Pipe, PipeWatcher, print_line};
@@ -35,12 +35,12 @@ pub(super) enum EventAction {
 }
 
 fn to_json(event: &LoggedEvent) -> Value {
-    json!({ "sequence": event.sequence, "at": chance::rfc3339(event.at), "event": event.name, "address": event.address, "data": event.data })
+    json!({ "sequence": event.sequence, "at": clock::rfc3339(event.at), "event": event.name, "address": event.address, "data": event.data })
 }
 
 /// An event for people.
 fn line(event: &LoggedEvent, names: &AccountNames) -> String {
-    let (time, address) = (chance::rfc3339(event.at), event.address.as_deref().unwrap_or("-"));
+    let (time, address) = (clock::rfc3339(event.at), event.address.as_deref().unwrap_or("-"));
     format!("{time}\t{}\t{address}\t{}", event.name, data_text(&event.data, names))
 }
 

@@ -11,7 +11,7 @@ use store::hub_records::audit_log::{self, AuditContext};
 use store::hub_records::signing_keys;
 
 use crate::config::Config;
-use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
+use crate::key_files::{self, KeyPair, PUBLIC_NAME};
 
 use super::CommandError;
 use super::admin_context::AdminContext;
@@ -82,7 +82,7 @@ fn generate(folder: &Path, bits: KeyLength, output: OutputFormat) -> Result<(), 
 }
 
 fn read(path: &Path) -> Result<PrivateKey, CommandError> {
-    key_pair::read_private(path).map_err(|problem| {
+    key_files::read_private(path).map_err(|problem| {
         let hint = if path.exists() { "" } else { "; `peristyle keys generate` makes one" };
         CommandError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{hint}", path.display()))
     })
@@ -91,7 +91,7 @@ fn read(path: &Path) -> Result<PrivateKey, CommandError> {
 async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Result<(), CommandError> {
     let context = AdminContext::open(config, output).await?;
     let path = &config.private_key_path;
-    let next = key_pair::next_to(path);
+    let next = key_files::next_to(path);
     let current = read(path)?;
 
     let mut transaction = context.records.begin().await?;
@@ -115,7 +115,7 @@ async fn rotate(config: &Config, after_seconds: i64, output: OutputFormat) -> Re
         }
         // Use a file that an earlier run generated and did not announce; never overwrite one.
         if !next.exists() {
-            key_pair::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
+            key_files::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
         }
         let key = read(&next)?;
         (ring.announce(key.public().clone(), context.now)?, "announced", key)

@@ -8,8 +8,8 @@ use store::hub_records::sessions::{self, SessionDetails};
 use store::hub_records::summaries::{self, ClientInUse};
 use uuid::Uuid;
 
-use crate::chance;
-use crate::hub::device;
+use crate::clock;
+use crate::hub::user_agent;
 
 use super::admin_context::{AdminContext, not_found};
 use super::record_table::RecordTable;
@@ -69,9 +69,9 @@ impl SessionRow {
     fn line(&self) -> String {
         let seen = &self.seen;
         let clients = if self.clients.is_empty() { "-".to_owned() } else { self.client_ids().join(",") };
-        let (started, used) = (chance::rfc3339(seen.session.authenticated_at), chance::rfc3339(seen.last_used_at));
+        let (started, used) = (clock::rfc3339(seen.session.authenticated_at), clock::rfc3339(seen.last_used_at));
         let address = seen.address.as_deref().unwrap_or("-");
-        let device = device::name(seen.device.as_deref());
+        let device = user_agent::name(seen.device.as_deref());
         let (id, account, name) = (seen.session.id, seen.session.account, &self.account);
         format!("{id}\t{account}\t{name}\t{clients}\t{started}\t{used}\t{address}\t{device}")
     }
@@ -120,18 +120,18 @@ async fn show(context: &AdminContext, id: Uuid) -> Result<(), CommandError> {
         .row("account", format!("{} ({})", row.account, session.account))
         .row("state", state)
         .list("clients", &row.clients.iter().map(in_app).collect::<Vec<_>>())
-        .row("started", chance::rfc3339(session.authenticated_at))
-        .row("last used", chance::rfc3339(*last_used_at))
-        .row("expires", chance::rfc3339(session.expires_at))
-        .optional("ended", session.ended_at.map(chance::rfc3339).as_deref())
+        .row("started", clock::rfc3339(session.authenticated_at))
+        .row("last used", clock::rfc3339(*last_used_at))
+        .row("expires", clock::rfc3339(session.expires_at))
+        .optional("ended", session.ended_at.map(clock::rfc3339).as_deref())
         .optional("address", address.as_deref())
-        .row("device", device::name(browser.as_deref()))
+        .row("device", user_agent::name(browser.as_deref()))
         .optional("user agent", browser.as_deref());
     let object = json!({
         "id": session.id.to_string(), "account": session.account.to_string(), "accountName": row.account, "state": state,
         "clients": row.client_ids(), "apps": row.app_codes(), "address": address, "device": browser,
-        "startedAt": chance::rfc3339(session.authenticated_at), "lastUsedAt": chance::rfc3339(*last_used_at),
-        "expiresAt": chance::rfc3339(session.expires_at), "endedAt": session.ended_at.map(chance::rfc3339),
+        "startedAt": clock::rfc3339(session.authenticated_at), "lastUsedAt": clock::rfc3339(*last_used_at),
+        "expiresAt": clock::rfc3339(session.expires_at), "endedAt": session.ended_at.map(clock::rfc3339),
     });
     context.show(&table, object, Value::Null)
 }

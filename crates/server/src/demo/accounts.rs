@@ -80,7 +80,7 @@ pub(super) struct HubSetup {
 /// Fills the empty database of a hub.
 pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<HubSetup, PrepareError> {
     let records = boot::records(database_url, &DatabaseSettings::default()).await?;
-    let now = chance::now();
+    let now = clock::now();
     let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
     for shop::DemoTenant { id, code, name } in shop::tenants() {
         administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
@@ -101,7 +101,7 @@ pub(super) async fn create(database_url: &str, redirect_uri: &str) -> Result<Hub
 async fn create_account(administration: Administration<'_>, template: &AccountTemplate) -> Result<DemoAccount, PrepareError> {
     let password = random_password()?;
     let chosen = Password::chosen(password.expose()).map_err(failed)?;
-    let salt = chance::random().map_err(AdminError::from)?;
+    let salt = random::bytes().map_err(AdminError::from)?;
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await.map_err(failed)?.map_err(failed)?;
     let ids = shop::tenants().filter(|tenant| template.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
     let account = AccountChange {
@@ -118,7 +118,7 @@ async fn create_account(administration: Administration<'_>, template: &AccountTe
 /// Twelve unambiguous letters in three groups: 60 bits, enough for a demo.
 fn random_password() -> Result<DemoSecret, PrepareError> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let random: [u8; 12] = chance::random().map_err(AdminError::from)?;
+    let random: [u8; 12] = random::bytes().map_err(AdminError::from)?;
     let mut text = Zeroizing::new(String::new());
     for (index, byte) in random.iter().enumerate() {
         if index > 0 && index % 4 == 0 {

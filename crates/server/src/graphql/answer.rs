@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use store::Answer;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::answer_budget::AnswerBudget;
 use super::output::Output;

@@ -11,7 +11,7 @@ use apollo_compiler::{Name, Node};
 use query::error::{Code, Error};
 use query::json::Json;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 /// The bytes of JSON of the arguments of one field: as many as a REST body has. A variable counts at each of its uses.
 const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;

@@ -15,9 +15,9 @@ use futures_util::{StreamExt, stream};
 use query::catalog::ResourceId;
 use query::json::Json;
 
-use crate::auth::Caller;
+use crate::caller::Caller;
 use crate::config::Introspection;
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 use crate::service::Service;
 use crate::validation;
 

@@ -13,10 +13,10 @@ use identity::form;
 use query::catalog::ResourceId;
 use query::json::{self, Json};
 
-use crate::accept;
-use crate::body::{self, is_media_type};
+use crate::http::accept;
+use crate::http::body::{self, is_media_type};
 use crate::budget::{FREE_BODY_BYTES, Reservation};
-use crate::error::{MediaType, Problem, Refusal};
+use crate::problem::{MediaType, Problem, Refusal};
 use crate::metrics::NamedResources;
 use crate::service::Service;
 use crate::validation;
@@ -126,7 +126,7 @@ fn refusal(errors: &[GraphqlError], media_type: MediaType) -> Response<Body> {
     write_refusal(errors, &mut bytes);
     let mut response = body(bytes, media_type);
     if let Some(error) = errors.first() {
-        error.problem.mark_graphql(media_type, &mut response);
+        error.problem.apply_to_graphql(media_type, &mut response);
     }
     response
 }

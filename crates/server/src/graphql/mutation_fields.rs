@@ -3,7 +3,7 @@
 use query::json::Json;
 use store::Answer;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 use crate::operations::{OperationInput, OperationRequest};
 
 use super::answer::rows_answer;

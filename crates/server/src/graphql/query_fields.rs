@@ -9,10 +9,10 @@ use store::Answer;
 use store::run::Format;
 
 use crate::ask;
-use crate::auth::Caller;
-use crate::error::{Problem, Refusal};
+use crate::caller::Caller;
+use crate::problem::{Problem, Refusal};
 use crate::hub;
-use crate::reader::Reading;
+use crate::query_service::reader::Reading;
 use crate::service::Service;
 use crate::validation;
 
@@ -44,7 +44,7 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let (resource, query_field) =
         *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
     if query_field == QueryField::Me {
-        let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        let row = hub::account_row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
         return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
     }
     // Permission comes before the statement is read.

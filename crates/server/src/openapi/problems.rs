@@ -5,7 +5,7 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::error::{self, Told};
+use crate::problem::{self, ProblemKind};
 use crate::operations::InputCode;
 
 use super::Serving;
@@ -44,10 +44,10 @@ pub(super) fn schema(serving: Serving) -> Json {
 }
 
 /// Every kind of problem of a process.
-fn kinds(serving: Serving) -> Vec<Told> {
-    let mut kinds = error::told();
+fn kinds(serving: Serving) -> Vec<ProblemKind> {
+    let mut kinds = problem::read_problems();
     if serving == Serving::Hub {
-        kinds.extend(error::told_of_operations());
+        kinds.extend(problem::administration_problems());
     }
     kinds
 }
@@ -64,7 +64,7 @@ fn statuses(serving: Serving) -> Vec<u16> {
 pub(super) fn responses(serving: Serving) -> Json {
     let responses = statuses(serving).into_iter().map(|status| {
         let all = kinds(serving);
-        let these: Vec<&Told> = all.iter().filter(|kind| kind.status == status).collect();
+        let these: Vec<&ProblemKind> = all.iter().filter(|kind| kind.status == status).collect();
         let lines: Vec<String> = these.iter().map(|kind| format!("`{}`: {}", kind.code, kind.title)).collect();
         let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];
         if let Some((name, description)) = these.iter().find_map(|kind| kind.header) {

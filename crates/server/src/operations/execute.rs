@@ -11,7 +11,7 @@ use store::hub_records::revocation::Revoked;
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, AdminError, Administration, AppChange, ClientChange, NameOrId, RoleChange};
-use crate::error::Problem;
+use crate::problem::Problem;
 use crate::hub::Hub;
 
 use super::AdminAction;

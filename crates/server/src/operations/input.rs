@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::administration::check_meta;
-use crate::error::Problem;
+use crate::problem::Problem;
 
 use super::input_fault::{InputCode, InputFaults, one};
 use super::{FieldKind, InputField, Operation, StringFormat};

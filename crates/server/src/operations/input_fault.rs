@@ -3,8 +3,8 @@
 use query::error::{Code, MAX_FAULTS};
 
 use crate::administration::AdminError;
-use crate::error::oauth;
-use crate::error::{InputFault, Problem};
+use crate::problem::oauth;
+use crate::problem::{InputFault, Problem};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
@@ -114,9 +114,9 @@ pub(super) fn below(base: &str, problem: Problem) -> Problem {
 }
 
 /// The problem of a password that could not be hashed.
-pub(super) fn not_hashed(fault: &oauth::Fault) -> Problem {
+pub(super) fn not_hashed(fault: &oauth::OauthError) -> Problem {
     match fault {
-        oauth::Fault::Busy => Problem::Busy,
+        oauth::OauthError::Busy => Problem::Busy,
         _ => Problem::Internal("a password cannot be hashed"),
     }
 }

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
 use crate::ask;
-use crate::auth::Caller;
-use crate::chance;
-use crate::error::{NOWHERE, Problem};
+use crate::caller::Caller;
+use crate::clock;
+use crate::problem::{NOWHERE, Problem};
 use crate::hub::Hub;
 use crate::service::Service;
 
@@ -115,7 +115,7 @@ impl<'a> OperationRequest<'a> {
     }
 
     fn occasion(&self) -> AuditContext<'a> {
-        AuditContext { now: chance::now(), address: Some(self.client_address) }
+        AuditContext { now: clock::now(), address: Some(self.client_address) }
     }
 
     /// Writes the audit event of a refusal. The refusal stands even if the event cannot be written.

@@ -9,11 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
 use axum::routing::get;
 
-use crate::auth::Caller;
-use crate::error::Problem;
+use crate::caller::Caller;
+use crate::problem::Problem;
 use crate::html::set_header;
 use crate::service::Service;
-use crate::tagged::Tagged;
+use crate::http::etag::StaticDocument;
 
 use super::resources;
 
@@ -68,7 +68,7 @@ const ASSETS: [Asset; 21] = [
 /// The page, its files, and the resources.
 pub(crate) fn routes() -> Router<Service> {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
-        let file = Tagged::new(asset.media_type, asset.text);
+        let file = StaticDocument::new(asset.media_type, asset.text);
         router.route(asset.path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(visible_resources))

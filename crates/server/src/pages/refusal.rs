@@ -9,10 +9,10 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
-use crate::body::is_media_type;
-use crate::error::ProblemSummary;
+use crate::http::body::is_media_type;
+use crate::problem::ProblemSummary;
 use crate::html::{self, Stylesheet, remove_basic_challenge, sentence, set_header};
-use crate::sender::wants_page;
+use crate::http::request_context::wants_page;
 use crate::service::Service;
 
 #[derive(Debug, Template)]

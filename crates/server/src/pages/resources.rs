@@ -6,8 +6,8 @@ use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
 
-use crate::explain;
-use crate::verb::Verb;
+use crate::query_service::explain;
+use crate::query_service::operation::ReadOperation;
 
 /// Everything that one caller may see.
 #[derive(Debug, Serialize)]
@@ -87,12 +87,12 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 /// The operations that this caller may use.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
     let base = resource.path();
-    let answers = |verb: &Verb| match verb {
-        Verb::FindById => viewer.sees_key(resource),
-        Verb::Explain => viewer.has_permission(explain::PERMISSION),
+    let answers = |verb: &ReadOperation| match verb {
+        ReadOperation::FindById => viewer.sees_key(resource),
+        ReadOperation::Explain => viewer.has_permission(explain::PERMISSION),
         _ => true,
     };
-    let named = Verb::ALL.into_iter().filter(answers);
+    let named = ReadOperation::ALL.into_iter().filter(answers);
     named.map(|verb| DescribedOperation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
 }
 
