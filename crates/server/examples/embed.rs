@@ -11,10 +11,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::routing::get;
-use peristyle::auth::Caller;
+use peristyle::authenticator::Caller;
 use peristyle::config::Config;
-use peristyle::error::Problem;
 use peristyle::metrics::Metrics;
+use peristyle::problem::Problem;
 use peristyle::{Service, boot};
 use peristyle::{listen, router, telemetry};
 
@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_environment()?;
-    telemetry::start(&config);
+    logging::start(&config);
     let service = boot::boot(&config).await?;
     let listener = listen::bind(config.listen)?;
     let stop = listen::signal();

@@ -17,7 +17,7 @@ use store::records::{Records, Transaction};
 use store::{accounts, rights};
 use uuid::Uuid;
 
-use crate::chance::NoRandomness;
+use crate::random::NoRandomness;
 
 pub(crate) use account::check_meta;
 pub use account::{AccountChange, NewAccount};

@@ -14,8 +14,8 @@ use axum::http::{HeaderValue, Method, Response};
 use percent_encoding::percent_decode_str;
 
 use crate::boot_error::BootError;
-use crate::error::{NOWHERE, Problem};
-use crate::tagged::Tagged;
+use crate::http::etag::Tagged;
+use crate::problem::{NOWHERE, Problem};
 
 /// Nothing but the app's own files and this server, nothing inline, no frame around it.
 const POLICY: HeaderValue = HeaderValue::from_static(

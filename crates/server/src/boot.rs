@@ -13,17 +13,17 @@ use store::records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
-use crate::auth::Gate;
+use crate::app_state::Service;
+use crate::authenticator::Gate;
 use crate::boot_error::{BootError, unusable};
 use crate::budget::Budgets;
-use crate::chance;
+use crate::clock;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
-use crate::key_pair;
-use crate::reader::Reader;
+use crate::key_files;
+use crate::query_service::reader::Reader;
 use crate::satellite::Satellite;
-use crate::service::Service;
 
 /// Boots a process that serves.
 pub async fn boot(config: &Config) -> Result<Service, BootError> {
@@ -94,7 +94,7 @@ fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
 
 /// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
 async fn start(config: &Config, (database, catalog): (&Database, &Catalog), files: KeyFiles, budgets: &Budgets) -> Result<Hub, BootError> {
-    if let Some(path) = Database::file(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
+    if let Some(path) = Database::file(&config.database_url).filter(|path| key_files::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;
@@ -102,7 +102,7 @@ async fn start(config: &Config, (database, catalog): (&Database, &Catalog), file
         tracing::info!(step, "the tables of the hub were brought up to date");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
+    store::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
     if store::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
@@ -224,7 +224,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;
+    store::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
 }
 

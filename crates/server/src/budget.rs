@@ -5,6 +5,7 @@
 mod connections;
 mod fair_queue;
 mod memory;
+pub(crate) mod validation;
 
 use std::net::{IpAddr, Ipv6Addr};
 

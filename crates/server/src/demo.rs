@@ -16,7 +16,7 @@ use identity::keys::KeyLength;
 
 use crate::administration;
 use crate::boot_error::BootError;
-use crate::key_pair::{KeyPair, KeyPairError};
+use crate::key_files::{KeyPair, KeyPairError};
 
 pub use child::Log;
 pub use people::{Person, Secret};

@@ -4,33 +4,21 @@
 //! Each endpoint reads its request, looks rows up, lets `identity` decide, and saves what was decided in one transaction. Nothing that
 //! matters is kept in the process, so that several hubs on one database are one.
 
-mod account_page;
-mod authorize;
-mod clients;
+mod audit_deduplication;
+mod change_feed;
+mod client_authentication;
 mod credentials;
-pub(crate) mod device;
-mod events;
-mod feed;
+pub(crate) mod endpoints;
+mod form_request;
 mod grants;
-mod hasher;
 mod heartbeat;
-mod incoming;
-mod introspect;
-mod keys;
-mod link;
-mod logout;
-pub(crate) mod me;
-mod metadata;
-mod refusals;
+mod maintenance;
+mod password_hasher;
+mod pending_attempts;
 mod resources;
-mod revoke;
-pub(crate) mod routes;
-mod session;
-mod sign_in;
-mod token;
-mod undecided;
-mod upkeep;
-mod userinfo;
+mod session_cookie;
+mod signing_keys;
+pub(crate) mod user_agent;
 
 use std::sync::Arc;
 
@@ -47,29 +35,29 @@ use store::families::Standing;
 use store::records::Records;
 use uuid::Uuid;
 
-use crate::auth::shown::{self, refused};
 use crate::boot_error::BootError;
 use crate::budget::{Budgets, CallerKey};
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
-use crate::error::Problem;
-use crate::error::oauth::Fault;
-use crate::peer::Proxies;
-use crate::sender;
-use crate::tagged::Tagged;
+use crate::http::bearer_token::{self, refused};
+use crate::http::client_address::Proxies;
+use crate::http::etag::Tagged;
+use crate::http::request_context;
+use crate::problem::Problem;
+use crate::problem::oauth::Fault;
 
-pub(crate) use feed::follow;
+pub(crate) use change_feed::follow;
 pub(crate) use heartbeat::beat;
-pub(crate) use keys::KeyFiles;
+pub(crate) use maintenance::keep;
 pub(crate) use resources::{ACCOUNT, manifest};
-pub(crate) use upkeep::keep;
+pub(crate) use signing_keys::KeyFiles;
 
-use feed::Feed;
-use hasher::Hasher;
-use incoming::Sender;
-use keys::Keyring;
-use refusals::Refusals;
-use undecided::Undecided;
+use audit_deduplication::Refusals;
+use change_feed::Feed;
+use form_request::Sender;
+use password_hasher::Hasher;
+use pending_attempts::Undecided;
+use signing_keys::Keyring;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -104,7 +92,7 @@ impl Hub {
             refusals: Refusals::default(),
             undecided: Undecided::default(),
             proxies: Proxies::new(&config.trusted_proxies),
-            metadata: metadata::document(&config.app_url),
+            metadata: endpoints::metadata::document(&config.app_url),
             budgets,
         })))
     }
@@ -115,7 +103,7 @@ impl Hub {
 
     /// What a grant is decided by now.
     fn terms(&self) -> Terms {
-        Terms { now: chance::now(), rules: self.0.refresh }
+        Terms { now: clock::now(), rules: self.0.refresh }
     }
 
     pub(crate) fn records(&self) -> &Records {
@@ -182,7 +170,7 @@ impl Hub {
         let token = Unverified::read(text)?;
         let keys = self.keys().current();
         let key = keys.set().find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
-        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: chance::now(), end: End::Own })
+        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: End::Own })
     }
 
     /// An id_token of ours, whoever it was for and however old.
@@ -190,7 +178,7 @@ impl Hub {
         let token = Unverified::read(text).ok()?;
         let keys = self.keys().current();
         let key = keys.set().find(token.key_id())?;
-        IdClaims::read_hint(&token, key, self.issuer(), chance::now()).ok().map(Verified::into_claims)
+        IdClaims::read_hint(&token, key, self.issuer(), clock::now()).ok().map(Verified::into_claims)
     }
 
     /// The account of an access token that is good in every way: its family lives, and its account may sign in.

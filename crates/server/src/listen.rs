@@ -25,11 +25,11 @@ use tokio::sync::watch;
 use tower::{Service, ServiceExt};
 
 use crate::at_once::AtOnce;
-use crate::body;
 use crate::budget::{Activity, AddressLimit, Budgets, Connections, Overloaded, Place, PlaceKind};
 use crate::config::Config;
-use crate::error::Problem;
-use crate::peer::{Peer, Proxies};
+use crate::http::body;
+use crate::http::client_address::{Peer, Proxies};
+use crate::problem::Problem;
 
 use connection::Connection;
 

@@ -15,8 +15,8 @@ use query::json::Json;
 use query::json::build::compact;
 use query::object;
 
+use crate::http::etag::Tagged;
 use crate::operations::describe;
-use crate::tagged::Tagged;
 
 /// Where schemas stand in the document.
 const SCHEMAS: &str = "#/components/schemas/";

@@ -131,7 +131,7 @@ mod tests {
     use query::sql::Dialect;
 
     use super::*;
-    use crate::verb::Verb;
+    use crate::query_service::operation::Verb;
 
     #[test]
     fn every_operation_has_a_name_an_address_and_a_permission_of_the_hub() {

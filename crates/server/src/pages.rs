@@ -8,7 +8,7 @@ mod resources;
 
 use axum::Router;
 
-use crate::service::Service;
+use crate::app_state::Service;
 
 pub(crate) use document::Style;
 pub(crate) use refusal::{Pages, Refused};

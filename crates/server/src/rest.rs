@@ -10,13 +10,15 @@ use query::parse;
 use query::plan::Operation;
 use query::policy::Entrance;
 
-use crate::auth::Caller;
-use crate::error::oauth::json_no_store;
-use crate::error::{self, NOWHERE, Problem};
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::budget::validation;
+use crate::http::body;
 use crate::operations::{self, Errand, Sent, Target};
-use crate::service::Service;
-use crate::verb::Verb;
-use crate::{ask, body, explain, validation};
+use crate::problem::oauth::json_no_store;
+use crate::problem::{self, NOWHERE, Problem};
+use crate::query_service::operation::Verb;
+use crate::query_service::{explain, statement_request};
 
 /// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
 /// segments are read from the path itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
@@ -81,7 +83,7 @@ impl Asked {
             return Box::pin(changed((service, &caller), operation, id, request)).await;
         }
         // Permission is decided before the statement is looked at.
-        let entrance = ask::enter(service, resource, &caller)?;
+        let entrance = statement_request::enter(service, resource, &caller)?;
         match self {
             Asked::Explain => {
                 if !caller.viewer().holds(explain::PERMISSION) {
@@ -107,7 +109,7 @@ async fn changed(
     let errand = Errand::enter(service, caller, operation, &address).await?;
     let mut reservation = service.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let id = ask::key_parts(id, 1).concat();
+    let id = statement_request::key_parts(id, 1).concat();
     let makes = errand.makes();
     let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || Sent::body(&id, &bytes)).await??;
     let response = json_no_store(errand.run(sent).await?);
@@ -128,8 +130,8 @@ async fn rows(
     let format = answer::format(&head.headers, operation);
     let mut reservation = service.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let decoded = id.as_deref().map(|id| ask::key_parts(id, entrance.resource().key.len()));
-    let render = || ask::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
+    let decoded = id.as_deref().map(|id| statement_request::key_parts(id, entrance.resource().key.len()));
+    let render = || statement_request::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
     let query = validation::run(&service.budgets, caller.key(), bytes.len(), render).await??;
     drop(bytes);
     let reading = service.reader.run(caller.key(), query, format).await?;

@@ -21,13 +21,14 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
-use crate::auth::Caller;
+use crate::authenticator::Caller;
 use crate::budget::{Budgets, CallerKey};
 use crate::config::{AllowedHosts, Config};
-use crate::error::{NOWHERE, Problem};
+use crate::http::client_address::{ClientAddress, Peer, Proxies};
+use crate::http::{accept, body, drain_body};
 use crate::metrics::Metrics;
-use crate::peer::{ClientAddress, Peer, Proxies};
-use crate::{accept, auth, body, chance, graphql, hub, listen, openapi, pages, rest, satellite, service, unread};
+use crate::problem::{NOWHERE, Problem};
+use crate::{app_state, authenticator, graphql, hub, listen, openapi, pages, random, rest, satellite};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -37,7 +38,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
 pub fn router(
-    service: service::Service,
+    service: app_state::Service,
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
@@ -50,8 +51,8 @@ pub fn router(
     let description = openapi::served(&service.catalog, config.strategy);
     let is_hub = service.gate.as_hub().is_some();
     let readable = pages::Pages::of(&service);
-    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
-    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
+    let hub = service.gate.as_hub().map_or_else(Router::new, hub::endpoints::routes);
+    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::endpoints::routes);
     let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
@@ -59,7 +60,7 @@ pub fn router(
         .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
         .merge(pages::routes())
         .merge(graphql::routes())
-        .merge(auth::routes::routes())
+        .merge(authenticator::routes::routes())
         .merge(hub)
         .merge(satellite)
         .merge(style)
@@ -74,7 +75,7 @@ pub fn router(
         .service(service_fn(move |request: Request| reserved(budgets.clone(), routes.clone(), request)));
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
-        let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
+        let reach = if is_hub && hub::endpoints::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
         let reader = readable.reader(&request);
         let answered = surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach);
         answered.map_ok(|response| reader.answer(response))
@@ -124,7 +125,7 @@ where
     }
     accept::allow_plain(request.headers_mut());
     let mut response = match refusal(&request, &hosts) {
-        None => served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new),
+        None => served.oneshot(drain_body::watched(request)).instrument(span.clone()).await?.map(Body::new),
         Some(problem) => problem.response(),
     };
     if reach == Reach::Here {
@@ -194,7 +195,7 @@ fn id_of(headers: &HeaderMap) -> HeaderValue {
         (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
     };
     let chosen = headers.get(&REQUEST_ID).filter(is_fit).cloned();
-    chosen.or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
+    chosen.or_else(|| HeaderValue::from_str(&random::uuid().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
 }
 
 /// RFC 9112, section 3.2: a request that two hosts might take for theirs is nobody's.
@@ -212,7 +213,7 @@ fn hide_from_scripts(headers: &mut HeaderMap) {
 
 /// What no route knows: the resources, whose addresses are read here, since a route would copy and decode each of their segments for
 /// nobody; and the app's, where there is one.
-async fn elsewhere(State(service): State<service::Service>, request: Request) -> Response<Body> {
+async fn elsewhere(State(service): State<app_state::Service>, request: Request) -> Response<Body> {
     let path = request.uri().path().to_owned();
     match rest::Address::of(&path) {
         Some(address) => rest::answer(&service, address, request).await,
@@ -230,7 +231,7 @@ async fn health(_: Caller) -> Response<Body> {
     body::answer(r#"{"status":"live"}"#)
 }
 
-async fn ready(_: Caller, State(service): State<service::Service>) -> Response<Body> {
+async fn ready(_: Caller, State(service): State<app_state::Service>) -> Response<Body> {
     if let Err(error) = service.reader.ping().await {
         return Problem::of_records(error).response();
     }

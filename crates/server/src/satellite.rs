@@ -3,23 +3,19 @@
 //!
 //! What it knows of accounts is a cache and nothing else; what replicas must agree on stands in what they share.
 
-mod accounts;
-mod callback;
+mod account_cache;
+pub(crate) mod endpoints;
 mod event_stream;
-mod exchange;
-mod flights;
-mod incoming;
-mod keys;
-mod login;
-mod logout;
-mod member;
-mod presence;
-mod refresh;
-pub(crate) mod routes;
+mod hub_account;
+mod hub_client;
+mod hub_health;
+mod hub_keys;
+mod json_request;
+mod refused_token_limit;
+mod rotated_tokens;
+mod single_flight;
 mod subscription;
-mod token_limit;
-mod traded;
-mod upstream;
+mod token_exchange;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -33,23 +29,23 @@ use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
 use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
-use crate::auth::shown::{self, refused};
 use crate::boot_error::BootError;
 use crate::budget::Budgets;
-use crate::chance;
+use crate::clock;
 use crate::config::{Binding, Config, SatelliteSettings};
-use crate::error::Problem;
-use crate::peer::Proxies;
+use crate::http::bearer_token::{self, refused};
+use crate::http::client_address::Proxies;
+use crate::problem::Problem;
 
-pub(crate) use member::Member;
+pub(crate) use hub_account::Member;
 
-use accounts::{Accounts, Found, TokenDigest};
-use flights::Flights;
-use keys::{Keys, NoKey};
-use member::Word;
-use presence::Presence;
-use token_limit::TokenLimit;
-use upstream::{PATIENCE, Upstream};
+use account_cache::{Accounts, Found, TokenDigest};
+use hub_account::Word;
+use hub_client::{PATIENCE, Upstream};
+use hub_health::Presence;
+use hub_keys::{Keys, NoKey};
+use refused_token_limit::TokenLimit;
+use single_flight::Flights;
 
 /// How long a satellite that starts waits for its hub's keys before it serves without them.
 const FIRST_KEYS: Duration = Duration::from_secs(2);
@@ -165,7 +161,7 @@ impl Satellite {
     pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
         let Some(text) = shown::bearer(headers)? else { return Ok(None) };
         let digest = bearer::digest(text);
-        match self.0.accounts.find(&digest, chance::now()) {
+        match self.0.accounts.find(&digest, clock::now()) {
             Found::Current(member) => Ok(Some(member)),
             Found::Refused => Err(REVOKED),
             Found::Bridging(member) => Box::pin(self.ask(text, digest, Some(member))).await.map(Some),
@@ -185,7 +181,7 @@ impl Satellite {
     /// Verified here, then asked for at the hub.
     async fn verify_and_ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
         let token = self.verify(text).await?;
-        let now = chance::now().unix();
+        let now = clock::now().unix();
         if let Some(member) = &bridge
             && now.saturating_sub(self.0.failed_at.load(Ordering::Relaxed)) < BRIDGE_SECONDS
         {
@@ -210,7 +206,7 @@ impl Satellite {
         let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
-        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now(), end: End::Issuers };
+        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: End::Issuers };
         token.verify_bearer(key, &expected).map_err(refused)
     }
 
@@ -218,12 +214,12 @@ impl Satellite {
     async fn fetch(&self, text: &str, digest: TokenDigest, claims: &BearerClaims) -> Word {
         for _ in 0..2 {
             let begun = self.0.accounts.begin();
-            let word = member::ask(&self.0.upstream, text, claims.account).await;
+            let word = hub_account::ask(&self.0.upstream, text, claims.account).await;
             let kept = match &word {
                 Word::Good(member) => self.0.accounts.keep(digest, claims, Some(member.clone()), begun),
                 Word::Refused => self.0.accounts.keep(digest, claims, None, begun),
                 Word::Nothing => {
-                    self.0.failed_at.store(chance::now().unix(), Ordering::Relaxed);
+                    self.0.failed_at.store(clock::now().unix(), Ordering::Relaxed);
                     true
                 }
             };

@@ -16,7 +16,7 @@ use store::tenants::Tenant;
 use store::{accounts, endings, links, roles, tenants};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{Administration, Fault, Work, fields, readable};
 
@@ -87,7 +87,7 @@ impl Administration<'_> {
         check_meta(&new.meta).map_err(Fault::invalid)?;
         let now = self.occasion.now;
         let account = Account {
-            id: chance::id(),
+            id: random::uuid(),
             kind: new.kind,
             code: new.code.map_or(Ok(code), |code| readable("an account's code", &code))?,
             email: names.email,
@@ -167,7 +167,7 @@ impl Administration<'_> {
     pub async fn make_link(&self, id: Uuid, purpose: LinkPurpose) -> Result<LinkToken, Fault> {
         let mut work = self.begin("iam.account.update").await?;
         work.touchable(id).await?;
-        let token = LinkToken::from_random(chance::random()?);
+        let token = LinkToken::from_random(random::bytes()?);
         let now = self.occasion.now;
         links::insert(&mut work.transaction, &LinkRecord::make(&token, id, purpose, now), now).await?;
         self.finish(work, Record::Account(id), Change::LinkMade).await?;

@@ -9,7 +9,7 @@ use store::apps::{self, Access, App};
 use store::{accounts, clients};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{Administration, Fault, Which, Work, fields, readable};
 
@@ -36,7 +36,7 @@ impl Administration<'_> {
     pub async fn create_app(&self, code: &str, new: AppChange) -> Result<App, Fault> {
         let mut work = self.begin("hub.app.create").await?;
         let app = App {
-            id: chance::id(),
+            id: random::uuid(),
             code: chosen_code(code)?,
             name: readable("an app's name", new.name.as_deref().unwrap_or(code))?,
             url: new.url.as_deref().map(address).transpose()?,
@@ -86,7 +86,7 @@ impl Administration<'_> {
         let app = work.app(which).await.map_err(|fault| at("/appId", fault))?;
         let found = accounts::by_id(&mut work.transaction, account).await?.filter(|account: &Account| account.deleted_at.is_none());
         found.ok_or_else(|| at("/accountId", Fault::Unknown(format!("there is no account {account}"))))?;
-        let id = chance::id();
+        let id = random::uuid();
         if !apps::admit(&mut work.transaction, id, app.id, account, self.occasion.now).await? {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl Work {
 
     /// Makes the app of a client that names none.
     pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Moment) -> Result<Uuid, Fault> {
-        let app = App { id: chance::id(), code: own_code(client), name: name.to_owned(), url: None, access };
+        let app = App { id: random::uuid(), code: own_code(client), name: name.to_owned(), url: None, access };
         let inserted = apps::insert(&mut self.transaction, &app, now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
         Ok(app.id)

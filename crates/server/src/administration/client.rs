@@ -11,7 +11,7 @@ use store::apps::Access;
 use store::clients;
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{Administration, Fault, Work, fields, readable};
 
@@ -61,7 +61,7 @@ impl Administration<'_> {
     /// Makes a client; its secret is known here and nowhere else.
     pub async fn create_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Fault> {
         let mut work = self.begin("oAuth.client.create").await?;
-        let secret = ClientSecret::from_random(chance::random()?);
+        let secret = ClientSecret::from_random(random::bytes()?);
         let id = ClientId::parse(&new.id).map_err(Fault::invalid)?;
         let name = readable("a client's name", &new.name)?;
         // Looked up first: its app exists too, and is not what somebody wanted to make.
@@ -122,7 +122,7 @@ impl Administration<'_> {
     /// Gives a client a new secret; the old one counts for a day more.
     pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Fault> {
         let mut work = self.begin("oAuth.client.update").await?;
-        let secret = ClientSecret::from_random(chance::random()?);
+        let secret = ClientSecret::from_random(random::bytes()?);
         let mut client = work.client(id).await?;
         client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
         clients::update(&mut work.transaction, &client, self.occasion.now).await?;

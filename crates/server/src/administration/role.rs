@@ -8,7 +8,7 @@ use identity::event::{Altered, Change, Record};
 use serde_json::{Map, Value, json};
 use store::roles::{self, RoleRecord};
 
-use crate::chance;
+use crate::random;
 
 use super::{Administration, Fault, Which, Work, fields, readable};
 
@@ -46,7 +46,7 @@ impl Administration<'_> {
         let permissions = listed(&new.permissions.unwrap_or_default())?;
         work.may_grant(&Holding::Listed(permissions.clone()))?;
         let description = new.description.map(|text| readable("a role's description", &text)).transpose()?;
-        let role = RoleRecord { id: chance::id(), name: role_name(name)?, description, permissions };
+        let role = RoleRecord { id: random::uuid(), name: role_name(name)?, description, permissions };
         let inserted = roles::insert(&mut work.transaction, &role, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
         self.finish(work, Record::Role(role.id), Change::Created).await?;

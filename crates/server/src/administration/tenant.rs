@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use store::tenants::{self, Tenant};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::random;
 
 use super::{Administration, Fault, Work, fields, readable};
 
@@ -13,7 +13,7 @@ impl Administration<'_> {
     /// Makes a tenant; an id may be brought along from where its data is.
     pub async fn create_tenant(&self, id: Option<Uuid>, code: &str, name: &str) -> Result<Tenant, Fault> {
         let mut work = self.begin("iam.tenant.create").await?;
-        let id = id.unwrap_or_else(chance::id);
+        let id = id.unwrap_or_else(random::uuid);
         let tenant = Tenant { id, code: readable("a tenant's code", code)?, name: readable("a tenant's name", name)? };
         let inserted = tenants::insert(&mut work.transaction, &tenant, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, "a tenant with this id or code"))?;

@@ -10,7 +10,7 @@ use store::{accounts, overview, roles, sessions, tenants};
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, NewAccount};
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
 
 use super::desk::{self, Desk};
@@ -213,7 +213,7 @@ async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
         .maybe("email", account.email.as_deref())
         .row("type", account.kind.as_str())
         .row("active", if account.is_active { "yes" } else { "no" })
-        .row("password", password.map_or("not set".to_owned(), |moment| format!("set {}", chance::rfc3339(moment))))
+        .row("password", password.map_or("not set".to_owned(), |moment| format!("set {}", clock::rfc3339(moment))))
         .list("roles", &roles)
         .list("tenants", &named)
         .list("permissions", everything.unwrap_or(&permissions))
@@ -221,13 +221,13 @@ async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
         .list("tags", &account.tags)
         .list("scopes", &account.scopes)
         .row("meta", Value::Object(account.meta.clone()).to_string())
-        .row("created", chance::rfc3339(account.created_at))
-        .row("updated", chance::rfc3339(account.updated_at));
+        .row("created", clock::rfc3339(account.created_at))
+        .row("updated", clock::rfc3339(account.updated_at));
     let mut object = shown(&account);
     let more = json!({
         "code": account.code, "tags": account.tags, "scopes": account.scopes, "roles": roles, "hasPassword": password.is_some(),
         "tenants": tenants.iter().map(super::tenant::shown).collect::<Vec<_>>(), "sessions": sessions,
-        "createdAt": chance::rfc3339(account.created_at), "updatedAt": chance::rfc3339(account.updated_at),
+        "createdAt": clock::rfc3339(account.created_at), "updatedAt": clock::rfc3339(account.updated_at),
     });
     merge(&mut object, more);
     desk.show(&table, &object)

@@ -10,7 +10,7 @@ use store::{apps, clients};
 use uuid::Uuid;
 
 use crate::administration::{ClientChange, NewClient, describe_client};
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
 
 use super::app::by_code;
@@ -129,7 +129,7 @@ async fn show(desk: &Desk, id: &str) -> Result<ExitCode, Failure> {
         Some(app) => apps::by_id(&desk.records, app).await?.map(|app| app.code),
         None => None,
     };
-    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > desk.now).map(chance::rfc3339);
+    let previous = client.secret.previous.map(|(_, until)| until).filter(|until| *until > desk.now).map(clock::rfc3339);
     let secret = previous.as_ref().map_or("set".to_owned(), |until| format!("set; the one before it counts until {until}"));
     let grants: Vec<&str> = client.grants.iter().map(|grant| grant.as_str()).collect();
     let table = Table::default()

@@ -14,8 +14,9 @@ use zeroize::Zeroizing;
 
 use crate::administration::{Actor, Administration};
 use crate::boot;
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
+use crate::random;
 
 use super::print::{hand_over, print, report};
 use super::show::{Table, unknown};
@@ -37,7 +38,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) async fn open(config: &Config, output: Output) -> Result<Self, Failure> {
         let records = boot::records(&config.database_url, &config.database).await?;
-        let now = chance::now();
+        let now = clock::now();
         Ok(Desk { records, now, output })
     }
 
@@ -102,7 +103,7 @@ pub(super) fn standard_input() -> Result<Zeroizing<String>, Failure> {
 /// A password from standard input, hashed.
 pub(super) fn hashed_password() -> Result<PasswordHash, Failure> {
     let password = Password::chosen(&standard_input()?)?;
-    Ok(PasswordHash::make(&password, chance::random()?)?)
+    Ok(PasswordHash::make(&password, random::bytes()?)?)
 }
 
 /// A hash from elsewhere, from standard input.

@@ -10,7 +10,7 @@ use store::events::{self, Noted};
 use store::overview;
 use uuid::Uuid;
 
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
 
 use super::desk::Desk;
@@ -51,7 +51,7 @@ fn shown(event: &Noted) -> Value {
 }
 
 fn at(event: &Noted) -> String {
-    chance::rfc3339(event.at)
+    clock::rfc3339(event.at)
 }
 
 /// An event as people read it.

@@ -9,11 +9,11 @@ use query::policy::{self, Viewer};
 use serde_json::Value;
 use store::run::PlanDetail;
 
-use crate::auth::shown::viewer_of_row;
 use crate::boot;
 use crate::config::Config;
-use crate::error::Problem;
-use crate::explain::{Analyze, explain};
+use crate::http::bearer_token::viewer_of_row;
+use crate::problem::Problem;
+use crate::query_service::explain::{Analyze, explain};
 
 use super::Failure;
 use super::print::print;

@@ -12,7 +12,7 @@ use store::events::{self, Occasion};
 use store::signing_keys;
 
 use crate::config::Config;
-use crate::key_pair::{self, KeyPair, PUBLIC_NAME};
+use crate::key_files::{self, KeyPair, PUBLIC_NAME};
 
 use super::desk::Desk;
 use super::print::report;
@@ -86,7 +86,7 @@ fn generate(folder: &Path, bits: KeyLength, output: Output) -> Result<ExitCode, 
 }
 
 fn read(path: &Path) -> Result<PrivateKey, Failure> {
-    key_pair::read_private(path).map_err(|problem| {
+    key_files::read_private(path).map_err(|problem| {
         let end = if path.exists() { "" } else { "; `peristyle keys generate` makes one" };
         Failure(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
     })
@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<PrivateKey, Failure> {
 async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Result<ExitCode, Failure> {
     let desk = Desk::open(config, output).await?;
     let path = &config.private_key_path;
-    let next = key_pair::next_to(path);
+    let next = key_files::next_to(path);
     let current = read(path)?;
 
     let mut transaction = desk.records.begin().await?;
@@ -119,7 +119,7 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
         }
         // One that was made for this and never announced is used; nothing is overwritten.
         if !next.exists() {
-            key_pair::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
+            key_files::write_private(&next, &PrivateKey::generate(KeyLength::Bits2048)?)?;
         }
         let key = read(&next)?;
         (ring.announce(key.public().clone(), desk.now)?, "announced", key)

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::config::{Config, ConfigError, LogFormat};
 use crate::metrics::Metrics;
-use crate::{boot, listen, router, telemetry};
+use crate::{boot, listen, logging, router};
 
 use super::print::print;
 use super::{Failure, Output};
@@ -30,7 +30,7 @@ impl Until {
 }
 
 pub(super) async fn run(config: &Config, until: Until, output: Output) -> Result<ExitCode, Failure> {
-    telemetry::start(config);
+    logging::start(config);
     match serve(config, until, output).await {
         // Whoever reads logs by machine reads this one too.
         Err(Failure(message)) if config.log_format == LogFormat::Json && tracing::enabled!(tracing::Level::ERROR) => {
@@ -46,7 +46,7 @@ pub(super) fn refused(error: ConfigError) -> Result<ExitCode, Failure> {
     match Config::log_format_alone() {
         LogFormat::Text => Err(error.into()),
         format @ LogFormat::Json => {
-            telemetry::start_for_errors(format);
+            logging::start_for_errors(format);
             tracing::error!("{error}");
             Ok(ExitCode::FAILURE)
         }

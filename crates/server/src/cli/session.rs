@@ -9,9 +9,9 @@ use store::overview::{self, ClientInUse};
 use store::sessions::{self, Seen};
 use uuid::Uuid;
 
-use crate::chance;
+use crate::clock;
 use crate::config::Config;
-use crate::hub::device;
+use crate::hub::user_agent;
 
 use super::desk::Desk;
 use super::show::{Table, unknown};
@@ -71,9 +71,9 @@ impl Named {
     fn line(&self) -> String {
         let seen = &self.seen;
         let clients = if self.clients.is_empty() { "-".to_owned() } else { self.client_ids().join(",") };
-        let (started, used) = (chance::rfc3339(seen.session.authenticated_at), chance::rfc3339(seen.last_used_at));
+        let (started, used) = (clock::rfc3339(seen.session.authenticated_at), clock::rfc3339(seen.last_used_at));
         let address = seen.address.as_deref().unwrap_or("-");
-        let device = device::name(seen.device.as_deref());
+        let device = user_agent::name(seen.device.as_deref());
         let (id, account, name) = (seen.session.id, seen.session.account, &self.account);
         format!("{id}\t{account}\t{name}\t{clients}\t{started}\t{used}\t{address}\t{device}")
     }
@@ -122,18 +122,18 @@ async fn show(desk: &Desk, id: Uuid) -> Result<ExitCode, Failure> {
         .row("account", format!("{} ({})", named.account, session.account))
         .row("state", state)
         .list("clients", &named.clients.iter().map(in_app).collect::<Vec<_>>())
-        .row("started", chance::rfc3339(session.authenticated_at))
-        .row("last used", chance::rfc3339(*last_used_at))
-        .row("expires", chance::rfc3339(session.expires_at))
-        .maybe("ended", session.ended_at.map(chance::rfc3339).as_deref())
+        .row("started", clock::rfc3339(session.authenticated_at))
+        .row("last used", clock::rfc3339(*last_used_at))
+        .row("expires", clock::rfc3339(session.expires_at))
+        .maybe("ended", session.ended_at.map(clock::rfc3339).as_deref())
         .maybe("address", address.as_deref())
-        .row("device", device::name(browser.as_deref()))
+        .row("device", user_agent::name(browser.as_deref()))
         .maybe("user agent", browser.as_deref());
     let object = json!({
         "id": session.id.to_string(), "account": session.account.to_string(), "accountName": named.account, "state": state,
         "clients": named.client_ids(), "apps": named.app_codes(), "address": address, "device": browser,
-        "startedAt": chance::rfc3339(session.authenticated_at), "lastUsedAt": chance::rfc3339(*last_used_at),
-        "expiresAt": chance::rfc3339(session.expires_at), "endedAt": session.ended_at.map(chance::rfc3339),
+        "startedAt": clock::rfc3339(session.authenticated_at), "lastUsedAt": clock::rfc3339(*last_used_at),
+        "expiresAt": clock::rfc3339(session.expires_at), "endedAt": session.ended_at.map(clock::rfc3339),
     });
     desk.show(&table, &object)
 }

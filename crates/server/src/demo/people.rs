@@ -12,7 +12,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{Actor, Administration, Fault, NewAccount, NewClient, RoleChange};
-use crate::{boot, chance};
+use crate::{boot, clock, random};
 
 use super::{Stopped, shop};
 
@@ -81,7 +81,7 @@ pub(super) struct Made {
 /// Fills an empty database of a hub, by the operations that the command line offers.
 pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
     let records = boot::records(url, &DatabaseSettings::default()).await?;
-    let now = chance::now();
+    let now = clock::now();
     let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: Occasion { now, address: None } };
     for shop::Tenant { id, code, name } in shop::tenants() {
         administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
@@ -111,7 +111,7 @@ pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
 async fn person(administration: Administration<'_>, part: &Part) -> Result<Person, Stopped> {
     let password = password()?;
     let chosen = Password::chosen(password.expose()).map_err(|fault| Stopped::Failed(fault.to_string()))?;
-    let salt = chance::random().map_err(Fault::from)?;
+    let salt = random::bytes().map_err(Fault::from)?;
     let hash = tokio::task::spawn_blocking(move || PasswordHash::make(&chosen, salt)).await;
     let hash = hash.map_err(|error| Stopped::Failed(error.to_string()))?.map_err(|error| Stopped::Failed(error.to_string()))?;
     let ids = shop::tenants().filter(|tenant| part.tenants.contains(&tenant.code)).map(|tenant| tenant_id(tenant.id));
@@ -134,7 +134,7 @@ async fn person(administration: Administration<'_>, part: &Part) -> Result<Perso
 /// Twelve letters that are told apart at a glance, in three groups: 60 bits, for something that lives an afternoon.
 fn password() -> Result<Secret, Stopped> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let random: [u8; 12] = chance::random().map_err(Fault::from)?;
+    let random: [u8; 12] = random::bytes().map_err(Fault::from)?;
     let mut text = Zeroizing::new(String::new());
     for (index, byte) in random.iter().enumerate() {
         if index > 0 && index % 4 == 0 {

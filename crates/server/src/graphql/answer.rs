@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use store::Answer;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::budget::Budget;
 use super::output::Output;

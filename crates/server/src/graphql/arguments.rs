@@ -11,7 +11,7 @@ use apollo_compiler::{Name, Node};
 use query::error::{Code, Error};
 use query::json::Json;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 /// The most bytes of JSON that the arguments of one field come to: as many as a REST body has. A variable can be named
 /// many times over, so it is counted wherever it is put.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::budget::{FREE_BODY_BYTES, Reservation};
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::limits::MOST_ANSWER_BYTES;
 

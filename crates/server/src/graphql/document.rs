@@ -11,7 +11,7 @@ use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 use lru::LruCache;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::failure::Failure;
 use super::{limits, operation, variables};

@@ -12,11 +12,11 @@ use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
 use query::json::Json;
 
-use crate::auth::Caller;
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::budget::validation;
 use crate::config::Introspection;
-use crate::error::{Problem, Refusal};
-use crate::service::Service;
-use crate::validation;
+use crate::problem::{Problem, Refusal};
 
 use super::arguments::{self, Variables};
 use super::budget::Budget;

@@ -5,7 +5,7 @@ use apollo_compiler::parser::LineColumn;
 use apollo_compiler::validation::DiagnosticList;
 use serde::Serialize;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::limits::{MOST_NESTING, MOST_TOKENS};
 

@@ -9,13 +9,13 @@ use axum::routing::any;
 use identity::form;
 use query::json::{self, Json};
 
-use crate::accept;
-use crate::auth::Caller;
-use crate::body::{self, is_media_type};
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::budget::validation;
 use crate::budget::{FREE_BODY_BYTES, Reservation};
-use crate::error::{MediaType, Problem, Refusal};
-use crate::service::Service;
-use crate::validation;
+use crate::http::accept;
+use crate::http::body::{self, is_media_type};
+use crate::problem::{MediaType, Problem, Refusal};
 
 use super::arguments::memory;
 use super::budget::Budget;

@@ -3,8 +3,8 @@
 use query::json::Json;
 use store::Answer;
 
-use crate::error::{Problem, Refusal};
 use crate::operations::{Errand, Sent};
+use crate::problem::{Problem, Refusal};
 
 use super::answer::rows;
 use super::arguments::{argument, fitted_argument};

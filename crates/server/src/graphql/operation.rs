@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use apollo_compiler::Node;
 use apollo_compiler::ast::{Definition, Document, FragmentDefinition, OperationDefinition, OperationType, Selection};
 
-use crate::error::Refusal;
+use crate::problem::Refusal;
 
 use super::failure::Failure;
 

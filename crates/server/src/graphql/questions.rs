@@ -8,13 +8,13 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::ask;
-use crate::auth::Caller;
-use crate::error::{Problem, Refusal};
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::budget::validation;
 use crate::hub;
-use crate::reader::Reading;
-use crate::service::Service;
-use crate::validation;
+use crate::problem::{Problem, Refusal};
+use crate::query_service::reader::Reading;
+use crate::query_service::statement_request;
 
 use super::answer::{page, rows};
 use super::arguments::{Variables, argument};
@@ -44,11 +44,11 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ou
     let (resource, question) =
         *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
     if question == Question::Me {
-        let row = hub::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        let row = hub::endpoints::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
         return rows(Answer::Whole(row), &Shape::of(document, root, variables), Kind::Row, question, budget).await;
     }
     // Permission is decided before the statement is looked at.
-    let entrance = ask::enter(service, resource, caller)?;
+    let entrance = statement_request::enter(service, resource, caller)?;
     let key = match question {
         Question::FindById => {
             if !entrance.can_find_by_id() {
@@ -67,7 +67,7 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ou
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
         let body = parse::layers(query, constraint);
-        ask::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+        statement_request::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
     let (query, kind) = validation::run(&service.budgets, caller.key(), context.input_bytes, render).await??;
     if question == Question::Paginate {
@@ -88,7 +88,7 @@ fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count:
         Some(Json::Number(digits)) => digits.into(),
         _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
     };
-    Ok(if count == 1 { vec![id] } else { ask::key_parts(&id, count) })
+    Ok(if count == 1 { vec![id] } else { statement_request::key_parts(&id, count) })
 }
 
 /// Whether the statement asks for groups; a key that is null counts as absent.

@@ -7,7 +7,7 @@ use apollo_compiler::executable::{DirectiveList, Field, Operation, Selection, Se
 use apollo_compiler::{ExecutableDocument, Node};
 use query::json::Json;
 
-use crate::error::{Problem, Refusal};
+use crate::problem::{Problem, Refusal};
 
 use super::arguments::{Literals, Variables};
 

@@ -8,7 +8,7 @@ use apollo_compiler::executable::{Operation, Selection, SelectionSet};
 use apollo_compiler::schema::ExtendedType;
 use apollo_compiler::{ExecutableDocument, Name, Node, Schema};
 
-use crate::error::Refusal;
+use crate::problem::Refusal;
 
 use super::failure::{Failure, MOST_TOLD};
 

@@ -15,11 +15,11 @@ use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::chance;
-use crate::error::oauth::Fault;
+use crate::clock;
+use crate::problem::oauth::Fault;
 
 use super::Hub;
-use super::incoming::Sender;
+use super::form_request::Sender;
 
 /// How long one waits for the outcome of attempts that are made at the same time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -65,7 +65,7 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         let ticket = hub.hasher().admit()?;
         let standing = hub.undecided().enter(watch.counters().to_vec());
         // The attempt is counted before the hash is computed, so that parallel guesses count.
-        let refused = match store::failures::attempt(records, &watch, chance::now()).await? {
+        let refused = match store::failures::attempt(records, &watch, clock::now()).await? {
             Ok(attempt) => break (ticket, standing, attempt),
             Err(refused) => refused,
         };
@@ -83,7 +83,7 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         judged.proof = renewed(hub, account.id, proof.clone(), password).await?;
     }
     if judged.admitted().is_some() {
-        store::failures::succeeded(records, &watch, chance::now()).await?;
+        store::failures::succeeded(records, &watch, clock::now()).await?;
         standing.forgiven();
     } else {
         store::failures::failed(records, &watch, attempt).await?;

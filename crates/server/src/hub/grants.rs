@@ -11,11 +11,11 @@ use identity::token_request::{Credentials, GrantRequest};
 use store::codes::Redeemed;
 use store::families::{Begun, Rotated};
 
-use crate::chance;
-use crate::error::oauth::Fault;
+use crate::problem::oauth::Fault;
+use crate::random;
 
-use super::incoming::Sender;
-use super::{Hub, clients, credentials};
+use super::form_request::Sender;
+use super::{Hub, client_authentication, credentials};
 
 /// Who was faster is known after one more look.
 const LOOKS: usize = 3;
@@ -45,7 +45,7 @@ impl Desk<'_> {
     }
 
     async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
-        let proven = clients::prove(self.hub, self.sender, client, self.credentials).await?;
+        let proven = client_authentication::prove(self.hub, self.sender, client, self.credentials).await?;
         match GrantRequest::read(proven, self.body) {
             Ok(request) => Ok((proven, request)),
             Err(error) => Err(self.refuse(proven, None, error).await?),
@@ -92,7 +92,7 @@ impl Desk<'_> {
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
             let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
-            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
+            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random::bytes()?), nonce: random::bytes()? };
             let terms = self.hub.terms();
             if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
                 found.outage_seconds = store::outages::seconds_between(records, at, terms.now).await?;
@@ -160,5 +160,5 @@ impl Desk<'_> {
 }
 
 fn fresh() -> Result<Fresh, Fault> {
-    Ok(Fresh { family: chance::id(), refresh: RefreshToken::from_random(chance::random()?) })
+    Ok(Fresh { family: random::uuid(), refresh: RefreshToken::from_random(random::bytes()?) })
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use store::outages::{self, HEARTBEAT_SECONDS};
 
-use crate::chance;
+use crate::clock;
 
 use super::Hub;
 
 /// Works until the process ends. What a database that is away misses, the next heartbeat tells.
 pub(crate) async fn beat(hub: Hub) {
     loop {
-        if let Err(error) = outages::beat(hub.records(), chance::now()).await {
+        if let Err(error) = outages::beat(hub.records(), clock::now()).await {
             tracing::debug!(%error, "the heartbeat of this hub could not be kept");
         }
         tokio::time::sleep(Duration::from_secs(HEARTBEAT_SECONDS as u64)).await;

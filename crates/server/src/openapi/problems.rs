@@ -5,8 +5,8 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::error::{self, Told};
 use crate::operations::InputCode;
+use crate::problem::{self, Told};
 
 use super::Serving;
 

@@ -7,8 +7,8 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::explain;
-use crate::verb::Verb;
+use crate::query_service::explain;
+use crate::query_service::operation::Verb;
 
 use super::parts::{ALWAYS, by_account, json, member, perhaps_by_account, reference, success};
 use super::{Serving, problems};

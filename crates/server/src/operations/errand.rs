@@ -9,12 +9,12 @@ use store::events::Occasion;
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
-use crate::ask;
-use crate::auth::Caller;
-use crate::chance;
-use crate::error::{NOWHERE, Problem};
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::clock;
 use crate::hub::Hub;
-use crate::service::Service;
+use crate::problem::{NOWHERE, Problem};
+use crate::query_service::statement_request;
 
 use super::fault::unreadable;
 use super::input::Input;
@@ -108,7 +108,7 @@ impl<'a> Errand<'a> {
     }
 
     fn occasion(&self) -> Occasion<'a> {
-        Occasion { now: chance::now(), address: Some(self.address) }
+        Occasion { now: clock::now(), address: Some(self.address) }
     }
 
     /// Notes in the audit log that somebody reached for more than they hold. They are refused whether or not that can be noted.
@@ -123,7 +123,7 @@ impl<'a> Errand<'a> {
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
         let (id, resource) =
             self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
-        let Ok(entrance) = ask::enter(self.service, id, self.caller) else { return Ok(None) };
+        let Ok(entrance) = statement_request::enter(self.service, id, self.caller) else { return Ok(None) };
         let told = TOLD_WITH.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, told)| told);
         let may_read = |name: &&&str| {
             let target = resource.relation(name).map(|relation| self.service.catalog.resource(relation.target));
@@ -132,8 +132,8 @@ impl<'a> Errand<'a> {
         let relations = told.iter().filter(may_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
-        let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
-        Ok(ask::row(self.service, self.caller.key(), query).await?.map(Vec::from))
+        let query = statement_request::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
+        Ok(statement_request::row(self.service, self.caller.key(), query).await?.map(Vec::from))
     }
 }
 

@@ -3,8 +3,8 @@
 use query::error::{Code, MOST_FAULTS};
 
 use crate::administration::Fault;
-use crate::error::oauth;
-use crate::error::{InputFault, Problem};
+use crate::problem::oauth;
+use crate::problem::{InputFault, Problem};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as JsonValue};
 use uuid::Uuid;
 
 use crate::administration::check_meta;
-use crate::error::Problem;
+use crate::problem::Problem;
 
 use super::fault::{Faults, InputCode, one};
 use super::{Field, Kind, Need, Operation, Text};

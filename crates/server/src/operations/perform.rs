@@ -13,8 +13,8 @@ use store::endings::Over;
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, Administration, AppChange, ClientChange, Fault, NewAccount, NewClient, RoleChange, Which};
-use crate::error::Problem;
 use crate::hub::Hub;
+use crate::problem::Problem;
 
 use super::fault::{InputCode, one, refused, unhashed};
 use super::input::Input;

@@ -9,10 +9,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
-use crate::auth::Caller;
-use crate::error::Problem;
-use crate::service::Service;
-use crate::tagged::Tagged;
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::http::etag::Tagged;
+use crate::problem::Problem;
 
 use super::resources;
 

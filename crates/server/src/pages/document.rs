@@ -12,8 +12,8 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::service::Service;
-use crate::tagged::Tagged;
+use crate::app_state::Service;
+use crate::http::etag::Tagged;
 
 /// Nothing but our style and our mark, no script, no frame around us. Browsers apply `form-action` to the redirects after a post too, and
 /// those of a sign-in end at a client, so it names schemes and no hosts: it still keeps forms from running scripts.

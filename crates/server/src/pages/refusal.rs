@@ -10,9 +10,9 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
-use crate::body::is_media_type;
-use crate::sender::wants_page;
-use crate::service::Service;
+use crate::app_state::Service;
+use crate::http::body::is_media_type;
+use crate::http::request_context::wants_page;
 
 use super::document::{Document, Scripts, Style, escaped, sentence, set};
 

@@ -6,8 +6,8 @@ use query::policy::{self, Viewer};
 use query::types::{Scalar, Type};
 use serde::Serialize;
 
-use crate::explain;
-use crate::verb::Verb;
+use crate::query_service::explain;
+use crate::query_service::operation::Verb;
 
 /// Everything that is visible to one caller.
 #[derive(Debug, Serialize)]

@@ -12,11 +12,12 @@ use identity::token::security_event::{MOST_AUDIENCES, SecurityEvent, Subject};
 use identity::token::{End, Expectation, Unverified};
 use tokio::time::Instant;
 
-use crate::chance;
+use crate::clock;
 use crate::config::SatelliteSettings;
+use crate::random;
 
 use super::event_stream::{Block, Blocks};
-use super::{Satellite, exchange};
+use super::{Satellite, token_exchange};
 
 /// A hub says something every ten seconds: whoever hears nothing for so long hears nobody.
 const SILENCE: Duration = Duration::from_secs(25);
@@ -47,7 +48,7 @@ pub(super) async fn follow(satellite: Satellite) {
         }
         hearing.became(State::Unheard, &reason);
         // Satellites that lost one hub together do not come back together.
-        tokio::time::sleep(pause.mul_f64(0.5 + 0.5 * chance::fraction())).await;
+        tokio::time::sleep(pause.mul_f64(0.5 + 0.5 * random::fraction())).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
@@ -97,7 +98,7 @@ impl Hearing {
             [] => "/events".to_owned(),
             named => format!("/events?{}", form::write([("audience", named.join(",").as_str())])),
         };
-        let client = exchange::credentials(settings).map_err(|_| "the client's secret cannot stand in a header".to_owned())?;
+        let client = token_exchange::credentials(settings).map_err(|_| "the client's secret cannot stand in a header".to_owned())?;
         let opened = self.satellite.0.upstream.stream(&path, client, self.last).await;
         let response = opened.map_err(|trouble| trouble.to_string())?;
         match response.status().as_u16() {
@@ -141,7 +142,7 @@ impl Hearing {
         let keys = inner.keys.with(unverified.key_id()).await.map_err(|_| not(&"its key is not at hand"))?;
         let key = keys.find(unverified.key_id()).ok_or_else(|| not(&"its key is not at hand"))?;
         let own = [inner.settings.client.as_str()];
-        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: chance::now(), end: End::Issuers };
+        let expected = Expectation { issuer: &inner.at.issuer, audiences: &own, now: clock::now(), end: End::Issuers };
         Ok(unverified.verify_security_event(key, &expected).map_err(|fault| not(&fault))?.into_claims())
     }
 

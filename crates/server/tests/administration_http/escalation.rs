@@ -1,6 +1,6 @@
 //! What nobody can make the administration do: give or take what they do not hold, or leave a hub without an administrator.
 
-use peristyle::chance;
+use peristyle::random;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -92,7 +92,7 @@ async fn nobody_lets_others_into_a_tenant_that_is_closed_to_themselves() {
         }
         // Making a tenant on the way takes the permission for that beside the one to give it.
         let (_, warden) = desk.somebody("warden", &["iam.account.get", "iam.account.create", "iam.tenant.update"]).await;
-        let fresh = json!({"username": "x", "tenants": [chance::id().to_string()]});
+        let fresh = json!({"username": "x", "tenants": [random::uuid().to_string()]});
         let problem = desk.by(&warden, "iam/accounts/create", &fresh).await.problem(403);
         assert!(problem["code"] == "FORBIDDEN" && text(&problem["detail"]).contains("iam.tenant.create"), "{problem}");
     }
@@ -106,7 +106,7 @@ async fn a_tenant_that_the_hub_does_not_know_is_as_closed_as_any() {
         let maker: Vec<&str> = KEEPER.into_iter().chain(["iam.tenant.create", "iam.tenant.delete"]).collect();
         let (id, token) = desk.somebody("maker", &maker).await;
         // A satellite may keep rows of it all the same.
-        let unknown = chance::id().to_string();
+        let unknown = random::uuid().to_string();
         let removed = desk.made("iam/tenants/create", json!({"name": "North"})).await["id"].clone();
         desk.by(&token, &format!("iam/tenants/delete/{}", text(&removed)), &json!({})).await.good();
         for tenant in [json!(unknown), removed] {
@@ -144,7 +144,7 @@ async fn a_link_ends_with_the_password_and_the_rights_that_it_was_made_for() {
         for (path, input) in [
             (format!("iam/accounts/set-password/{account}"), json!({"password": PASSWORD})),
             (format!("iam/roles/update/{}", text(&role["id"])), json!({"permissions": ["shop.note.get", "iam.account.get"]})),
-            (update.clone(), json!({"tenants": [chance::id().to_string()]})),
+            (update.clone(), json!({"tenants": [random::uuid().to_string()]})),
             (update.clone(), json!({"tenants": []})),
             (update.clone(), json!({"roles": []})),
             (update.clone(), json!({"roles": ["administrator"]})),

@@ -1,6 +1,6 @@
 //! Who may: decided before anything that was sent is looked at.
 
-use peristyle::chance;
+use peristyle::random;
 use serde_json::json;
 
 use crate::desk::{Desk, administers, text};
@@ -151,7 +151,7 @@ async fn the_permission_that_an_operation_names_is_all_that_its_change_asks_for(
                 _ => json!({}),
             };
             let (address, status) = match path.strip_suffix("/x") {
-                Some(address) => (format!("{address}/{}", chance::id()), 404),
+                Some(address) => (format!("{address}/{}", random::uuid()), 404),
                 None => (path.to_owned(), 201),
             };
             let answer = desk.by(&holders[permission], &address, &body).await;

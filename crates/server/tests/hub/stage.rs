@@ -17,7 +17,7 @@ use identity::moment::Moment;
 use identity::opaque::ClientSecret;
 use identity::password::{Password, PasswordHash};
 use identity::pkce::Verifier;
-use peristyle::chance;
+use peristyle::random;
 use serde_json::Value;
 use store::DatabaseSettings;
 use store::records::Records;
@@ -96,7 +96,7 @@ impl Stage {
     }
 
     pub async fn add_account(&self, name: &str, permissions: &[&str]) -> Uuid {
-        let id = chance::id();
+        let id = random::uuid();
         let account = Account {
             id,
             kind: AccountKind::User,
@@ -123,7 +123,7 @@ impl Stage {
     }
 
     async fn give(&self, account: Uuid, permissions: &[Permission]) {
-        let role = chance::id();
+        let role = random::uuid();
         add_role(&self.records, role, permissions).await;
         let mut transaction = self.records.begin().await.unwrap();
         store::accounts::set_roles(&mut transaction, account, &[role]).await.unwrap();
@@ -132,7 +132,7 @@ impl Stage {
     }
 
     pub async fn add_client(&self, id: &str, grants: &[GrantType], app: Option<Uuid>) -> String {
-        let secret = ClientSecret::from_random(*chance::id().as_bytes().repeat(2).first_chunk().unwrap());
+        let secret = ClientSecret::from_random(*random::uuid().as_bytes().repeat(2).first_chunk().unwrap());
         let client = Client {
             id: ClientId::parse(id).unwrap(),
             name: format!("The {id}"),

@@ -50,7 +50,7 @@ async fn the_filter_decides_what_is_logged() {
 // contract B1.7, B1.20
 #[tokio::test]
 async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_filter() {
-    for filter in ["error", "warn", "info", "peristyle::error=error", "off,peristyle::error=error", "info,peristyle::router=off"] {
+    for filter in ["error", "warn", "info", "peristyle::problem=error", "off,peristyle::problem=error", "info,peristyle::router=off"] {
         let folder = Folder::shop();
         let serving = folder.serve_quietly(&[("LOG", filter), ("LOG_FORMAT", "json")]);
         let file = rusqlite::Connection::open(folder.path("shop.db")).expect("the database");

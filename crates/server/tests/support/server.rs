@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use identity::grant::RefreshRules;
 use identity::strategy::Strategy;
-use peristyle::auth::Gate;
+use peristyle::authenticator::Gate;
 use peristyle::boot_error::BootError;
 use peristyle::budget::{BudgetSettings, Budgets};
 use peristyle::config::{AllowedHosts, Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};

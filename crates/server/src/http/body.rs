@@ -1,0 +1,121 @@
+//! Bodies, for every protocol: read with bounds in size and time, and written as JSON.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Response};
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+
+use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
+use crate::http::accept;
+use crate::problem::Problem;
+
+/// The largest body of a statement.
+pub(crate) const MOST_BYTES: usize = 1024 * 1024;
+/// The largest body of what is asked in order to sign in.
+pub(crate) const MOST_BYTES_TO_SIGN_IN: usize = FREE_BODY_BYTES;
+/// How long a body may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// What a body of unknown length holds before it grows.
+const FIRST_BYTES: usize = 8 * 1024;
+
+/// Reads a JSON body. What it holds beyond a small body is reserved, and stays so as long as the reservation does.
+pub(crate) async fn json(headers: &HeaderMap, body: Body, reservation: &mut Reservation) -> Result<Bytes, Problem> {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
+    let empty = declared == Some(0) || (declared.is_none() && body.is_end_stream());
+    if empty {
+        return Ok(Bytes::new());
+    }
+    let read = timed(read(body, MOST_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
+    // An empty body needs no type; chunked ones show only now that they are empty.
+    if !read.is_empty() && !is_media_type(headers, is_json) {
+        return Err(Problem::MediaType);
+    }
+    Ok(read)
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// Reads a small body of whatever type, with at most so many bytes.
+pub(crate) async fn bytes(body: Body, most: usize) -> Result<Bytes, Problem> {
+    timed(read(body, most.min(FREE_BODY_BYTES), |_| Ok(()))).await
+}
+
+async fn timed(read: impl Future<Output = Result<Bytes, Problem>>) -> Result<Bytes, Problem> {
+    tokio::time::timeout(BODY_TIMEOUT, read).await.map_err(|_| Problem::SlowBody)?
+}
+
+/// Reads a body into one buffer, and reserves room for it before it grows.
+async fn read(mut body: Body, most: usize, mut reserve: impl FnMut(usize) -> Result<(), Overloaded>) -> Result<Bytes, Problem> {
+    let hint = body.size_hint();
+    if hint.lower() > most as u64 {
+        return Err(Problem::TooLarge);
+    }
+    let expected = hint.exact().map_or(FIRST_BYTES, |length| length as usize);
+    reserve(expected)?;
+    let mut whole = Vec::with_capacity(expected);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Problem::BrokenBody)?.into_data() else { continue };
+        let length = whole.len() + data.len();
+        if length > most {
+            return Err(Problem::TooLarge);
+        }
+        if length > whole.capacity() {
+            let capacity = length.max(whole.capacity() * 2).min(most);
+            reserve(capacity)?;
+            whole.reserve_exact(capacity - whole.len());
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.into())
+}
+
+/// Whether a body is of this media type by its own word, in UTF-8 as far as it says; other parameters do not matter. A body is of one type:
+/// what says several is of none, since somebody else may read another of them.
+pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool) -> bool {
+    let mut said = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (said.next().and_then(|value| value.to_str().ok()), said.next()) else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
+}
+
+/// An answer that is JSON.
+pub(crate) fn answer(text: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(text.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A body that holds on to something until it was sent: the memory or the slots that it takes.
+pub(crate) fn holding(body: Body, held: impl Send + Unpin + 'static) -> Body {
+    Body::new(Holding { body, _held: held })
+}
+
+struct Holding<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T: Unpin> HttpBody for Holding<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,78 @@
+//! `POST /introspect` (RFC 7662): what a token is worth now, told to a client that it is for.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use identity::client::Authenticated;
+use identity::error::{Error, ErrorCode};
+use identity::grant::refresh_token;
+use identity::grant::standing::may_introspect;
+use identity::opaque::RefreshToken;
+use identity::token::AccessClaims;
+use serde_json::{Value, json};
+use store::families::Found;
+
+use crate::hub::client_authentication::Presented;
+use crate::hub::{Hub, form_request, name_of};
+use crate::problem::oauth::{Fault, json_no_store, told};
+
+const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    told(introspected(hub, request).await)
+}
+
+async fn introspected(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = form_request::posted(hub, request).await?;
+    let presented = Presented::read(hub, &sender, &body).await?;
+    let client = presented.prove(hub, &sender).await?;
+    let text = body.get("token").ok_or(MISSING)?;
+    let found = match RefreshToken::parse(text) {
+        Some(token) => refresh(hub, client, &token).await?,
+        None => access(hub, client, text).await?,
+    };
+    Ok(json_no_store(found.unwrap_or_else(|| json!({ "active": false })).to_string()))
+}
+
+async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Option<Value>, Fault> {
+    let Ok(token) = hub.verify::<AccessClaims>(text, hub.issuer()) else { return Ok(None) };
+    if !may_introspect(client, &token) {
+        return Ok(None);
+    }
+    let Some(account) = hub.account_of(&token).await? else { return Ok(None) };
+    let claims = token.claims();
+    Ok(Some(json!({
+        "active": true,
+        "token_type": "Bearer",
+        "iss": claims.common.issuer,
+        "sub": account.id.to_string(),
+        "aud": claims.common.audiences,
+        "client_id": claims.client.as_str(),
+        "username": name_of(&account),
+        "scope": claims.scope.as_deref().unwrap_or_default(),
+        "jti": claims.id.to_string(),
+        "sid": claims.family.to_string(),
+        "iat": claims.common.issued_at.unix(),
+        "nbf": claims.common.issued_at.unix(),
+        "exp": claims.common.expires_at.unix(),
+    })))
+}
+
+async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, Fault> {
+    let rows = store::families::presented(hub.records(), client.client().id.as_str(), &token.digest()).await?;
+    let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
+    let Found { family, account, .. } = &found;
+    let (rows, terms) = (found.as_rows(), hub.terms());
+    Ok(refresh_token::is_active(client, token, rows, terms).then(|| {
+        json!({
+            "active": true,
+            "iss": hub.issuer(),
+            "sub": account.id.to_string(),
+            "client_id": family.client.as_str(),
+            "username": name_of(account),
+            "scope": family.scope.as_ref().map_or("", identity::scope::Scope::as_str),
+            "sid": family.id.to_string(),
+            "exp": rows.expires_at(terms.rules).unix(),
+        })
+    }))
+}

@@ -1,0 +1,50 @@
+//! `POST /revoke` (RFC 7009): a client gives a token back, and the whole family ends with it; with `end_session=true` so does the session
+//! that the family came out of, as a satellite wants it whose user signs out.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use identity::error::{Error, ErrorCode};
+use identity::grant::Family;
+use identity::grant::standing::{Reach, Revoked, revoked_by};
+use identity::opaque::RefreshToken;
+use identity::session::Ending;
+use identity::token::AccessClaims;
+
+use crate::hub::client_authentication::Presented;
+use crate::hub::{Hub, form_request};
+use crate::problem::oauth::{Fault, json_no_store, told};
+
+const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    told(revoked(hub, request).await)
+}
+
+async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = form_request::posted(hub, request).await?;
+    let presented = Presented::read(hub, &sender, &body).await?;
+    let client = presented.prove(hub, &sender).await?;
+    let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
+    let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
+    let (records, occasion) = (hub.records(), sender.occasion());
+    match family.and_then(|family| revoked_by(client, &family, reach)) {
+        Some(Revoked::Family(family)) => store::endings::end(records, &Ending::FamilyEnded(family), None, occasion).await.map(drop)?,
+        Some(Revoked::SessionOf(family)) => store::endings::end_session_of(records, family, occasion).await.map(drop)?,
+        None => {}
+    }
+    // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
+    // Some clients read whatever comes as JSON.
+    Ok(json_no_store("{}"))
+}
+
+/// The family of a token of either kind.
+async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, Fault> {
+    if let Some(token) = RefreshToken::parse(text) {
+        return Ok(store::families::of_refresh_token(hub.records(), &token.digest()).await?);
+    }
+    match hub.verify::<AccessClaims>(text, hub.issuer()) {
+        Ok(token) => Ok(store::families::standing(hub.records(), token.claims().family).await?.map(|standing| standing.family)),
+        Err(_) => Ok(None),
+    }
+}

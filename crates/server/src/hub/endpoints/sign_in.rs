@@ -1,0 +1,86 @@
+//! `/sign-in`: the page where an account proves who it is. Works without scripts; a success goes on to where the browser came from.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Method, Response};
+use identity::authorize;
+use identity::continuation::Continuation;
+use identity::error::{Error, ErrorCode};
+use identity::event::{Event, SignInRefusal};
+use identity::form;
+use identity::password::Password;
+use store::sessions::By;
+
+use crate::hub::form_request::{self, Sender};
+use crate::hub::session_cookie::Cookies;
+use crate::hub::{Hub, credentials, session_cookie};
+use crate::pages::hub::{self as pages, Notice};
+use crate::problem::oauth::{Fault, Redirection, redirect};
+
+const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    match *request.method() {
+        Method::GET | Method::HEAD => {
+            let sender = form_request::bare(hub, request);
+            shown(hub, &sender).await.unwrap_or_else(|fault| pages::refusal(&fault))
+        }
+        Method::POST => tried(hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
+        _ => pages::refusal(&Fault::Method("GET, POST")),
+    }
+}
+
+async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
+    let parameters = sender.parameters()?;
+    let continuation = Continuation::read(parameters.get("continue"));
+    let app = app_of(hub, &continuation).await?;
+    let notice = Notice::from_word(parameters.get("done"));
+    let name = authorize::login_hint(&continuation).unwrap_or_default();
+    Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
+}
+
+async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = form_request::posted(hub, request).await?;
+    hub.refuse_foreign(&sender).await?;
+    let continuation = Continuation::read(body.get("continue"));
+    let name = body.get("username").unwrap_or_default();
+    match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
+        Ok(cookies) => {
+            let mut response = redirect(Redirection::SeeOther, continuation.as_str());
+            cookies.set(&mut response);
+            Ok(response)
+        }
+        // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
+        Err(fault) if matches!(fault, Fault::Rule(_) | Fault::Throttled(_)) || fault.is_temporary() => {
+            let app = app_of(hub, &continuation).await.unwrap_or_default();
+            let continuation = continuation.as_str();
+            Ok(pages::sign_in(&pages::SignIn { continuation, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<Cookies, Fault> {
+    let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
+        // Nobody has such a name or such a password, so that nothing is compared or counted.
+        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
+        return Err(WRONG.into());
+    };
+    let judged = credentials::judge(hub, name, password, sender).await?;
+    let (account, proof) = judged.admitted().ok_or(WRONG)?;
+    if let Some(cookies) = session_cookie::begin(hub, sender, session_cookie::fresh(account.id), By::Password(proof)).await? {
+        return Ok(cookies);
+    }
+    // It was the password when it was compared, and is not any more.
+    credentials::note_compared(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;
+    Err(WRONG.into())
+}
+
+/// What one is signing in to: the name of the client that the continuation is for.
+async fn app_of(hub: &Hub, continuation: &Continuation) -> Result<Option<String>, store::Error> {
+    let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
+    let pairs = form::pairs(query).unwrap_or_default();
+    let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
+    let client = store::clients::by_id(hub.records(), id).await?;
+    Ok(client.filter(|client| client.is_active).map(|client| client.name))
+}

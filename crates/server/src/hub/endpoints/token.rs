@@ -1,0 +1,41 @@
+//! `POST /token`: three grants, one answer.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use identity::grant::Issue;
+use identity::scope::Scope;
+use serde_json::{Map, Value};
+
+use crate::clock;
+use crate::hub::grants::Desk;
+use crate::hub::{Hub, client_authentication, form_request};
+use crate::problem::oauth::{Fault, json_no_store, told};
+use crate::random;
+
+pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+    told(granted(hub, request).await)
+}
+
+async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+    let (sender, body) = form_request::posted(hub, request).await?;
+    let credentials = client_authentication::read(hub, &sender, &body).await?;
+    let issue = Desk { hub, sender: &sender, credentials: &credentials, body: &body }.serve().await?;
+    Ok(json_no_store(written(hub, &issue)?))
+}
+
+/// RFC 6749, 5.1. One signature a token.
+fn written(hub: &Hub, issue: &Issue) -> Result<String, Fault> {
+    let now = clock::now();
+    let access = hub.keys().sign(&issue.access_claims(hub.issuer(), random::uuid(), now))?;
+    let mut answer = Map::new();
+    if let Some(claims) = issue.id_claims(hub.issuer(), &access, now) {
+        answer.insert("id_token".to_owned(), hub.keys().sign(&claims)?.into());
+    }
+    answer.insert("access_token".to_owned(), access.into());
+    answer.insert("token_type".to_owned(), "Bearer".into());
+    answer.insert("expires_in".to_owned(), issue.expires_in().into());
+    answer.insert("refresh_token".to_owned(), issue.refresh_token().expose().as_str().into());
+    answer.insert("scope".to_owned(), issue.scope().map_or("", Scope::as_str).into());
+    Ok(Value::Object(answer).to_string())
+}

@@ -1,0 +1,72 @@
+//! `explain`: what a statement becomes, over HTTP and on the command line.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use query::merge::merged;
+use query::parse;
+use query::plan::{self, Operation};
+use query::policy::Entrance;
+use query::sql;
+use query::statement::Statement;
+use serde_json::{Value, json};
+use store::Database;
+use store::run::PlanDetail;
+
+use crate::app_state::Service;
+use crate::authenticator::Caller;
+use crate::budget::validation;
+use crate::http::body;
+use crate::problem::Problem;
+
+/// The permission that lets somebody see SQL.
+pub const PERMISSION: &str = identity::account::EXPLAIN;
+
+/// Whether the database is asked for its own plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Analyze {
+    /// It is, which runs the statement, and so much of the plan is shown.
+    Yes(PlanDetail),
+    /// It is not; nothing is run.
+    No,
+}
+
+/// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
+pub(crate) async fn answer(
+    service: &Service,
+    (caller, entrance): (&Caller, Entrance<'_, '_>),
+    request: Request,
+) -> Result<Response<Body>, Problem> {
+    let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
+    let (head, body) = request.into_parts();
+    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let bytes = body::json(&head.headers, body, &mut reservation).await?;
+    let read = || parse::body(&bytes).map(merged);
+    let statement = validation::run(&service.budgets, caller.key(), bytes.len(), read).await??;
+    let _slot = service.reader.slot(caller.key()).await?;
+    // Whoever asks from afar is within the policy, and so is what they are shown.
+    let analyze = if analyze { Analyze::Yes(PlanDetail::Result) } else { Analyze::No };
+    let explained = explain(&service.reader.primary, entrance, statement, analyze).await?;
+    Ok(body::answer(explained.to_string()))
+}
+
+/// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
+pub async fn explain(database: &Database, entrance: Entrance<'_, '_>, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
+    let merged = query::explain::statement(&statement);
+    let (mut described, query) = {
+        let plan = plan::plan(entrance, statement, Operation::Paginate, None)?;
+        let query = sql::render(&plan, database.dialect());
+        (query::explain::levels(&plan, &query, database.dialect()), query)
+    };
+    if let Analyze::Yes(detail) = analyze {
+        for (path, lines) in database.analyze(&query, detail).await? {
+            let level = described["levels"].as_array_mut().into_iter().flatten().find(|level| level["path"] == path.as_str());
+            if let Some(level) = level {
+                level["plan"] = json!(lines);
+            }
+        }
+    }
+    described["resource"] = json!(entrance.resource().full_name);
+    described["statement"] = merged;
+    Ok(described)
+}
