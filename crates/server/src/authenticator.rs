@@ -1,163 +1,109 @@
-//! From a request to its caller. Under `none` everybody is the anonymous account, whatever a request claims; a hub asks its own records
-//! about every token it is shown, a satellite its hub.
+//! Turns a request into its caller, with the help of the hub or the satellite, and serves `/auth/me` and `/auth/verify`. Under the
+//! strategy `none` every caller is the anonymous account.
 
 mod me;
-pub(crate) mod routes;
 mod verify;
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
-use identity::client::ClientId;
+use axum::routing::any;
 use query::policy::Viewer;
-use serde_json::Value;
-use uuid::Uuid;
 
 use crate::budget::CallerKey;
 use crate::http::client_address::ClientAddress;
-use crate::hub::{Holder, Hub};
+use crate::hub::Hub;
 use crate::problem::Problem;
+use crate::query_service::QueryService;
 use crate::satellite::Satellite;
 
-/// Turns a request into a caller.
+pub use crate::caller::Caller;
+
+/// Turns a request into its caller. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Gate(Kind);
+pub struct Authenticator(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Headers are not looked at.
-    Everyone(Arc<Viewer>),
-    /// Tokens are the hub's own.
-    Hub(Hub, Arc<Viewer>),
-    /// Tokens are those of a hub elsewhere.
-    Satellite(Satellite, Arc<Viewer>),
+    /// Every caller is this viewer; tokens are ignored.
+    Fixed(Arc<Viewer>),
+    /// This process issues the tokens.
+    Hub(Hub),
+    /// The hub of this satellite issues the tokens.
+    Satellite(Satellite),
 }
 
-/// Who asks, and how much of that they have shown.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    viewer: Arc<Viewer>,
-    standing: Standing,
-    /// Whom work and bytes are counted for.
-    key: CallerKey,
-    /// The client of a hub's own token that is not marked to change the hub's records.
-    unmarked_client: Option<ClientId>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// There is no authority to show anything to.
-    Unasked,
-    /// No token was shown.
-    Nobody,
-    /// The account of a token that was found good.
-    Account(Uuid),
-}
-
-impl Gate {
-    /// The gate of a process without an authority: headers are not looked at.
-    pub fn open() -> Self {
-        Gate::of(Viewer::anonymous())
+impl Authenticator {
+    /// Under the strategy `none`: every caller is the anonymous account.
+    pub fn none() -> Self {
+        Authenticator::fixed(Viewer::anonymous())
     }
 
-    /// A gate that takes every caller for this viewer. Only programs that embed us, tests among them, can make one.
-    pub fn of(viewer: Viewer) -> Self {
-        Gate(Kind::Everyone(Arc::new(viewer)))
+    /// Takes every caller for this viewer, for tests and programs that embed the server.
+    pub fn fixed(viewer: Viewer) -> Self {
+        Authenticator(Kind::Fixed(Arc::new(viewer)))
     }
 
-    /// The gate of a hub.
     pub(crate) fn hub(hub: Hub) -> Self {
-        Gate(Kind::Hub(hub, Arc::new(Viewer::anonymous())))
+        Authenticator(Kind::Hub(hub))
     }
 
-    /// The gate of a satellite.
     pub(crate) fn satellite(satellite: Satellite) -> Self {
-        Gate(Kind::Satellite(satellite, Arc::new(Viewer::anonymous())))
+        Authenticator(Kind::Satellite(satellite))
     }
 
-    /// The hub behind the gate, if there is one.
+    /// The hub, if this process is one.
     pub(crate) fn as_hub(&self) -> Option<&Hub> {
-        match &self.0 {
-            Kind::Everyone(_) | Kind::Satellite(..) => None,
-            Kind::Hub(hub, _) => Some(hub),
-        }
+        if let Kind::Hub(hub) = &self.0 { Some(hub) } else { None }
     }
 
-    /// The satellite behind the gate, if there is one.
+    /// The satellite, if this process is one.
     pub fn as_satellite(&self) -> Option<&Satellite> {
-        match &self.0 {
-            Kind::Everyone(_) | Kind::Hub(..) => None,
-            Kind::Satellite(satellite, _) => Some(satellite),
-        }
+        if let Kind::Satellite(satellite) = &self.0 { Some(satellite) } else { None }
     }
 
-    /// Ends what would go on for ever, streams of changes to satellites: whoever embeds us calls it when the process is about to end.
+    /// Ends the streams of account changes. A program that embeds the server calls it before it stops.
     pub fn retire(&self) {
         if let Some(hub) = self.as_hub() {
             hub.retire();
         }
     }
 
-    /// The caller. A token that is there and not good is refused, whatever is asked: who tries to say who they are is never taken for
-    /// nobody.
+    /// The caller of a request. A token that is not valid is refused on every endpoint; such a caller never counts as anonymous.
     pub async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
-        let address = CallerKey::of_address(ClientAddress::of(extensions));
-        let anonymous = |viewer: &Arc<Viewer>, standing| Caller { viewer: viewer.clone(), standing, key: address, unmarked_client: None };
-        let known = |viewer, id| Caller { viewer, standing: Standing::Account(id), key: CallerKey::Account(id), unmarked_client: None };
         match &self.0 {
-            Kind::Everyone(viewer) => Ok(anonymous(viewer, Standing::Unasked)),
-            Kind::Hub(hub, nobody) => match Box::pin(hub.bearer(headers, address)).await? {
-                None => Ok(anonymous(nobody, Standing::Nobody)),
-                Some(Holder { account, viewer, unmarked_client }) => Ok(Caller { unmarked_client, ..known(Arc::new(viewer), account) }),
-            },
-            Kind::Satellite(satellite, nobody) => match satellite.bearer(headers).await? {
-                None => Ok(anonymous(nobody, Standing::Nobody)),
-                Some(member) => Ok(known(member.viewer.clone(), member.id)),
-            },
+            Kind::Fixed(viewer) => Ok(Caller::unchecked(viewer.clone(), CallerKey::of_address(ClientAddress::of(extensions)))),
+            Kind::Hub(hub) => Box::pin(hub.caller(headers, extensions)).await,
+            Kind::Satellite(satellite) => satellite.caller(headers, extensions).await,
         }
     }
 }
 
-impl Caller {
-    /// Refuses a token of a client that is not marked to change the hub's records: whoever runs such a client could act for every
-    /// administrator who uses it.
-    pub(crate) fn may_administer(&self) -> Result<(), Problem> {
-        self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
-    }
+/// Extracts the caller of a request. A token that is not valid is refused before the handler runs.
+impl<S: Sync> FromRequestParts<S> for Caller
+where
+    Authenticator: FromRef<S>,
+{
+    type Rejection = Problem;
 
-    /// What the caller may see.
-    pub fn viewer(&self) -> &Viewer {
-        &self.viewer
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Authenticator::from_ref(state).caller(&parts.headers, &parts.extensions).await
     }
+}
 
-    /// The caller as budgets count it: the account, or the client address without one.
-    pub(crate) fn key(&self) -> CallerKey {
-        self.key
-    }
-
-    /// Whose token it was.
-    pub fn account(&self) -> Option<Uuid> {
-        match self.standing {
-            Standing::Account(id) => Some(id),
-            Standing::Unasked | Standing::Nobody => None,
-        }
-    }
-
-    /// The account as JSON, as `$account.…` in a manifest sees it; of nobody, the anonymous one.
-    pub fn details(&self) -> &Value {
-        self.viewer.account()
-    }
-
-    /// Refuses a caller who lacks a permission: 401 without a token, 403 with one.
-    pub fn require(&self, permission: &str) -> Result<(), Problem> {
-        if self.viewer.holds(permission) { Ok(()) } else { Err(self.refusal()) }
-    }
-
-    /// What a caller hears who lacks a permission: who has not said who they are may try to.
-    pub fn refusal(&self) -> Problem {
-        match self.standing {
-            Standing::Nobody => Problem::Unauthenticated,
-            Standing::Unasked | Standing::Account(_) => Problem::Forbidden,
-        }
-    }
+/// `/auth/me` and `/auth/verify`, each also below `/api`.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    QueryService: FromRef<S>,
+{
+    Router::new()
+        .route("/auth/me", any(me::answer))
+        .route("/auth/verify", any(verify::answer))
+        .route("/api/auth/me", any(me::answer))
+        .route("/api/auth/verify", any(verify::answer))
 }

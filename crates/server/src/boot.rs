@@ -13,8 +13,8 @@ use store::records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
-use crate::app_state::Service;
-use crate::authenticator::Gate;
+use crate::app_state::AppState;
+use crate::authenticator::Authenticator;
 use crate::boot_error::{BootError, unusable};
 use crate::budget::Budgets;
 use crate::clock;
@@ -22,12 +22,13 @@ use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::key_files;
+use crate::query_service::QueryService;
 use crate::query_service::reader::Reader;
 use crate::satellite::Satellite;
 
 /// Boots a process that serves.
-pub async fn boot(config: &Config) -> Result<Service, BootError> {
-    let app = app(config)?;
+pub async fn boot(config: &Config) -> Result<AppState, BootError> {
+    let app_files = app_files(config)?;
     let authority = authority(config)?;
     let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
     let name = config.manifest.path().display().to_string();
@@ -42,13 +43,14 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         refuse_errors(&report, &name)?;
     }
     let budgets = Budgets::new(&config.budget, config.database.pool);
-    let gate = match authority {
-        Authority::Nobody => Gate::open(),
-        Authority::Hub(files) => Gate::hub(start(config, (&primary, &catalog), files, &budgets).await?),
-        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
+    let authenticator = match authority {
+        Authority::Nobody => Authenticator::none(),
+        Authority::Hub(files) => Authenticator::hub(start(config, (&primary, &catalog), files, &budgets).await?),
+        Authority::Satellite(settings) => Authenticator::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader::new(primary, replica, &budgets), gate, graphql, budgets, app })
+    let queries = QueryService { catalog: Arc::new(catalog), reader: Reader::new(primary, replica, &budgets), budgets };
+    Ok(AppState { queries, authenticator, graphql, app_files })
 }
 
 /// Who says who somebody is.
@@ -83,7 +85,7 @@ fn warn_of_address(config: &Config) {
 }
 
 /// The app to serve beside the resources.
-fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
+fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     let Some(folder) = &config.app_files else { return Ok(None) };
     if config.strategy == Strategy::LocalProvider {
         // Scripts of an app on the hub's origin could use the session of whoever is signed in there.

@@ -5,7 +5,6 @@
 mod connections;
 mod fair_queue;
 mod memory;
-pub(crate) mod validation;
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
-use identity::client::ClientId;
 use identity::event::{Event, SignInRefusal};
 use identity::grant::{RefreshRules, Terms, standing};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
@@ -37,16 +36,18 @@ use uuid::Uuid;
 
 use crate::boot_error::BootError;
 use crate::budget::{Budgets, CallerKey};
+use crate::caller::{self, Caller};
 use crate::clock;
 use crate::config::Config;
-use crate::http::bearer_token::{self, refused};
-use crate::http::client_address::Proxies;
+use crate::http::bearer_token;
+use crate::http::client_address::{ClientAddress, Proxies};
 use crate::http::etag::Tagged;
 use crate::http::request_context;
 use crate::problem::Problem;
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 pub(crate) use change_feed::follow;
+pub(crate) use endpoints::account_row;
 pub(crate) use heartbeat::beat;
 pub(crate) use maintenance::keep;
 pub(crate) use resources::{ACCOUNT, manifest};
@@ -54,7 +55,7 @@ pub(crate) use signing_keys::KeyFiles;
 
 use audit_deduplication::Refusals;
 use change_feed::Feed;
-use form_request::Sender;
+use form_request::RequestContext;
 use password_hasher::Hasher;
 use pending_attempts::Undecided;
 use signing_keys::Keyring;
@@ -132,7 +133,7 @@ impl Hub {
     }
 
     /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
-    async fn note_refusal(&self, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+    async fn note_refusal(&self, event: &Event, sender: &RequestContext) -> Result<(), store::Error> {
         self.0.refusals.note(self.records(), event, sender).await
     }
 
@@ -142,13 +143,13 @@ impl Hub {
     }
 
     /// Refuses what a page of somebody else made a browser send, and notes that.
-    async fn refuse_foreign(&self, sender: &Sender) -> Result<(), Fault> {
+    async fn refuse_foreign(&self, sender: &RequestContext) -> Result<(), OauthError> {
         let Err(fault) = sender.refuse_foreign(self.issuer()) else { return Ok(()) };
         self.note_foreign(sender).await?;
         Err(fault)
     }
 
-    async fn note_foreign(&self, sender: &Sender) -> Result<(), store::Error> {
+    async fn note_foreign(&self, sender: &RequestContext) -> Result<(), store::Error> {
         self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
     }
 
@@ -162,7 +163,7 @@ impl Hub {
 
     /// Where a request came from, as it is counted and noted.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
-        sender::address(self.proxies(), headers, extensions)
+        request_context::address(self.proxies(), headers, extensions)
     }
 
     /// Verifies a token of ours of one kind.
@@ -192,30 +193,22 @@ impl Hub {
         Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
-    /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap, address: CallerKey) -> Result<Option<Holder>, Problem> {
-        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
-        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
+    /// The caller of a request, by its bearer token.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        let address = CallerKey::of_address(ClientAddress::of(extensions));
+        let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
+        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
         let _slot = self.budgets().lookups.acquire(address).await?;
         let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
         let Standing { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
-        Ok(Some(Holder { account: account.id, viewer: viewer(&account), unmarked_client }))
+        Ok(Caller::of_account(account.id, Arc::new(viewer(&account)), unmarked_client))
     }
-}
-
-/// Who shows an access token.
-#[derive(Debug)]
-pub(crate) struct Holder {
-    pub(crate) account: Uuid,
-    pub(crate) viewer: Viewer,
-    /// The token's client, where it is not marked to change the hub's records.
-    pub(crate) unmarked_client: Option<ClientId>,
 }
 
 /// An account as the query engine sees it.
 fn viewer(account: &Account) -> Viewer {
-    shown::viewer(&account.rights, described(account))
+    caller::viewer(&account.rights, described(account))
 }
 
 /// What `$account.…` in a manifest looks into.

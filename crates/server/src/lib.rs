@@ -11,6 +11,7 @@ pub mod authenticator;
 pub mod boot;
 pub mod boot_error;
 pub mod budget;
+pub mod caller;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -28,8 +29,9 @@ mod pages;
 pub mod problem;
 pub mod query_service;
 pub mod random;
+mod response;
 pub mod rest;
 pub mod router;
 pub mod satellite;
 
-pub use app_state::Service;
+pub use app_state::AppState;

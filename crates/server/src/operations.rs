@@ -131,7 +131,7 @@ mod tests {
     use query::sql::Dialect;
 
     use super::*;
-    use crate::query_service::operation::Verb;
+    use crate::query_service::operation::ReadOperation;
 
     #[test]
     fn every_operation_has_a_name_an_address_and_a_permission_of_the_hub() {
@@ -145,7 +145,7 @@ mod tests {
             let (_, resource) = operation.resource_in(&catalog).expect("a resource of the hub");
             assert!(std::ptr::eq(at(resource, &operation.end(), operation.target).expect("an address"), operation), "{}", operation.name());
             assert!(known.permissions().iter().any(|known| known.as_str() == operation.permission), "{}", operation.permission);
-            assert_eq!(Verb::of(&operation.end()), None, "{}", operation.name());
+            assert_eq!(ReadOperation::from_path_end(&operation.end()), None, "{}", operation.name());
             let fields: BTreeSet<&str> = operation.fields.iter().map(|field| field.name).collect();
             assert_eq!(fields.len(), operation.fields.len(), "{}", operation.name());
         }

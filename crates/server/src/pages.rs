@@ -6,14 +6,6 @@ pub(crate) mod hub;
 mod refusal;
 mod resources;
 
-use axum::Router;
-
-use crate::app_state::Service;
-
+pub(crate) use docs::routes;
 pub(crate) use document::Style;
-pub(crate) use refusal::{Pages, Refused};
-
-/// The addresses of the pages that every process has; those of a hub are with its own.
-pub(crate) fn routes() -> Router<Service> {
-    docs::routes()
-}
+pub(crate) use refusal::Pages;

@@ -3,6 +3,8 @@
 mod graphql;
 pub(crate) mod oauth;
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
@@ -13,7 +15,6 @@ use query::error::Fault;
 use serde::Serialize;
 
 use crate::budget::Overloaded;
-use crate::pages::Refused;
 
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
@@ -80,6 +81,13 @@ pub struct InputFault {
     pub path: String,
     /// What was found and what is accepted.
     pub message: String,
+}
+
+/// The code and the detail of a problem, as an extension of its response, so that a page can show them.
+#[derive(Clone, Debug)]
+pub(crate) struct ProblemSummary {
+    pub(crate) code: &'static str,
+    pub(crate) detail: Cow<'static, str>,
 }
 
 /// RFC 6750's word for a token that is not good.
@@ -150,19 +158,6 @@ pub(crate) fn told_of_operations() -> Vec<Told> {
     let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
     let client = ClientId::parse("client").map(Problem::ClientMayNotAdminister);
     others.iter().chain(&rights).chain(&client).map(Problem::told).collect()
-}
-
-/// What the client has is what there is.
-pub(crate) fn not_modified() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response
-}
-
-/// Says that something was made.
-pub(crate) fn created(mut response: Response<Body>) -> Response<Body> {
-    *response.status_mut() = StatusCode::CREATED;
-    response
 }
 
 /// RFC 9457, with our code and the statement's faults.
@@ -333,7 +328,7 @@ impl Problem {
         let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response.extensions_mut().insert(Refused { code: wire.code, detail: wire.detail.into() });
+        response.extensions_mut().insert(ProblemSummary { code: wire.code, detail: wire.detail.into() });
         self.mark(&mut response);
         response
     }

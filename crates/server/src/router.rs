@@ -21,14 +21,15 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
-use crate::authenticator::Caller;
+use crate::app_state::AppState;
 use crate::budget::{Budgets, CallerKey};
+use crate::caller::Caller;
 use crate::config::{AllowedHosts, Config};
 use crate::http::client_address::{ClientAddress, Peer, Proxies};
 use crate::http::{accept, body, drain_body};
 use crate::metrics::Metrics;
 use crate::problem::{NOWHERE, Problem};
-use crate::{app_state, authenticator, graphql, hub, listen, openapi, pages, random, rest, satellite};
+use crate::{authenticator, graphql, hub, listen, openapi, pages, random, response, rest, satellite};
 
 /// Answers smaller than this fit a few packets and are not worth compressing.
 const WORTH_COMPRESSING: u64 = 8 * 1024;
@@ -38,35 +39,36 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Everything this process serves.
 pub fn router(
-    service: app_state::Service,
+    state: AppState,
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
     // What is told as it happens must not wait in a compressor.
     let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
     let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    metrics.show_budgets(&service.budgets);
-    let budgets = service.budgets.clone();
+    metrics.show_budgets(&state.queries.budgets);
+    let budgets = state.queries.budgets.clone();
     let hosts = Arc::new(config.allowed_hosts.clone());
-    let description = openapi::served(&service.catalog, config.strategy);
-    let is_hub = service.gate.as_hub().is_some();
-    let readable = pages::Pages::of(&service);
-    let hub = service.gate.as_hub().map_or_else(Router::new, hub::endpoints::routes);
-    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::endpoints::routes);
+    let description = openapi::served(&state.queries.catalog, config.strategy);
+    let is_hub = state.authenticator.as_hub().is_some();
+    let readable = pages::Pages::of(&state.authenticator, state.app_files.as_ref());
+    let hub = state.authenticator.as_hub().map_or_else(Router::new, |hub| hub::endpoints::routes(hub, &state.queries));
+    let satellite = state.authenticator.as_satellite().map_or_else(Router::new, satellite::endpoints::routes);
     let style = if is_hub { Router::new() } else { pages::Style::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
         .merge(pages::routes())
+        .merge(rest::routes())
         .merge(graphql::routes())
-        .merge(authenticator::routes::routes())
+        .merge(authenticator::routes())
         .merge(hub)
         .merge(satellite)
         .merge(style)
-        .fallback(elsewhere)
+        .fallback(app_file)
         .method_not_allowed_fallback(only_get)
-        .with_state(service);
+        .with_state(state);
     // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
     let served = ServiceBuilder::new()
         .layer(CatchPanicLayer::custom(|_| Problem::Internal("it panicked").response()))
@@ -211,14 +213,9 @@ fn hide_from_scripts(headers: &mut HeaderMap) {
     }
 }
 
-/// What no route knows: the resources, whose addresses are read here, since a route would copy and decode each of their segments for
-/// nobody; and the app's, where there is one.
-async fn elsewhere(State(service): State<app_state::Service>, request: Request) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    match rest::Address::of(&path) {
-        Some(address) => rest::answer(&service, address, request).await,
-        None => service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request)),
-    }
+/// Serves a file of the app at a path that has no route.
+async fn app_file(State(state): State<AppState>, request: Request) -> Response<Body> {
+    state.app_files.map_or_else(|| NOWHERE.response(), |files| files.answer(&request))
 }
 
 async fn only_get() -> Response<Body> {
@@ -228,16 +225,16 @@ async fn only_get() -> Response<Body> {
 // A token that is not good is refused on every endpoint, those included that ask nobody who they are: that is why a caller is taken.
 
 async fn health(_: Caller) -> Response<Body> {
-    body::answer(r#"{"status":"live"}"#)
+    response::json(r#"{"status":"live"}"#)
 }
 
-async fn ready(_: Caller, State(service): State<app_state::Service>) -> Response<Body> {
-    if let Err(error) = service.reader.ping().await {
+async fn ready(_: Caller, State(state): State<AppState>) -> Response<Body> {
+    if let Err(error) = state.queries.reader.ping().await {
         return Problem::of_records(error).response();
     }
-    match service.gate.as_satellite() {
-        None => body::answer(r#"{"status":"ready"}"#),
-        Some(satellite) if satellite.is_ready() => body::answer(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
+    match state.authenticator.as_satellite() {
+        None => response::json(r#"{"status":"ready"}"#),
+        Some(satellite) if satellite.is_ready() => response::json(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
         Some(_) => Problem::Identity.response(),
     }
 }

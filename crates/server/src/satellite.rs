@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
@@ -30,11 +30,12 @@ use store::shared::{Invalidation, Shared};
 use uuid::Uuid;
 
 use crate::boot_error::BootError;
-use crate::budget::Budgets;
+use crate::budget::{Budgets, CallerKey};
+use crate::caller::Caller;
 use crate::clock;
 use crate::config::{Binding, Config, SatelliteSettings};
 use crate::http::bearer_token::{self, refused};
-use crate::http::client_address::Proxies;
+use crate::http::client_address::{ClientAddress, Proxies};
 use crate::problem::Problem;
 
 pub(crate) use hub_account::Member;
@@ -157,9 +158,17 @@ impl Satellite {
         self.0.accounts.doubt_all();
     }
 
-    /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
-        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
+    /// The caller of a request, by its bearer token.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        Ok(match self.account(headers).await? {
+            None => Caller::anonymous(CallerKey::of_address(ClientAddress::of(extensions))),
+            Some(account) => Caller::of_account(account.id, account.viewer.clone(), None),
+        })
+    }
+
+    /// The account of a request's bearer token; none without a token.
+    async fn account(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
+        let Some(text) = bearer_token::read(headers)? else { return Ok(None) };
         let digest = bearer::digest(text);
         match self.0.accounts.find(&digest, clock::now()) {
             Found::Current(member) => Ok(Some(member)),
@@ -232,7 +241,7 @@ impl Satellite {
 
     /// The account of a request's token, as the hub tells it.
     pub(crate) async fn row(&self, headers: &HeaderMap) -> Result<Bytes, Problem> {
-        Ok(self.bearer(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
+        Ok(self.account(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
     }
 
     /// Where the app is: at the origin that logins come back to.

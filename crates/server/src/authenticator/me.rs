@@ -6,33 +6,34 @@ use axum::http::header::VARY;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, Response};
 
-use crate::app_state::Service;
 use crate::hub;
 use crate::problem::Problem;
-use crate::problem::oauth::json_no_store;
+use crate::query_service::QueryService;
+use crate::response::json_no_store;
 
-pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
+use super::Authenticator;
+
+pub(super) async fn answer(
+    State(authenticator): State<Authenticator>,
+    State(queries): State<QueryService>,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Problem::MethodNotAllowed("GET, HEAD").response();
+        return Err(Problem::MethodNotAllowed("GET, HEAD"));
     }
-    match Box::pin(row(&service, &request.into_parts().0)).await {
-        Ok(row) => {
-            let mut response = json_no_store(row);
-            response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
-            response
-        }
-        Err(problem) => problem.response(),
-    }
+    let row = Box::pin(row(&authenticator, &queries, &request.into_parts().0)).await?;
+    let mut response = json_no_store(row);
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Authorization"));
+    Ok(response)
 }
 
-/// Without an authority everybody is the anonymous account.
-async fn row(service: &Service, request: &Parts) -> Result<Bytes, Problem> {
-    if let Some(satellite) = service.gate.as_satellite() {
+async fn row(authenticator: &Authenticator, queries: &QueryService, request: &Parts) -> Result<Bytes, Problem> {
+    if let Some(satellite) = authenticator.as_satellite() {
         return satellite.row(&request.headers).await;
     }
-    let caller = service.gate.caller(&request.headers, &request.extensions).await?;
-    if service.gate.as_hub().is_none() {
+    let caller = authenticator.caller(&request.headers, &request.extensions).await?;
+    if authenticator.as_hub().is_none() {
         return Ok(caller.details().to_string().into());
     }
-    hub::endpoints::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await
+    hub::account_row(queries, caller.account().ok_or(Problem::Unauthenticated)?).await
 }

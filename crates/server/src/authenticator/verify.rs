@@ -10,10 +10,9 @@ use identity::form;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::app_state::Service;
 use crate::problem::Problem;
 
-use super::Caller;
+use super::{Authenticator, Caller};
 
 const ID: HeaderName = HeaderName::from_static("x-account-id");
 const USERNAME: HeaderName = HeaderName::from_static("x-account-username");
@@ -25,8 +24,8 @@ const MOST_TENANTS: usize = 50;
 /// What could be read otherwise in a header or in a list of ours.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%').add(b',').add(b' ').add(b'"').add(b'\\');
 
-pub(super) async fn answer(State(service): State<Service>, request: Request) -> Response<Body> {
-    let mut response = match Box::pin(verified(&service, &request.into_parts().0)).await {
+pub(super) async fn answer(State(authenticator): State<Authenticator>, request: Request) -> Response<Body> {
+    let mut response = match Box::pin(verified(&authenticator, &request.into_parts().0)).await {
         Ok(response) => response,
         Err(problem) => problem.response(),
     };
@@ -35,12 +34,12 @@ pub(super) async fn answer(State(service): State<Service>, request: Request) -> 
     response
 }
 
-async fn verified(service: &Service, request: &Parts) -> Result<Response<Body>, Problem> {
+async fn verified(authenticator: &Authenticator, request: &Parts) -> Result<Response<Body>, Problem> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return Err(Problem::MethodNotAllowed("GET, HEAD"));
     }
     let asked = permissions(request.uri.query().unwrap_or_default())?;
-    let caller = service.gate.caller(&request.headers, &request.extensions).await?;
+    let caller = authenticator.caller(&request.headers, &request.extensions).await?;
     let account = caller.account().ok_or_else(|| caller.refusal())?;
     let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().holds(name)).collect();
     if held.is_empty() && !asked.is_empty() {

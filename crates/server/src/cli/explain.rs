@@ -10,8 +10,8 @@ use serde_json::Value;
 use store::run::PlanDetail;
 
 use crate::boot;
+use crate::caller::viewer_of_row;
 use crate::config::Config;
-use crate::http::bearer_token::viewer_of_row;
 use crate::problem::Problem;
 use crate::query_service::explain::{Analyze, explain};
 

@@ -66,14 +66,14 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
     let early = if config.listen.port() == 0 { Some(bound(config)?) } else { None };
     let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
     let config = listening.as_ref().unwrap_or(config);
-    let service = tokio::select! {
-        service = boot::boot(config) => service?,
+    let state = tokio::select! {
+        state = boot::boot(config) => state?,
         () = &mut stop => {
             tracing::info!("stopped before it served");
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let resources = service.catalog.resources().len();
+    let resources = state.queries.catalog.resources().len();
     listen::raise_file_limit(config.budget.connections());
     let listener = match early {
         Some(listener) => listener,
@@ -96,11 +96,11 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
             json!({ "address": address.to_string(), "url": config.app_url, "strategy": config.strategy.as_str(), "resources": resources });
         print(&told.to_string())?;
     }
-    let gate = service.gate.clone();
-    let limits = listen::Limits::new(&service.budgets, config);
+    let authenticator = state.authenticator.clone();
+    let limits = listen::Limits::new(&state.queries.budgets, config);
     let stop = async move {
         stop.await;
-        gate.retire();
+        authenticator.retire();
     };
     // Who asks a second time has no more patience.
     let (asked, again) = tokio::sync::oneshot::channel();
@@ -115,7 +115,7 @@ async fn serve(config: &Config, until: Until, output: Output) -> Result<ExitCode
         }
     };
     tokio::select! {
-        () = listen::serve(listener, router::router(service, config, metrics), limits, stop) => {}
+        () = listen::serve(listener, router::router(state, config, metrics), limits, stop) => {}
         () = again => tracing::warn!("stopped at once, asked a second time; requests in flight were cut off"),
     }
     Ok(ExitCode::SUCCESS)

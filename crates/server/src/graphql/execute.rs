@@ -12,12 +12,12 @@ use apollo_compiler::validation::Valid;
 use futures_util::{StreamExt, stream};
 use query::json::Json;
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
-use crate::budget::validation;
+use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::problem::{Problem, Refusal};
+use crate::query_service::ALWAYS_OFFLOAD;
 
+use super::GraphqlService;
 use super::arguments::{self, Variables};
 use super::budget::Budget;
 use super::document::Came;
@@ -48,7 +48,7 @@ impl fmt::Debug for Request {
 
 /// Who asks whom, and how much may be answered.
 pub(super) struct Asker<'a> {
-    pub(super) service: &'a Service,
+    pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a Budget,
     /// From where, as the audit log notes it.
@@ -60,19 +60,18 @@ pub(super) struct Asker<'a> {
 /// Answers a request: the bytes of `{"data": …}`, or why it was refused as a whole.
 pub(super) async fn execute(asker: &Asker<'_>, request: Request, came: Came) -> Result<Output, Vec<Failure>> {
     let Asker { service, caller, budget, address, input_bytes } = *asker;
-    let engine = &service.graphql;
+    let engine = &service.engine;
     let Request { document: text, operation: name, variables: sent } = request;
     let document = if let Some(document) = engine.documents.known(&text, name.as_deref()) {
         document
     } else {
         let read = || engine.documents.read(&engine.schema, &text, name.as_deref(), came);
         // Whatever its length, a document can be worth milliseconds.
-        validation::run(&service.budgets, caller.key(), validation::ALWAYS_OFFLOAD, read).await.map_err(whole)??
+        service.queries.validate(caller.key(), ALWAYS_OFFLOAD, read).await.map_err(whole)??
     };
     let operation = document.operations.iter().next().ok_or_else(|| whole(Problem::Internal("a document holds no operation")))?;
     let coerce = || arguments::coerce(&engine.schema, &operation.variables, sent);
-    let variables =
-        validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(whole)?;
+    let variables = service.queries.validate(caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(whole)?;
     check_conditions(&document, operation, &variables).map_err(whole)?;
     let roots = pick(&document, [&operation.selection_set], &variables);
     let shown = introspect(asker, &document, operation, &variables, &roots).await?;
@@ -136,7 +135,7 @@ async fn introspect(
     if !roots.iter().any(|root| matches!(root.field().name.as_str(), "__schema" | "__type")) {
         return Ok(None);
     }
-    let engine = &asker.service.graphql;
+    let engine = &asker.service.engine;
     if engine.introspection == Introspection::Off {
         let message = "the schema is not shown here; `__typename` is";
         return Err(vec![Failure::new(Refusal::Introspection, message)]);
@@ -152,7 +151,7 @@ async fn introspect(
     let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), plain(&variable.json))).collect();
     let values = Valid::assume_valid(values);
     let execute = || introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values);
-    let executed = validation::run(&asker.service.budgets, asker.caller.key(), validation::ALWAYS_OFFLOAD, execute).await;
+    let executed = asker.service.queries.validate(asker.caller.key(), ALWAYS_OFFLOAD, execute).await;
     executed.map_err(whole)?.map(|response| response.data).map_err(refused)
 }
 

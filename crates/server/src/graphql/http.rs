@@ -2,21 +2,20 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request as HttpRequest, State};
+use axum::extract::{FromRef, Request as HttpRequest, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
 use identity::form;
 use query::json::{self, Json};
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
-use crate::budget::validation;
 use crate::budget::{FREE_BODY_BYTES, Reservation};
+use crate::caller::Caller;
 use crate::http::accept;
 use crate::http::body::{self, is_media_type};
 use crate::problem::{MediaType, Problem, Refusal};
 
+use super::GraphqlService;
 use super::arguments::memory;
 use super::budget::Budget;
 use super::document::Came;
@@ -26,11 +25,15 @@ use super::limits::MOST_REQUESTS;
 use super::output::Output;
 
 /// The address of the schema.
-pub(crate) fn routes() -> Router<Service> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    GraphqlService: FromRef<S>,
+{
     Router::new().route("/graphql", any(graphql))
 }
 
-async fn graphql(State(service): State<Service>, request: HttpRequest) -> Response<Body> {
+async fn graphql(State(service): State<GraphqlService>, request: HttpRequest) -> Response<Body> {
     let Some(media_type) = negotiated(request.headers()) else {
         let accepted = "application/graphql-response+json and application/json are what there is";
         return refusal(&[Failure::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
@@ -38,7 +41,7 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
     match Box::pin(answer(&service, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
-            if service.gate.as_hub().is_some() {
+            if service.authenticator.as_hub().is_some() {
                 // There may be a secret in it.
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             }
@@ -49,20 +52,20 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
 }
 
 /// The answer, with the memory that it holds until it was sent.
-async fn answer(service: &Service, request: HttpRequest) -> Result<Body, Vec<Failure>> {
-    let caller = service.gate.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
-    let budget = Budget::new(service.budgets.answers.reserve(caller.key()));
+async fn answer(service: &GraphqlService, request: HttpRequest) -> Result<Body, Vec<Failure>> {
+    let caller = service.authenticator.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
+    let budget = Budget::new(service.queries.budgets.answers.reserve(caller.key()));
     let output = executed(service, &caller, &budget, request).await?;
     let small = output.len() <= FREE_BODY_BYTES;
     let body = output.into_body();
     Ok(if small { body } else { body::holding(body, budget.into_reservation()) })
 }
 
-async fn executed(service: &Service, caller: &Caller, budget: &Budget, request: HttpRequest) -> Result<Output, Vec<Failure>> {
-    let hub = service.gate.as_hub();
+async fn executed(service: &GraphqlService, caller: &Caller, budget: &Budget, request: HttpRequest) -> Result<Output, Vec<Failure>> {
+    let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
     let mut asker = Asker { service, caller, budget, address: &address, input_bytes: 0 };
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let mut reservation = service.queries.budgets.bodies.reserve(caller.key());
     let asked = match *request.method() {
         // Of an answer to HEAD the body is left out where it is sent.
         Method::GET | Method::HEAD => {
@@ -161,7 +164,7 @@ async fn of_body(asker: &Asker<'_>, request: HttpRequest, reservation: &mut Rese
         return Err(Problem::MediaType);
     }
     let bytes = body::json(&head.headers, body, reservation).await?;
-    let asked = validation::run(&asker.service.budgets, asker.caller.key(), bytes.len(), || read(&bytes)).await??;
+    let asked = asker.service.queries.validate(asker.caller.key(), bytes.len(), || read(&bytes)).await??;
     if bytes.len() > FREE_BODY_BYTES {
         reservation.grow(asked.memory())?;
     }

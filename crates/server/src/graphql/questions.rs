@@ -8,14 +8,13 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
-use crate::budget::validation;
+use crate::caller::Caller;
 use crate::hub;
 use crate::problem::{Problem, Refusal};
+use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
-use crate::query_service::statement_request;
 
+use super::GraphqlService;
 use super::answer::{page, rows};
 use super::arguments::{Variables, argument};
 use super::budget::Budget;
@@ -26,7 +25,7 @@ use super::shape::{Kind, Shape};
 
 /// What answering the fields of one operation needs.
 pub(super) struct Context<'a> {
-    pub(super) service: &'a Service,
+    pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
     pub(super) address: &'a str,
     pub(super) document: &'a ExecutableDocument,
@@ -42,13 +41,13 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ou
     let Context { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
     let (resource, question) =
-        *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
+        *service.engine.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema stands for no question"))?;
     if question == Question::Me {
-        let row = hub::endpoints::me::row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        let row = hub::account_row(&service.queries, caller.account().ok_or(Problem::Unauthenticated)?).await?;
         return rows(Answer::Whole(row), &Shape::of(document, root, variables), Kind::Row, question, budget).await;
     }
     // Permission is decided before the statement is looked at.
-    let entrance = statement_request::enter(service, resource, caller)?;
+    let entrance = service.queries.enter(resource, caller)?;
     let key = match question {
         Question::FindById => {
             if !entrance.can_find_by_id() {
@@ -67,17 +66,17 @@ pub(super) async fn asked(context: &Context<'_>, root: &Picked<'_>) -> Result<Ou
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let kind = if aggregates(query.as_ref()) { Kind::Group } else { Kind::Row };
         let body = parse::layers(query, constraint);
-        statement_request::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+        service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
-    let (query, kind) = validation::run(&service.budgets, caller.key(), context.input_bytes, render).await??;
+    let (query, kind) = service.queries.validate(caller.key(), context.input_bytes, render).await??;
     if question == Question::Paginate {
         let parts = root.below(document, variables);
         let is_shown = parts.iter().any(|part| part.field().name == "rows");
         let query = if is_shown { query } else { query.without_relations() };
-        let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
+        let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
         return page(answer, &parts, budget).await;
     }
-    let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
+    let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
     rows(answer, &Shape::of(document, root, variables), kind, question, budget).await
 }
 
@@ -88,7 +87,7 @@ fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count:
         Some(Json::Number(digits)) => digits.into(),
         _ => return Err(Problem::Graphql(Refusal::Input, "`id` is a text or a whole number".to_owned())),
     };
-    Ok(if count == 1 { vec![id] } else { statement_request::key_parts(&id, count) })
+    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
 }
 
 /// Whether the statement asks for groups; a key that is null counts as absent.

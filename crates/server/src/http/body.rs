@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 
@@ -84,13 +84,6 @@ pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool
     let (Some(value), None) = (said.next().and_then(|value| value.to_str().ok()), said.next()) else { return false };
     let mut parts = value.split(';').map(str::trim);
     !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
-}
-
-/// An answer that is JSON.
-pub(crate) fn answer(text: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(text.into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }
 
 /// A body that holds on to something until it was sent: the memory or the slots that it takes.

@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, Response};
 
-use crate::problem;
+use crate::response;
 
 /// A text with its media type and its tag.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Tagged {
 
     /// The text, or word that the client has it already. Clients keep it and ask again each time: a change shows at once.
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Response<Body> {
-        let mut response = if self.is_known(headers) { error::not_modified() } else { Response::new(Body::from(self.bytes.clone())) };
+        let mut response = if self.is_known(headers) { response::not_modified() } else { Response::new(Body::from(self.bytes.clone())) };
         let own = response.headers_mut();
         own.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
         own.insert(ETAG, self.tag.clone());

@@ -14,14 +14,14 @@ use store::events::Occasion;
 use crate::clock;
 use crate::http::accept;
 use crate::http::client_address::{Peer, Proxies};
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 const LONGEST_DEVICE: usize = 200;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What is known of a request beside its parameters.
 #[derive(Clone)]
-pub(crate) struct Sender {
+pub(crate) struct RequestContext {
     headers: HeaderMap,
     /// The query of the address.
     pub(crate) query: Option<String>,
@@ -32,17 +32,17 @@ pub(crate) struct Sender {
 }
 
 /// Passwords of clients, tokens and cookies stand in headers, and codes in addresses.
-impl fmt::Debug for Sender {
+impl fmt::Debug for RequestContext {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Sender").field("address", &self.address).field("by_https", &self.by_https).finish_non_exhaustive()
+        out.debug_struct("RequestContext").field("address", &self.address).field("by_https", &self.by_https).finish_non_exhaustive()
     }
 }
 
-impl Sender {
+impl RequestContext {
     pub(crate) fn of(proxies: &Proxies, head: axum::http::request::Parts) -> Self {
         let address = address(proxies, &head.headers, &head.extensions);
         let by_https = proxies.is_secure(peer(&head.extensions), &head.headers);
-        Sender { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
+        RequestContext { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
     }
 
     /// The parameters of its address.
@@ -69,10 +69,10 @@ impl Sender {
     }
 
     /// Refuses what a page of somebody else made a browser send, given our own origin.
-    pub(crate) fn refuse_foreign(&self, own: &str) -> Result<(), Fault> {
+    pub(crate) fn refuse_foreign(&self, own: &str) -> Result<(), OauthError> {
         match provenance(&self.values(&ORIGIN), &self.values(&SEC_FETCH_SITE), own) {
             Provenance::Own => Ok(()),
-            Provenance::Foreign => Err(Fault::CrossOrigin(own.to_owned())),
+            Provenance::Foreign => Err(OauthError::CrossOrigin(own.to_owned())),
         }
     }
 
@@ -154,8 +154,8 @@ mod tests {
         // attack 37
         let request = axum::http::Request::get("/authorize?code=sesame").header(AUTHORIZATION, "Basic sesame").header(COOKIE, "a=sesame");
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        let shown = format!("{:?}", Sender::of(&Proxies::new(&[]), head));
-        assert!(shown.starts_with("Sender { address: ") && !shown.contains("sesame"), "{shown}");
+        let shown = format!("{:?}", RequestContext::of(&Proxies::new(&[]), head));
+        assert!(shown.starts_with("RequestContext { address: ") && !shown.contains("sesame"), "{shown}");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             request = request.header(COOKIE, axum::http::HeaderValue::from_bytes(value).expect("a header"));
         }
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        let sender = Sender::of(&Proxies::new(&[]), head);
+        let sender = RequestContext::of(&Proxies::new(&[]), head);
         assert_eq!(sender.cookies("hub_session").collect::<Vec<_>>(), ["one", "two"]);
     }
 

@@ -10,7 +10,7 @@ use identity::moment::Moment;
 use store::events::{self, Occasion};
 use store::records::Records;
 
-use super::form_request::Sender;
+use super::form_request::RequestContext;
 
 /// How long repeats are counted.
 const GATHERED_SECONDS: i64 = 60;
@@ -87,7 +87,7 @@ impl Refusals {
     }
 
     /// Notes a refusal: in the log always, in the table unless there is a flood of it.
-    pub(super) async fn note(&self, records: &Records, event: &Event, sender: &Sender) -> Result<(), store::Error> {
+    pub(super) async fn note(&self, records: &Records, event: &Event, sender: &RequestContext) -> Result<(), store::Error> {
         self.note_at(records, event, sender.occasion()).await
     }
 

@@ -9,10 +9,10 @@ use identity::token_request::Credentials;
 use store::failures::Watch;
 
 use crate::clock;
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::Hub;
-use super::form_request::Sender;
+use super::form_request::RequestContext;
 
 /// The client whose credentials are presented, looked up and not yet believed.
 #[derive(Debug)]
@@ -22,20 +22,20 @@ pub(super) struct Presented {
 }
 
 impl Presented {
-    pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Self, Fault> {
+    pub(super) async fn read(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Result<Self, OauthError> {
         let credentials = read(hub, sender, body).await?;
         let found = store::clients::by_id(hub.records(), credentials.id()).await?;
         Ok(Presented { found, credentials })
     }
 
     /// Believes it, or refuses.
-    pub(super) async fn prove(&self, hub: &Hub, sender: &Sender) -> Result<Authenticated<'_>, Fault> {
+    pub(super) async fn prove(&self, hub: &Hub, sender: &RequestContext) -> Result<Authenticated<'_>, OauthError> {
         prove(hub, sender, self.found.as_ref(), &self.credentials).await
     }
 }
 
 /// The credentials that a request shows; one that shows none, or what cannot be read, is noted.
-pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Credentials, Fault> {
+pub(super) async fn read(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Result<Credentials, OauthError> {
     match Credentials::read(&sender.authorization(), sender.query.as_deref(), body) {
         Ok(credentials) => Ok(credentials),
         Err(error) => {
@@ -51,10 +51,10 @@ pub(super) async fn read(hub: &Hub, sender: &Sender, body: &Parameters) -> Resul
 /// right secret is never asked about failures: it costs nothing, and nobody can shut a client out.
 pub(super) async fn prove<'c>(
     hub: &Hub,
-    sender: &Sender,
+    sender: &RequestContext,
     client: Option<&'c Client>,
     credentials: &Credentials,
-) -> Result<Authenticated<'c>, Fault> {
+) -> Result<Authenticated<'c>, OauthError> {
     let error = match authenticate(client, credentials.secret(), clock::now()) {
         Ok(client) => return Ok(client),
         Err(error) => error,
@@ -64,6 +64,6 @@ pub(super) async fn prove<'c>(
     let watch = Watch::client(credentials.id(), &sender.address);
     match store::failures::client_failed(hub.records(), &watch, clock::now()).await? {
         Verdict::Try => Err(error.into()),
-        Verdict::Wait(seconds) => Err(Fault::Throttled(seconds)),
+        Verdict::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }
 }

@@ -16,10 +16,10 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::clock;
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::Hub;
-use super::form_request::Sender;
+use super::form_request::RequestContext;
 
 /// How long one waits for the outcome of attempts that are made at the same time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,20 +42,26 @@ impl Judged {
 }
 
 /// Judges an attempt, and counts it.
-pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &RequestContext) -> Result<Judged, OauthError> {
     let known = store::accounts::known(hub.records(), name, &sender.address).await?;
     judge_known(hub, name, known, password, sender).await
 }
 
 /// The same where it was looked up already whose name it is.
-pub(super) async fn judge_known(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+pub(super) async fn judge_known(
+    hub: &Hub,
+    name: &str,
+    known: Option<Known>,
+    password: Password,
+    sender: &RequestContext,
+) -> Result<Judged, OauthError> {
     let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
     // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
     let judged = async move { count(&hub, &name, known, password, &sender).await };
-    tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
+    tokio::spawn(judged.in_current_span()).await.map_err(|_| OauthError::Internal("judging a sign-in broke off"))?
 }
 
-async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, sender: &RequestContext) -> Result<Judged, OauthError> {
     let records = hub.records();
     let watch = Watch::sign_in(name, &sender.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
@@ -74,7 +80,7 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
         if !standing.others(&refused, deadline).await {
             let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
             hub.note_refusal(&event, sender).await?;
-            return Err(Fault::Throttled(refused.seconds));
+            return Err(OauthError::Throttled(refused.seconds));
         }
     };
     let proof = ticket.compare(hash, password.clone()).await?;
@@ -95,7 +101,7 @@ async fn count(hub: &Hub, name: &str, known: Option<Known>, password: Password, 
 
 /// Keeps a password under today's parameters, where its hash is out of date. If that is not the kept one any more, another sign-in may
 /// have done the same a moment before, so it is compared with what is kept now.
-async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, Fault> {
+async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, OauthError> {
     if proof.renewed().is_none() || store::accounts::rehash(hub.records(), account, &proof).await? {
         return Ok(Some(proof));
     }
@@ -105,7 +111,12 @@ async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> 
 
 /// Notes that a password was compared and did not count, whatever it was that was refused. A row each time: how many are compared is
 /// bounded by the delays after failures.
-pub(super) async fn note_compared(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
+pub(super) async fn note_compared(
+    hub: &Hub,
+    account: Option<Uuid>,
+    reason: SignInRefusal,
+    sender: &RequestContext,
+) -> Result<(), store::Error> {
     store::events::append(hub.records(), &Event::SignInRefused { account, reason }, sender.occasion()).await
 }
 
@@ -128,7 +139,7 @@ pub(super) enum Right<'a> {
 
 /// Sets a password that its owner chose, as the end of a transaction. What was granted before ends, and all of it is noted. `false` if the
 /// right to do so has ended in the meantime: nothing of the transaction counts then.
-pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<bool, store::Error> {
+pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, sender: &RequestContext) -> Result<bool, store::Error> {
     let Renewal { account, hash, right } = *renewal;
     let occasion = sender.occasion();
     let kept = match right {

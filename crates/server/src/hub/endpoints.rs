@@ -1,48 +1,33 @@
-//! Where the endpoints and the pages of a hub are.
+//! The endpoints and the pages of a hub, and the path of each.
 
 mod account_page;
 mod authorize;
 mod events;
 mod introspect;
 mod logout;
-pub(crate) mod me;
+mod me;
 pub(super) mod metadata;
 mod password_link;
 mod revoke;
+mod session;
 mod sign_in;
 mod token;
 mod userinfo;
 
 use axum::Router;
-use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, any, get};
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
-use crate::http::admission;
+use crate::http::admission::admit;
 use crate::pages;
+use crate::query_service::QueryService;
 
-use super::{Hub, session_cookie};
+use super::Hub;
 
-/// A handler that holds the hub. Its future is boxed, so that these rare and large ones do not make every other request larger.
-macro_rules! serve {
-    ($hub:expr, $handler:path) => {{
-        let hub = $hub.clone();
-        move |request: axum::extract::Request| {
-            let hub = hub.clone();
-            async move {
-                Box::pin(async move {
-                    match admission::admit(&hub.budgets().identity, request).await {
-                        Ok((request, _slot)) => $handler(&hub, request).await,
-                        Err(fault) => fault.response(),
-                    }
-                })
-                .await
-            }
-        }
-    }};
-}
-/// A page that a browser is led to and no script fetches.
+pub(crate) use me::account_row;
+
+/// A page that a browser navigates to. Scripts do not fetch it.
 #[derive(Clone, Copy, Debug)]
 enum Page {
     Account,
@@ -52,8 +37,8 @@ enum Page {
     Password,
 }
 
-/// Where they are. An answer of theirs that a script of another origin could read would be a code that it could read, so that whatever
-/// stands here is hidden from scripts, and none of them is served anywhere else.
+/// The paths of the pages. A script of another origin that could read their responses could read a code, so CORS never applies to these
+/// paths, and no page is served elsewhere.
 const PAGES: [(&str, Page); 7] = [
     ("/", Page::Account),
     ("/authorize", Page::Authorize),
@@ -65,41 +50,47 @@ const PAGES: [(&str, Page); 7] = [
 ];
 
 impl Page {
-    fn served(self, hub: &Hub) -> MethodRouter<Service> {
+    fn route(self) -> MethodRouter<Hub> {
         match self {
-            Page::Account => any(serve!(hub, account_page::answer)),
-            Page::Authorize => any(serve!(hub, authorize::answer)),
-            Page::Logout => any(serve!(hub, logout::answer)),
-            Page::SignIn => any(serve!(hub, sign_in::answer)),
-            Page::Password => any(serve!(hub, password_link::answer)),
+            Page::Account => any(account_page::answer),
+            Page::Authorize => any(authorize::answer),
+            Page::Logout => any(logout::answer),
+            Page::SignIn => any(sign_in::answer),
+            Page::Password => any(password_link::answer),
         }
     }
 }
 
-/// Whether what stands at a path is hidden from scripts of other origins, whatever CORS allows.
+/// Whether CORS never applies to a path.
 pub(crate) fn is_hidden_from_scripts(path: &str) -> bool {
     PAGES.iter().any(|(page, _)| *page == path)
 }
 
-/// The endpoints, each at the root and under `/api/o-auth`, and the pages.
-pub(crate) fn routes(hub: &Hub) -> Router<Service> {
-    let endpoints = |router: Router<Service>, base: &str| {
+/// The routes of a hub. Most endpoints are at the root and below `/api/o-auth`.
+pub(crate) fn routes<S>(hub: &Hub, queries: &QueryService) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let endpoints = ["", "/api/o-auth"].into_iter().fold(Router::new(), |router, base| {
         let at = |name: &str| format!("{base}/{name}");
         router
-            .route(&at("token"), any(serve!(hub, token::answer)))
-            .route(&at("session"), any(serve!(hub, session_cookie::answer)))
-            .route(&at("revoke"), any(serve!(hub, revoke::answer)))
-            .route(&at("introspect"), any(serve!(hub, introspect::answer)))
-            .route(&at("events"), any(serve!(hub, events::answer)))
-    };
-    let (metadata, served) = (hub.0.metadata.clone(), hub.0.metadata.clone());
-    let keys = hub.clone();
-    let pages = PAGES.iter().fold(Router::new(), |router, (path, page)| router.route(path, page.served(hub)));
-    endpoints(endpoints(pages, ""), "/api/o-auth")
-        .route("/.well-known/openid-configuration", get(async move |_: Caller, headers: HeaderMap| metadata.answer(&headers)))
-        .route("/.well-known/oauth-authorization-server", get(async move |_: Caller, headers: HeaderMap| served.answer(&headers)))
-        .route("/.well-known/jwks.json", get(async move |_: Caller, headers: HeaderMap| keys.keys().current().document().answer(&headers)))
-        .route("/userinfo", any(serve!(hub, userinfo::answer)))
-        .route("/api/iam/me", get(me::answer))
-        .merge(pages::Style::Hub.route())
+            .route(&at("token"), any(token::answer))
+            .route(&at("session"), any(session::answer))
+            .route(&at("revoke"), any(revoke::answer))
+            .route(&at("introspect"), any(introspect::answer))
+            .route(&at("events"), any(events::answer))
+    });
+    let pages = PAGES.iter().fold(endpoints, |router, (path, page)| router.route(path, page.route()));
+    let admitted = pages
+        .route("/userinfo", any(userinfo::answer))
+        .route_layer(from_fn_with_state(hub.budgets().identity.clone(), admit))
+        .with_state(hub.clone());
+    let documents = Router::new()
+        .route("/.well-known/openid-configuration", get(metadata::answer))
+        .route("/.well-known/oauth-authorization-server", get(metadata::answer))
+        .route("/.well-known/jwks.json", get(metadata::key_set))
+        .with_state(hub.clone());
+    let (hub, queries) = (hub.clone(), queries.clone());
+    let me = get(async move |request: Parts| Box::pin(me::answer(&hub, &queries, &request)).await);
+    admitted.merge(documents).route("/api/iam/me", me).merge(pages::Style::Hub.route())
 }

@@ -9,33 +9,33 @@ use identity::parameters::Parameters;
 use query::json::{self, Json};
 
 use crate::http::body::{self, MOST_BYTES_TO_SIGN_IN};
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::Hub;
 
-pub(crate) use crate::http::request_context::{Sender, wants_page};
+pub(crate) use crate::http::request_context::{RequestContext, wants_page};
 
 /// Parameters as they came.
 pub(crate) type Pairs = Vec<(String, String)>;
 
 /// A request without a body.
-pub(crate) fn bare(hub: &Hub, request: Request) -> Sender {
-    Sender::of(hub.proxies(), request.into_parts().0)
+pub(crate) fn bare(hub: &Hub, request: Request) -> RequestContext {
+    RequestContext::of(hub.proxies(), request.into_parts().0)
 }
 
 /// A POST with its parameters.
-pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(Sender, Parameters), Fault> {
+pub(crate) async fn posted(hub: &Hub, request: Request) -> Result<(RequestContext, Parameters), OauthError> {
     let (sender, pairs) = posted_pairs(hub, request).await?;
     Ok((sender, Parameters::read(pairs?)?))
 }
 
 /// A POST with the parameters of its body as they came.
-pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(Sender, Result<Pairs, Error>), Fault> {
+pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(RequestContext, Result<Pairs, Error>), OauthError> {
     if request.method() != Method::POST {
-        return Err(Fault::Method("POST"));
+        return Err(OauthError::Method("POST"));
     }
     let (head, content) = request.into_parts();
-    let sender = Sender::of(hub.proxies(), head);
+    let sender = RequestContext::of(hub.proxies(), head);
     let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
     let kinds = sender.values(&CONTENT_TYPE);
     let kind = kinds.first().map(|kind| kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
@@ -45,7 +45,7 @@ pub(crate) async fn posted_pairs(hub: &Hub, request: Request) -> Result<(Sender,
         }
         (1, Some("application/json")) => of_json(&bytes),
         (0, None) if bytes.is_empty() => Ok(Vec::new()),
-        _ => return Err(Fault::MediaType),
+        _ => return Err(OauthError::MediaType),
     };
     Ok((sender, pairs))
 }

@@ -11,22 +11,22 @@ use identity::token_request::{Credentials, GrantRequest};
 use store::codes::Redeemed;
 use store::families::{Begun, Rotated};
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 use crate::random;
 
-use super::form_request::Sender;
+use super::form_request::RequestContext;
 use super::{Hub, client_authentication, credentials};
 
 /// Who was faster is known after one more look.
 const LOOKS: usize = 3;
-const RACED: Fault = Fault::Internal("a row changed each time it was looked at");
+const RACED: OauthError = OauthError::Internal("a row changed each time it was looked at");
 const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or its app is closed");
 
 /// A request for tokens.
 #[derive(Debug)]
 pub(super) struct Desk<'a> {
     pub(super) hub: &'a Hub,
-    pub(super) sender: &'a Sender,
+    pub(super) sender: &'a RequestContext,
     pub(super) credentials: &'a Credentials,
     pub(super) body: &'a Parameters,
 }
@@ -34,7 +34,7 @@ pub(super) struct Desk<'a> {
 impl Desk<'_> {
     /// Serves whichever grant is asked for. Which rows are looked up together with the client depends on it, so that a request costs
     /// one look; nothing of them is believed before the client has proven itself.
-    pub(super) async fn serve(&self) -> Result<Issue, Fault> {
+    pub(super) async fn serve(&self) -> Result<Issue, OauthError> {
         let code = self.body.get("code").and_then(Code::parse);
         let token = self.body.get("refresh_token").and_then(RefreshToken::parse);
         match (self.body.get("grant_type"), code, token) {
@@ -44,7 +44,7 @@ impl Desk<'_> {
         }
     }
 
-    async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
+    async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), OauthError> {
         let proven = client_authentication::prove(self.hub, self.sender, client, self.credentials).await?;
         match GrantRequest::read(proven, self.body) {
             Ok(request) => Ok((proven, request)),
@@ -53,7 +53,7 @@ impl Desk<'_> {
     }
 
     /// A code becomes tokens, once.
-    async fn redeem(&self, code: &Code) -> Result<Issue, Fault> {
+    async fn redeem(&self, code: &Code) -> Result<Issue, OauthError> {
         let records = self.hub.records();
         for _ in 0..LOOKS {
             let rows = store::codes::presented(records, self.credentials.id(), &code.digest()).await?;
@@ -84,7 +84,7 @@ impl Desk<'_> {
     }
 
     /// A refresh token becomes its successor.
-    async fn refresh(&self, token: &RefreshToken) -> Result<Issue, Fault> {
+    async fn refresh(&self, token: &RefreshToken) -> Result<Issue, OauthError> {
         let records = self.hub.records();
         for _ in 0..LOOKS {
             let rows = store::families::presented(records, self.credentials.id(), &token.digest()).await?;
@@ -124,7 +124,7 @@ impl Desk<'_> {
     }
 
     /// A name and a password become tokens; whatever else was asked for is refused on the way.
-    async fn sign_in(&self) -> Result<Issue, Fault> {
+    async fn sign_in(&self) -> Result<Issue, OauthError> {
         let name = self.body.get("username").unwrap_or_default();
         let found = store::accounts::known_at(self.hub.records(), self.credentials.id(), name, &self.sender.address).await?;
         let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
@@ -151,7 +151,7 @@ impl Desk<'_> {
         }
     }
 
-    async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
+    async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
         // The client is known, but not who sent it what it presents: its users can, and at a satellite anybody.
         let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
         self.hub.note_refusal(&event, self.sender).await?;
@@ -159,6 +159,6 @@ impl Desk<'_> {
     }
 }
 
-fn fresh() -> Result<Fresh, Fault> {
+fn fresh() -> Result<Fresh, OauthError> {
     Ok(Fresh { family: random::uuid(), refresh: RefreshToken::from_random(random::bytes()?) })
 }

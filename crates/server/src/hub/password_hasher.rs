@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use identity::password::{Password, PasswordHash, Proof, Workspace, prove_in};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 use crate::random;
 
 /// How many may wait for each core. Beyond that an answer would come too late to be of use.
@@ -115,8 +115,8 @@ impl Hasher {
     }
 
     /// A place in the queue, or word that it is full. Taken before an attempt is counted: who is sent away has not failed.
-    pub(crate) fn admit(&self) -> Result<Ticket, Fault> {
-        let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| Fault::Busy)?;
+    pub(crate) fn admit(&self) -> Result<Ticket, OauthError> {
+        let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| OauthError::Busy)?;
         Ok(Ticket { admitted, bench: self.bench.clone() })
     }
 }
@@ -130,20 +130,20 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// Compares a password with what is kept; without an account the same work is done for nothing.
-    pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Option<Proof>, Fault> {
+    pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Option<Proof>, OauthError> {
         let salt = random::bytes()?;
         let size = if kept.as_ref().is_some_and(PasswordHash::is_large) { Size::Large } else { Size::Usual };
         self.work(size, move |workspace| prove_in(workspace, kept, &password, salt)).await
     }
 
     /// Hashes a password that somebody has chosen.
-    pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, Fault> {
+    pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, OauthError> {
         let salt = random::bytes()?;
         let made = self.work(Size::Usual, move |workspace| PasswordHash::make_in(workspace, &password, salt)).await?;
-        made.map_err(|_| Fault::Internal("a password could not be hashed"))
+        made.map_err(|_| OauthError::Internal("a password could not be hashed"))
     }
 
-    async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, Fault> {
+    async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, OauthError> {
         let Ticket { admitted, bench } = self;
         let (told, done) = oneshot::channel();
         let job = move |workspace: &mut Workspace| {
@@ -152,8 +152,8 @@ impl Ticket {
             drop(admitted);
             _ = told.send(outcome);
         };
-        bench.put(Job { size, work: Box::new(job) }).map_err(|_| Fault::Busy)?;
-        done.await.map_err(|_| Fault::Internal("hashing a password broke off"))
+        bench.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
+        done.await.map_err(|_| OauthError::Internal("hashing a password broke off"))
     }
 }
 

@@ -1,44 +1,37 @@
-//! The session of a browser at the hub: its cookie, and `POST /session`, by which a sign-in page of one's own begins one.
+//! The session of a browser at the hub, and its cookies.
 
 use axum::body::Body;
-use axum::extract::Request;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Response};
 use identity::account::Account;
-use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
-use identity::parameters::Parameters;
-use identity::session::{LiveSession, SESSION_SECONDS, Session, may_begin_by_token};
-use identity::token::{AccessClaims, HubSessionClaims, Verified};
-use store::families::Standing;
+use identity::session::{LiveSession, SESSION_SECONDS, Session};
+use identity::token::HubSessionClaims;
 use store::sessions::{Arrival, Before, By};
 use uuid::Uuid;
 
 use crate::clock;
-use crate::problem::oauth::{Fault, no_content, told};
+use crate::problem::oauth::OauthError;
 use crate::random;
 
 use super::Hub;
-use super::form_request::{self, Sender};
+use super::form_request::RequestContext;
 
 /// The cookie's name is part of the contract.
 const COOKIE: &str = "hub_session";
 /// Under https the same value also has a name that browsers take from this very host alone, and from a browser only that one counts: any
 /// neighbouring host can set a cookie with the plain name. A program has the cookies that it was given, and may know the plain name alone.
 const HOST_COOKIE: &str = "__Host-hub_session";
-const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is missing");
-const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
 /// The session that a request's cookie is of, if it counts now, and whose it is. Without https a neighbouring host can add a cookie of its
 /// own, so that sessions of two accounts are nobody's: whoever planted one would have somebody else act in their name.
-pub(super) async fn live(hub: &Hub, sender: &Sender) -> Result<Option<(LiveSession, Account)>, store::Error> {
+pub(super) async fn live(hub: &Hub, sender: &RequestContext) -> Result<Option<(LiveSession, Account)>, store::Error> {
     let mut all = every_live(hub, sender).await?.into_iter();
     let Some((session, account)) = all.next() else { return Ok(None) };
     Ok(all.all(|(_, other)| other.id == account.id).then_some((session, account)))
 }
 
 /// The sessions of all cookies of ours that a request has.
-pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSession, Account)>, store::Error> {
+pub(super) async fn every_live(hub: &Hub, sender: &RequestContext) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
     for text in sender.cookies(counting(hub, sender)) {
@@ -53,7 +46,7 @@ pub(super) async fn every_live(hub: &Hub, sender: &Sender) -> Result<Vec<(LiveSe
 }
 
 /// The name of the cookie that counts in a request.
-fn counting(hub: &Hub, sender: &Sender) -> &'static str {
+fn counting(hub: &Hub, sender: &RequestContext) -> &'static str {
     let prefixed = sender.is_browser() || sender.cookies(HOST_COOKIE).next().is_some();
     if prefixed && sender.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
 }
@@ -66,7 +59,7 @@ pub(super) fn fresh(account: Uuid) -> Session {
 /// Begins a session, always a new one, and gives the cookies for it. Somebody else's that the browser had before is ended with it; one of
 /// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it. Nothing
 /// begins, and there is none, if what it is begun by has ended in the meantime.
-pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'_>) -> Result<Option<Cookies>, Fault> {
+pub(super) async fn begin(hub: &Hub, sender: &RequestContext, session: Session, by: By<'_>) -> Result<Option<Cookies>, OauthError> {
     let before = match live(hub, sender).await? {
         None => Before::Nothing,
         Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
@@ -85,20 +78,20 @@ pub(super) async fn begin(hub: &Hub, sender: &Sender, session: Session, by: By<'
 pub(super) struct Cookies(Vec<HeaderValue>);
 
 impl Cookies {
-    fn of(hub: &Hub, sender: &Sender, value: &str, seconds: i64) -> Result<Self, Fault> {
+    fn of(hub: &Hub, sender: &RequestContext, value: &str, seconds: i64) -> Result<Self, OauthError> {
         let (names, secure): (&[&str], _) =
             if sender.is_secure(hub.issuer()) { (&[COOKIE, HOST_COOKIE], "; Secure") } else { (&[COOKIE], "") };
         let header = |name: &&str| {
             let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-            let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
+            let mut header = HeaderValue::from_str(&text).map_err(|_| OauthError::Internal("a cookie cannot stand in a header"))?;
             header.set_sensitive(true);
             Ok(header)
         };
-        names.iter().map(header).collect::<Result<_, Fault>>().map(Cookies)
+        names.iter().map(header).collect::<Result<_, OauthError>>().map(Cookies)
     }
 
     /// Those that take a session away.
-    pub(super) fn cleared(hub: &Hub, sender: &Sender) -> Result<Self, Fault> {
+    pub(super) fn cleared(hub: &Hub, sender: &RequestContext) -> Result<Self, OauthError> {
         Cookies::of(hub, sender, "", 0)
     }
 
@@ -107,51 +100,5 @@ impl Cookies {
         for cookie in self.0 {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
-    }
-}
-
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    told(traded(hub, request).await)
-}
-
-/// The session that a token may begin. A token tells who proved themselves when its family began, and nothing newer.
-async fn judged(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
-    let Some(Standing { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
-    let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
-    Ok(may_begin_by_token(token, &family, &client, clock::now()).map(|()| fresh(account.id).proven_at(family.authenticated_at)))
-}
-
-async fn note(hub: &Hub, sender: &Sender, account: Option<Uuid>, reason: SignInRefusal) -> Result<(), store::Error> {
-    hub.note_refusal(&Event::SignInRefused { account, reason }, sender).await
-}
-
-/// An access token becomes a session, for a hub whose sign-in page is somebody's own.
-async fn traded(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
-    let (sender, body) = form_request::posted(hub, request).await?;
-    hub.refuse_foreign(&sender).await?;
-    match admitted(hub, &sender, &body).await? {
-        Ok(cookies) => {
-            let mut response = no_content();
-            cookies.set(&mut response);
-            Ok(response)
-        }
-        Err((whose, error)) => {
-            note(hub, &sender, whose, SignInRefusal::Token).await?;
-            Err(error.into())
-        }
-    }
-}
-
-/// The cookies of the session that a token began, or whose the token is and why it begins none.
-async fn admitted(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Result<Cookies, (Option<Uuid>, Error)>, Fault> {
-    let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
-    let token: Verified<AccessClaims> = match token {
-        Ok(token) => token,
-        Err(error) => return Ok(Err((None, error))),
-    };
-    let whose = Some(token.claims().account());
-    match judged(hub, &token).await? {
-        Ok(session) => Ok(begin(hub, sender, session, By::Token(&token)).await?.ok_or((whose, REFUSED))),
-        Err(error) => Ok(Err((whose, error))),
     }
 }

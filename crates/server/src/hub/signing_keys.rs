@@ -16,7 +16,7 @@ use crate::clock;
 use crate::config::{Config, KeyMode};
 use crate::http::etag::Tagged;
 use crate::key_files;
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 /// The private keys that this process has files of: the one that signs, and the next one beside it.
 #[derive(Debug)]
@@ -132,12 +132,12 @@ impl Keyring {
     }
 
     /// Signs claims, unless nobody would trust them.
-    pub(super) fn sign<C: Claims>(&self, claims: &C) -> Result<String, Fault> {
+    pub(super) fn sign<C: Claims>(&self, claims: &C) -> Result<String, OauthError> {
         let keys = self.current();
         if !keys.are_trusted() {
-            return Err(Fault::Internal(UNTRUSTED));
+            return Err(OauthError::Internal(UNTRUSTED));
         }
-        sign(claims, &keys.signing).map_err(|_| Fault::Internal("a token could not be signed"))
+        sign(claims, &keys.signing).map_err(|_| OauthError::Internal("a token could not be signed"))
     }
 }
 

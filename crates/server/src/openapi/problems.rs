@@ -45,9 +45,9 @@ pub(super) fn schema(serving: Serving) -> Json {
 
 /// Every problem of a process.
 fn told(serving: Serving) -> Vec<Told> {
-    let mut told = error::told();
+    let mut told = problem::told();
     if serving == Serving::Hub {
-        told.extend(error::told_of_operations());
+        told.extend(problem::told_of_operations());
     }
     told
 }
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    const CHOSEN: &str = include_str!("../error.rs");
+    const CHOSEN: &str = include_str!("../problem.rs");
     const GUIDE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/errors.md"));
 
     #[test]

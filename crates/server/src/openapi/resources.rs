@@ -8,7 +8,7 @@ use query::json::build::texts;
 use query::object;
 
 use crate::query_service::explain;
-use crate::query_service::operation::Verb;
+use crate::query_service::operation::ReadOperation;
 
 use super::parts::{ALWAYS, by_account, json, member, perhaps_by_account, reference, success};
 use super::{Serving, problems};
@@ -18,37 +18,37 @@ pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], cl
     let mut paths = Vec::new();
     for (resource, defined) in catalog.resources().iter().zip(defined) {
         let base = resource.address();
-        for verb in Verb::ALL.into_iter().filter(|verb| *verb != Verb::FindById || is_findable(resource)) {
+        for verb in ReadOperation::ALL.into_iter().filter(|verb| *verb != ReadOperation::FindById || is_findable(resource)) {
             let id = claims.claim(&operation_id(verb, resource));
-            paths.push((format!("{base}/{}", verb.end()), object! { "post" => describe(verb, resource, serving, defined, id) }));
+            paths.push((format!("{base}/{}", verb.path_end()), object! { "post" => describe(verb, resource, serving, defined, id) }));
         }
     }
     paths
 }
 
-fn operation_id(verb: Verb, resource: &Resource) -> String {
+fn operation_id(verb: ReadOperation, resource: &Resource) -> String {
     let (context, name, plural) = (&resource.context, upper_first(&resource.name), upper_first(&resource.plural));
     match verb {
-        Verb::Find => format!("{context}Find{name}"),
-        Verb::FindById => format!("{context}Find{name}ById"),
+        ReadOperation::Find => format!("{context}Find{name}"),
+        ReadOperation::FindById => format!("{context}Find{name}ById"),
         other => format!("{context}{}{plural}", upper_first(other.name())),
     }
 }
 
-fn summary(verb: Verb) -> &'static str {
+fn summary(verb: ReadOperation) -> &'static str {
     match verb {
-        Verb::Paginate => "A page of rows, with the total",
-        Verb::List => "All rows that match",
-        Verb::Get => "All rows that match; another name of list",
-        Verb::Find => "The first row that matches",
-        Verb::FindById => "The row with this key",
-        Verb::Explain => "What a statement becomes: its SQL, level by level",
+        ReadOperation::Paginate => "A page of rows, with the total",
+        ReadOperation::List => "All rows that match",
+        ReadOperation::Get => "All rows that match; another name of list",
+        ReadOperation::Find => "The first row that matches",
+        ReadOperation::FindById => "The row with this key",
+        ReadOperation::Explain => "What a statement becomes: its SQL, level by level",
     }
 }
 
-fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined, id: String) -> Json {
+fn describe(verb: ReadOperation, resource: &Resource, serving: Serving, defined: &Defined, id: String) -> Json {
     let mut permissions: Vec<&str> = resource.permission.as_deref().into_iter().collect();
-    if verb == Verb::Explain {
+    if verb == ReadOperation::Explain {
         permissions.push(explain::PERMISSION);
     }
     let description = match &permissions[..] {
@@ -80,7 +80,7 @@ fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined
     if serving.knows_accounts() {
         statuses.push(401);
     }
-    if matches!(verb, Verb::Find | Verb::FindById) {
+    if matches!(verb, ReadOperation::Find | ReadOperation::FindById) {
         statuses.push(404);
     }
     statuses.sort_unstable();
@@ -89,18 +89,18 @@ fn describe(verb: Verb, resource: &Resource, serving: Serving, defined: &Defined
     Json::Object(entries)
 }
 
-fn parameter(verb: Verb, resource: &Resource) -> Option<Json> {
+fn parameter(verb: ReadOperation, resource: &Resource) -> Option<Json> {
     let names: Vec<&str> = resource.key_fields().map(|field| field.name.as_str()).collect();
     let schema = object! { "type" => "string" };
     match verb {
-        Verb::FindById => Some(object! {
+        ReadOperation::FindById => Some(object! {
             "name" => "id",
             "in" => "path",
             "required" => true,
             "description" => format!("The key: `{}`", names.join(",")),
             "schema" => schema,
         }),
-        Verb::Explain => Some(object! {
+        ReadOperation::Explain => Some(object! {
             "name" => "analyze",
             "in" => "query",
             "description" => "Run the statement and add the database's own plan",
@@ -110,12 +110,12 @@ fn parameter(verb: Verb, resource: &Resource) -> Option<Json> {
     }
 }
 
-fn answer(verb: Verb, row: &str) -> Json {
+fn answer(verb: ReadOperation, row: &str) -> Json {
     // An aggregation is answered by groups.
     let row = object! { "anyOf" => [reference(row), reference("Group")] };
     let rows = object! { "type" => "array", "items" => row.clone() };
     let content = match verb {
-        Verb::Paginate => json(object! {
+        ReadOperation::Paginate => json(object! {
             "type" => "object",
             "properties" => object! {
                 "total" => object! { "type" => "integer", "description" => "All that match, whatever limit and offset" },
@@ -124,12 +124,12 @@ fn answer(verb: Verb, row: &str) -> Json {
             },
             "required" => texts(["total", "count", "rows"]),
         }),
-        Verb::List | Verb::Get => object! {
+        ReadOperation::List | ReadOperation::Get => object! {
             "application/json" => object! { "schema" => rows },
             "application/x-ndjson" => object! { "schema" => object! { "description" => "One row a line", "anyOf" => [row] } },
         },
-        Verb::Find | Verb::FindById => json(row),
-        Verb::Explain => json(object! { "type" => "object" }),
+        ReadOperation::Find | ReadOperation::FindById => json(row),
+        ReadOperation::Explain => json(object! { "type" => "object" }),
     };
     success(summary(verb), content)
 }

@@ -9,12 +9,11 @@ use store::events::Occasion;
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
-use crate::app_state::Service;
-use crate::authenticator::Caller;
+use crate::caller::Caller;
 use crate::clock;
 use crate::hub::Hub;
-use crate::problem::{NOWHERE, Problem};
-use crate::query_service::statement_request;
+use crate::problem::Problem;
+use crate::query_service::QueryService;
 
 use super::fault::unreadable;
 use super::input::Input;
@@ -26,7 +25,7 @@ const TOLD_WITH: [(&str, &[&str]); 2] = [("iam.account", &["roles", "tenants"]),
 
 /// An operation that its caller may ask for.
 pub(crate) struct Errand<'a> {
-    service: &'a Service,
+    queries: &'a QueryService,
     hub: &'a Hub,
     caller: &'a Caller,
     account: Uuid,
@@ -56,15 +55,15 @@ impl<'a> Sent<'a> {
 impl<'a> Errand<'a> {
     /// Decides permission, before anything that was sent is looked at. The address is where the request came from.
     pub(crate) async fn enter(
-        service: &'a Service,
+        queries: &'a QueryService,
+        hub: &'a Hub,
         caller: &'a Caller,
         operation: &'static Operation,
         address: &'a str,
     ) -> Result<Self, Problem> {
-        let hub = service.gate.as_hub().ok_or(NOWHERE)?;
         // Somebody who holds a permission is somebody.
         let account = caller.account().ok_or_else(|| caller.refusal())?;
-        let errand = Errand { service, hub, caller, account, operation, address };
+        let errand = Errand { queries, hub, caller, account, operation, address };
         if !caller.viewer().holds(operation.permission) {
             errand.note_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
@@ -84,7 +83,7 @@ impl<'a> Errand<'a> {
     /// Carries it out; gives the JSON object that is its answer.
     pub(crate) async fn run(self, sent: Sent<'_>) -> Result<Vec<u8>, Problem> {
         let input = Input::read(self.operation, sent.input, sent.base)?;
-        let _slot = self.service.budgets.identity.acquire(self.caller.key()).await?;
+        let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;
         let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion: self.occasion() };
         let performer = Performer { hub: self.hub, administration, id: sent.id, base: sent.base, input };
         let done = match performer.perform(self.operation).await {
@@ -122,18 +121,18 @@ impl<'a> Errand<'a> {
     /// The record by the same engine as every other row, from the database itself; nothing where the caller may not read it.
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
         let (id, resource) =
-            self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
-        let Ok(entrance) = statement_request::enter(self.service, id, self.caller) else { return Ok(None) };
+            self.operation.resource_in(&self.queries.catalog).ok_or(Problem::Internal("an operation is of no resource here"))?;
+        let Ok(entrance) = self.queries.enter(id, self.caller) else { return Ok(None) };
         let told = TOLD_WITH.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, told)| told);
         let may_read = |name: &&&str| {
-            let target = resource.relation(name).map(|relation| self.service.catalog.resource(relation.target));
+            let target = resource.relation(name).map(|relation| self.queries.catalog.resource(relation.target));
             target.is_some_and(|target| self.caller.viewer().may_read(target))
         };
         let relations = told.iter().filter(may_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
-        let query = statement_request::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
-        Ok(statement_request::row(self.service, self.caller.key(), query).await?.map(Vec::from))
+        let query = self.queries.render(entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
+        Ok(self.queries.record(self.caller.key(), query).await?.map(Vec::from))
     }
 }
 

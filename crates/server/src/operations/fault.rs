@@ -104,9 +104,9 @@ pub(super) fn refused(fault: Fault, base: &str) -> Problem {
 }
 
 /// What keeps a password from being hashed.
-pub(super) fn unhashed(fault: &oauth::Fault) -> Problem {
+pub(super) fn unhashed(fault: &oauth::OauthError) -> Problem {
     match fault {
-        oauth::Fault::Busy => Problem::Busy,
+        oauth::OauthError::Busy => Problem::Busy,
         _ => Problem::Internal("a password cannot be hashed"),
     }
 }

@@ -3,16 +3,17 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
+use crate::authenticator::Authenticator;
+use crate::caller::Caller;
 use crate::http::etag::Tagged;
 use crate::problem::Problem;
+use crate::query_service::QueryService;
 
 use super::resources;
 
@@ -65,7 +66,12 @@ const ASSETS: [Asset; 21] = [
 ];
 
 /// The page, its files, and what it shows.
-pub(super) fn routes() -> Router<Service> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    QueryService: FromRef<S>,
+{
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
         let file = Tagged::new(asset.kind, asset.text);
         router.route(asset.address, get(async move |_: Caller, headers: HeaderMap| guarded(file.answer(&headers))))
@@ -74,12 +80,12 @@ pub(super) fn routes() -> Router<Service> {
 }
 
 /// What the caller may see; never kept, since it is the caller's own.
-async fn described(State(service): State<Service>, request: Parts) -> Response<Body> {
-    let caller = match service.gate.caller(&request.headers, &request.extensions).await {
+async fn described(State(authenticator): State<Authenticator>, State(queries): State<QueryService>, request: Parts) -> Response<Body> {
+    let caller = match authenticator.caller(&request.headers, &request.extensions).await {
         Ok(caller) => caller,
         Err(problem) => return guarded(problem.response()),
     };
-    let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, caller.viewer())) else {
+    let Ok(text) = serde_json::to_vec(&resources::visible(&queries.catalog, caller.viewer())) else {
         return Problem::Internal("the page of the docs cannot be written").response();
     };
     let mut response = Response::new(Body::from(text));

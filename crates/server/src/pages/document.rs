@@ -12,7 +12,6 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::app_state::Service;
 use crate::http::etag::Tagged;
 
 /// Nothing but our style and our mark, no script, no frame around us. Browsers apply `form-action` to the redirects after a post too, and
@@ -43,7 +42,7 @@ impl Style {
     }
 
     /// The route of the style.
-    pub(crate) fn route(self) -> Router<Service> {
+    pub(crate) fn route<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
         let style = Tagged::new("text/css; charset=utf-8", include_str!("hub/style.css"));
         Router::new().route(self.path(), get(async move |headers: HeaderMap| style.answer(&headers)))
     }

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::Response;
 use identity::parameters::Parameters;
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError as Fault;
 
 use super::document::{Document, Scripts, Style, escaped, sentence};
 

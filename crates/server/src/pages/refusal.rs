@@ -1,7 +1,6 @@
 //! Refusals as pages: where a program gets JSON, a person who opened an address in a browser gets a page that says what happened, what
 //! they can do, and, below, the details that a developer needs.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -10,18 +9,13 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
-use crate::app_state::Service;
+use crate::app_files::AppFiles;
+use crate::authenticator::Authenticator;
 use crate::http::body::is_media_type;
 use crate::http::request_context::wants_page;
+use crate::problem::ProblemSummary;
 
 use super::document::{Document, Scripts, Style, escaped, sentence, set};
-
-/// What an answer refuses. It travels beside the JSON of the answer, as an extension, so that a page can say the same.
-#[derive(Clone, Debug)]
-pub(crate) struct Refused {
-    pub(crate) code: &'static str,
-    pub(crate) detail: Cow<'static, str>,
-}
 
 /// Makes pages of refusals. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -48,12 +42,12 @@ pub(crate) enum Opened {
 
 impl Pages {
     /// The pages of a process.
-    pub(crate) fn of(service: &Service) -> Self {
+    pub(crate) fn of(authenticator: &Authenticator, app_files: Option<&AppFiles>) -> Self {
         let link = |address: &str, text: &str| format!("<a href=\"{}\">{text}</a>", escaped(address)).into();
-        if service.gate.as_hub().is_some() {
+        if authenticator.as_hub().is_some() {
             return Pages { style: Style::Hub, home: link("/", "your account") };
         }
-        let home = match (service.gate.as_satellite(), &service.app) {
+        let home = match (authenticator.as_satellite(), app_files) {
             (_, Some(_)) => link("/", "the app"),
             (Some(satellite), None) => link(&format!("{}/", satellite.app_origin()), "the app"),
             (None, None) => link("/docs", "the description of this server"),
@@ -85,7 +79,7 @@ fn is_form(headers: &HeaderMap) -> bool {
 impl Reader {
     /// The answer as its reader wants it.
     pub(crate) fn answer(self, mut response: Response<Body>) -> Response<Body> {
-        let Some(refused) = response.extensions_mut().remove::<Refused>() else { return response };
+        let Some(refused) = response.extensions_mut().remove::<ProblemSummary>() else { return response };
         // Caches must not give the one for the other.
         response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
         let Reader::Person(pages, opened) = self else { return response };

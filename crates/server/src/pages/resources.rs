@@ -7,7 +7,7 @@ use query::types::{Scalar, Type};
 use serde::Serialize;
 
 use crate::query_service::explain;
-use crate::query_service::operation::Verb;
+use crate::query_service::operation::ReadOperation;
 
 /// Everything that is visible to one caller.
 #[derive(Debug, Serialize)]
@@ -88,13 +88,13 @@ fn describe<'c>(catalog: &'c Catalog, resource: &'c Resource, viewer: &Viewer) -
 /// The addresses that answer this caller.
 fn operations(resource: &Resource, viewer: &Viewer) -> Vec<Operation> {
     let base = resource.address();
-    let answers = |verb: &Verb| match verb {
-        Verb::FindById => viewer.sees_key(resource),
-        Verb::Explain => viewer.holds(explain::PERMISSION),
+    let answers = |verb: &ReadOperation| match verb {
+        ReadOperation::FindById => viewer.sees_key(resource),
+        ReadOperation::Explain => viewer.holds(explain::PERMISSION),
         _ => true,
     };
-    let named = Verb::ALL.into_iter().filter(answers);
-    named.map(|verb| Operation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
+    let named = ReadOperation::ALL.into_iter().filter(answers);
+    named.map(|verb| Operation { name: verb.name(), address: format!("{base}/{}", verb.path_end()) }).collect()
 }
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {

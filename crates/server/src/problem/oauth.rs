@@ -3,21 +3,20 @@
 use std::borrow::Cow;
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION, PRAGMA, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{ALLOW, InvalidHeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
 use identity::error::{Error, ErrorCode};
 use serde_json::json;
 
-use crate::pages::Refused;
 use crate::random::NoRandomness;
+use crate::response::json_no_store;
 
-use super::Problem;
-
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+use super::{Problem, ProblemSummary};
 
 /// Why an OAuth endpoint refuses.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum OauthError {
     /// By the rules.
     Rule(Error),
     /// Another method is meant.
@@ -54,90 +53,98 @@ pub(crate) enum Fault {
     Internal(&'static str),
 }
 
-impl From<Error> for Fault {
+impl From<Error> for OauthError {
     fn from(error: Error) -> Self {
-        Fault::Rule(error)
+        OauthError::Rule(error)
     }
 }
 
-impl From<store::Error> for Fault {
+impl From<store::Error> for OauthError {
     fn from(error: store::Error) -> Self {
-        Fault::Store(error)
+        OauthError::Store(error)
     }
 }
 
-impl From<store::shared::Error> for Fault {
+impl From<store::shared::Error> for OauthError {
     fn from(error: store::shared::Error) -> Self {
-        Fault::Shared(error)
+        OauthError::Shared(error)
     }
 }
 
-impl From<NoRandomness> for Fault {
+impl From<NoRandomness> for OauthError {
     fn from(_: NoRandomness) -> Self {
-        Fault::Internal("the system gives no random bytes")
+        OauthError::Internal("the system gives no random bytes")
     }
 }
 
-impl From<Problem> for Fault {
+impl From<InvalidHeaderValue> for OauthError {
+    fn from(_: InvalidHeaderValue) -> Self {
+        OauthError::Internal("a header cannot hold this value")
+    }
+}
+
+impl From<Problem> for OauthError {
     fn from(problem: Problem) -> Self {
         match problem {
-            Problem::TooLarge => Fault::TooLarge,
-            Problem::Store(error) => Fault::Store(error),
-            Problem::Overloaded(_) => Fault::Busy,
-            Problem::SlowBody | Problem::BrokenBody => Fault::Body,
-            _ => Fault::Internal("a request could not be read"),
+            Problem::TooLarge => OauthError::TooLarge,
+            Problem::Store(error) => OauthError::Store(error),
+            Problem::Overloaded(_) => OauthError::Busy,
+            Problem::SlowBody | Problem::BrokenBody => OauthError::Body,
+            _ => OauthError::Internal("a request could not be read"),
         }
     }
 }
 
-impl Fault {
+impl OauthError {
     /// The code and the sentence.
     pub(crate) fn told(&self) -> (&'static str, Cow<'static, str>) {
         let request = ErrorCode::InvalidRequest.as_str();
         let later = ErrorCode::TemporarilyUnavailable.as_str();
         let (code, sentence) = match self {
-            Fault::Method(allowed) => return (request, format!("this address takes {allowed}").into()),
-            Fault::Rule(error) => (error.code().as_str(), error.description()),
-            Fault::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
-            Fault::NotJson => (request, "the body is application/json"),
-            Fault::TooLarge => (request, "a body has at most 64 KiB"),
-            Fault::Body => (request, "the body did not arrive whole and in time"),
-            Fault::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
-            Fault::Throttled(_) => (later, "too many failed attempts; try again later"),
-            Fault::Crowded(_) => (later, "too many logins were begun from this address; try again later"),
-            Fault::Busy => (later, "too many sign-ins at once; try again shortly"),
-            Fault::Streams => (later, "too many streams of changes are open; close one, or try again later"),
-            Fault::HubAway => (later, "the hub cannot be reached; try again shortly"),
-            Fault::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
-            Fault::HubRefuses => (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite"),
-            Fault::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
-            Fault::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
-            Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
+            OauthError::Method(allowed) => return (request, format!("this address takes {allowed}").into()),
+            OauthError::Rule(error) => (error.code().as_str(), error.description()),
+            OauthError::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
+            OauthError::NotJson => (request, "the body is application/json"),
+            OauthError::TooLarge => (request, "a body has at most 64 KiB"),
+            OauthError::Body => (request, "the body did not arrive whole and in time"),
+            OauthError::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
+            OauthError::Throttled(_) => (later, "too many failed attempts; try again later"),
+            OauthError::Crowded(_) => (later, "too many logins were begun from this address; try again later"),
+            OauthError::Busy => (later, "too many sign-ins at once; try again shortly"),
+            OauthError::Streams => (later, "too many streams of changes are open; close one, or try again later"),
+            OauthError::HubAway => (later, "the hub cannot be reached; try again shortly"),
+            OauthError::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
+            OauthError::HubRefuses => {
+                (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite")
+            }
+            OauthError::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
+            OauthError::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
+            OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 (later, "the database cannot be reached; try again shortly")
             }
-            Fault::Store(_) | Fault::Internal(_) => (ErrorCode::ServerError.as_str(), "something went wrong on our side"),
+            OauthError::Store(_) | OauthError::Internal(_) => (ErrorCode::ServerError.as_str(), "something went wrong on our side"),
         };
         (code, sentence.into())
     }
 
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Fault::Rule(error) => of_code(error.code()),
-            Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Fault::MediaType | Fault::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Fault::Body => StatusCode::BAD_REQUEST,
-            Fault::CrossOrigin(_) => StatusCode::FORBIDDEN,
-            Fault::Throttled(_) | Fault::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
-            Fault::HubOdd => StatusCode::BAD_GATEWAY,
-            Fault::HubRefuses => StatusCode::UNAUTHORIZED,
-            Fault::HubAway | Fault::Shared(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Fault::Busy
-            | Fault::Streams
-            | Fault::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
+            OauthError::Rule(error) => of_code(error.code()),
+            OauthError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            OauthError::MediaType | OauthError::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            OauthError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            OauthError::Body => StatusCode::BAD_REQUEST,
+            OauthError::CrossOrigin(_) => StatusCode::FORBIDDEN,
+            OauthError::Throttled(_) | OauthError::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
+            OauthError::HubOdd => StatusCode::BAD_GATEWAY,
+            OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
+            OauthError::HubAway | OauthError::Shared(_) => StatusCode::SERVICE_UNAVAILABLE,
+            OauthError::Busy
+            | OauthError::Streams
+            | OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
-            Fault::Store(_) | Fault::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            OauthError::Store(_) | OauthError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -150,7 +157,7 @@ impl Fault {
     pub(crate) fn response(&self) -> Response<Body> {
         let (error, description) = self.told();
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());
-        response.extensions_mut().insert(Refused { code: error, detail: description });
+        response.extensions_mut().insert(ProblemSummary { code: error, detail: description });
         self.mark(&mut response);
         response
     }
@@ -159,26 +166,34 @@ impl Fault {
     pub(crate) fn mark(&self, response: &mut Response<Body>) {
         let status = self.status();
         match self {
-            Fault::Store(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
-            Fault::Shared(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
-            Fault::HubRefuses => tracing::error!("the hub does not accept OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET: nobody can sign in"),
-            Fault::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "a request failed"),
+            OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            OauthError::Shared(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            OauthError::HubRefuses => {
+                tracing::error!("the hub does not accept OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET: nobody can sign in")
+            }
+            OauthError::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "a request failed"),
             _ => {}
         }
         *response.status_mut() = status;
         let header: Option<(HeaderName, HeaderValue)> = match self {
-            Fault::Rule(error) if error.code() == ErrorCode::InvalidClient => {
+            OauthError::Rule(error) if error.code() == ErrorCode::InvalidClient => {
                 Some((WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"peristyle\", charset=\"UTF-8\"")))
             }
-            Fault::Rule(error) if error.code() == ErrorCode::InvalidToken => Some((WWW_AUTHENTICATE, super::INVALID_TOKEN)),
-            Fault::Method(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
-            Fault::Throttled(seconds) | Fault::Crowded(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
+            OauthError::Rule(error) if error.code() == ErrorCode::InvalidToken => Some((WWW_AUTHENTICATE, super::INVALID_TOKEN)),
+            OauthError::Method(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
+            OauthError::Throttled(seconds) | OauthError::Crowded(seconds) => Some((RETRY_AFTER, HeaderValue::from(*seconds))),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
         };
         if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
+    }
+}
+
+impl IntoResponse for OauthError {
+    fn into_response(self) -> Response<Body> {
+        self.response()
     }
 }
 
@@ -198,53 +213,4 @@ fn of_code(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidScope
         | ErrorCode::LoginRequired => StatusCode::BAD_REQUEST,
     }
-}
-
-/// JSON that nobody keeps.
-pub(crate) fn json_no_store(text: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(text.into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    response
-}
-
-/// What a redirect answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Redirection {
-    /// A GET goes on as a GET.
-    Found,
-    /// A POST goes on as a GET, its body left behind: never 307, which would hand a password on.
-    SeeOther,
-}
-
-/// A redirect that nobody keeps and that tells the next page nothing of this one.
-pub(crate) fn redirect(redirection: Redirection, location: &str) -> Response<Body> {
-    let Ok(location) = HeaderValue::from_str(location) else {
-        return Fault::Internal("an address cannot stand in a header").response();
-    };
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = match redirection {
-        Redirection::Found => StatusCode::FOUND,
-        Redirection::SeeOther => StatusCode::SEE_OTHER,
-    };
-    let headers = response.headers_mut();
-    headers.insert(LOCATION, location);
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response
-}
-
-/// Done, and there is nothing to say.
-pub(crate) fn no_content() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-    response
-}
-
-/// Turns what an endpoint refuses into an answer for a program.
-pub(crate) fn told(answer: Result<Response<Body>, Fault>) -> Response<Body> {
-    answer.unwrap_or_else(|fault| fault.response())
 }

@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 use store::Database;
 use store::run::PlanDetail;
 
-use crate::app_state::Service;
-use crate::authenticator::Caller;
-use crate::budget::validation;
+use crate::caller::Caller;
 use crate::http::body;
 use crate::problem::Problem;
+use crate::response;
+
+use super::QueryService;
 
 /// The permission that lets somebody see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;
@@ -33,21 +34,21 @@ pub enum Analyze {
 
 /// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
 pub(crate) async fn answer(
-    service: &Service,
+    queries: &QueryService,
     (caller, entrance): (&Caller, Entrance<'_, '_>),
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
     let (head, body) = request.into_parts();
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
     let read = || parse::body(&bytes).map(merged);
-    let statement = validation::run(&service.budgets, caller.key(), bytes.len(), read).await??;
-    let _slot = service.reader.slot(caller.key()).await?;
+    let statement = queries.validate(caller.key(), bytes.len(), read).await??;
+    let _slot = queries.reader.slot(caller.key()).await?;
     // Whoever asks from afar is within the policy, and so is what they are shown.
     let analyze = if analyze { Analyze::Yes(PlanDetail::Result) } else { Analyze::No };
-    let explained = explain(&service.reader.primary, entrance, statement, analyze).await?;
-    Ok(body::answer(explained.to_string()))
+    let explained = explain(&queries.reader.primary, entrance, statement, analyze).await?;
+    Ok(response::json(explained.to_string()))
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.

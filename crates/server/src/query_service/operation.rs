@@ -1,8 +1,8 @@
-//! What can be asked of a declared resource, by the end of its address.
+//! The operations that read a declared resource, and the path of each.
 
-/// Something that can be asked.
+/// An operation that reads a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub(crate) enum ReadOperation {
     Paginate,
     List,
     /// Another name of `list`.
@@ -12,32 +12,39 @@ pub(crate) enum Verb {
     Explain,
 }
 
-impl Verb {
-    pub(crate) const ALL: [Verb; 6] = [Verb::Paginate, Verb::List, Verb::Get, Verb::Find, Verb::FindById, Verb::Explain];
+impl ReadOperation {
+    pub(crate) const ALL: [ReadOperation; 6] = [
+        ReadOperation::Paginate,
+        ReadOperation::List,
+        ReadOperation::Get,
+        ReadOperation::Find,
+        ReadOperation::FindById,
+        ReadOperation::Explain,
+    ];
 
     /// Its name for programs.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Verb::Paginate => "paginate",
-            Verb::List => "list",
-            Verb::Get => "get",
-            Verb::Find => "find",
-            Verb::FindById => "findById",
-            Verb::Explain => "explain",
+            ReadOperation::Paginate => "paginate",
+            ReadOperation::List => "list",
+            ReadOperation::Get => "get",
+            ReadOperation::Find => "find",
+            ReadOperation::FindById => "findById",
+            ReadOperation::Explain => "explain",
         }
     }
 
-    /// The end of its address, where `{id}` stands for a key.
-    pub(crate) fn end(self) -> &'static str {
+    /// The end of its path; `{id}` stands for a key.
+    pub(crate) fn path_end(self) -> &'static str {
         match self {
-            Verb::FindById => "find/{id}",
+            ReadOperation::FindById => "find/{id}",
             other => other.name(),
         }
     }
 
-    /// The verb whose address ends like this.
-    pub(crate) fn of(end: &str) -> Option<Self> {
-        Verb::ALL.into_iter().find(|verb| verb.end() == end)
+    /// The operation with this end of its path.
+    pub(crate) fn from_path_end(end: &str) -> Option<Self> {
+        ReadOperation::ALL.into_iter().find(|operation| operation.path_end() == end)
     }
 }
 
@@ -46,12 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_names_a_verb_by_its_end_and_none_by_another() {
-        for verb in Verb::ALL {
-            assert_eq!(Verb::of(verb.end()), Some(verb));
+    fn the_end_of_a_path_names_one_operation_or_none() {
+        for operation in ReadOperation::ALL {
+            assert_eq!(ReadOperation::from_path_end(operation.path_end()), Some(operation));
         }
         for end in ["", "Paginate", "findById", "find/", "find/7", "list "] {
-            assert_eq!(Verb::of(end), None, "{end:?}");
+            assert_eq!(ReadOperation::from_path_end(end), None, "{end:?}");
         }
     }
 }

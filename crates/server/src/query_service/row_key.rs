@@ -1,9 +1,9 @@
-//! The id of a row as one text: in an address, or as an argument.
+//! The id of a row in a URL or an argument: one string for all columns of the key.
 
 use percent_encoding::percent_decode_str;
 
-/// The parts of an id, each decoded by itself. Most programs encode an id as a whole, its commas too: where they leave too few parts, it
-/// is decoded first.
+/// The parts of an id, each percent-decoded. Many clients encode the whole id with its commas; if that leaves too few parts, the id is
+/// decoded before it is split.
 pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
     if count == 1 {
         return vec![decoded(raw)];
@@ -18,7 +18,7 @@ pub(crate) fn key_parts(raw: &str, count: usize) -> Vec<String> {
     parts
 }
 
-/// What is no UTF-8 equals no key.
+/// Bytes that are no UTF-8 become U+FFFD, which equals no key.
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

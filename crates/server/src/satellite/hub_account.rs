@@ -8,15 +8,15 @@ use query::policy::Viewer;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::http::bearer_token;
-use crate::query_service::statement_request::LONGEST_RECORD;
+use crate::caller::viewer_of_row;
+use crate::query_service::MAX_RECORD_BYTES;
 
 use super::hub_client::{Answer, Ask, Lane, Upstream};
 
 const PATH: &str = "/graphql";
 const QUERY: &str = r#"{"query":"{ iamMeAccount { id type code email username isActive tags scopes dPermissions dTenants meta createdAt updatedAt deletedAt roles { id name } tenants { id code name } } }"}"#;
 /// Whatever a hub tells fits.
-const MOST_BYTES: usize = LONGEST_RECORD;
+const MOST_BYTES: usize = MAX_RECORD_BYTES;
 /// What a GraphQL server calls a token that is not good.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 
@@ -88,7 +88,7 @@ fn is_refusal(errors: Option<&Value>) -> bool {
 
 fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
     let id = account.get("id").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    let (Some(id), Some(viewer)) = (id, shown::viewer_of_row(account)) else { return Word::Nothing };
+    let (Some(id), Some(viewer)) = (id, viewer_of_row(account)) else { return Word::Nothing };
     if id != subject {
         tracing::error!("the hub answered with the account of somebody else than the token's; the token is refused");
         return Word::Refused;

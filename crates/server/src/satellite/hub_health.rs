@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::clock;
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::Satellite;
 use super::hub_client::{Ask, Lane};
@@ -24,7 +24,7 @@ impl Default for Presence {
 }
 
 /// Refuses while the hub does not answer. Whatever it answers will do, unless that is a fault of its own.
-pub(super) async fn expect_hub(satellite: &Satellite) -> Result<(), Fault> {
+pub(super) async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
     let answered_at = &satellite.0.presence.0;
     if clock::now().unix().saturating_sub(answered_at.load(Ordering::Relaxed)) < FRESH_SECONDS {
         return Ok(());
@@ -37,11 +37,11 @@ pub(super) async fn expect_hub(satellite: &Satellite) -> Result<(), Fault> {
         }
         Ok(answer) => {
             tracing::warn!(status = answer.status, "the hub cannot answer now, and a login was not begun");
-            Err(Fault::HubAway)
+            Err(OauthError::HubAway)
         }
         Err(trouble) => {
             tracing::warn!(%trouble, "the hub does not answer, and a login was not begun");
-            Err(Fault::HubAway)
+            Err(OauthError::HubAway)
         }
     }
 }

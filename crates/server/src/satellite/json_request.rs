@@ -6,13 +6,13 @@ use identity::error::{Error, ErrorCode};
 use query::json::{self, Json};
 
 use crate::http::body::{self, MOST_BYTES_TO_SIGN_IN, is_media_type};
-use crate::http::request_context::Sender;
-use crate::problem::oauth::Fault;
+use crate::http::request_context::RequestContext;
+use crate::problem::oauth::OauthError;
 
 use super::Satellite;
 
-pub(super) const fn malformed(description: &'static str) -> Fault {
-    Fault::Rule(Error::new(ErrorCode::InvalidRequest, description))
+pub(super) const fn malformed(description: &'static str) -> OauthError {
+    OauthError::Rule(Error::new(ErrorCode::InvalidRequest, description))
 }
 
 /// The texts of a body, by the keys that were asked for; one that is null or empty counts as left out.
@@ -20,7 +20,7 @@ pub(super) struct Texts<const KEYS: usize>([Option<String>; KEYS]);
 
 impl<const KEYS: usize> Texts<KEYS> {
     /// The text of a key by its place, which must be there and not be empty.
-    pub(super) fn needed(&mut self, place: usize, missing: &'static str) -> Result<String, Fault> {
+    pub(super) fn needed(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
         self.optional(place).ok_or(malformed(missing))
     }
 
@@ -35,16 +35,16 @@ pub(super) async fn posted<const KEYS: usize>(
     request: Request,
     keys: [&str; KEYS],
     accepted: &'static str,
-) -> Result<(Sender, Texts<KEYS>), Fault> {
+) -> Result<(RequestContext, Texts<KEYS>), OauthError> {
     if request.method() != Method::POST {
-        return Err(Fault::Method("POST"));
+        return Err(OauthError::Method("POST"));
     }
     let (head, content) = request.into_parts();
-    let sender = Sender::of(&satellite.0.proxies, head);
+    let sender = RequestContext::of(&satellite.0.proxies, head);
     refuse_foreign(satellite, &sender)?;
     let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
     if !is_media_type(sender.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
-        return Err(Fault::NotJson);
+        return Err(OauthError::NotJson);
     }
     let Ok(Json::Object(entries)) = json::strict(&bytes) else {
         return Err(malformed("the body is no JSON object whose names are unique"));
@@ -62,7 +62,7 @@ pub(super) async fn posted<const KEYS: usize>(
 }
 
 /// Pages that may post here: our own, the app's at the origin of its callback, and those that CORS allows.
-fn refuse_foreign(satellite: &Satellite, sender: &Sender) -> Result<(), Fault> {
+fn refuse_foreign(satellite: &Satellite, sender: &RequestContext) -> Result<(), OauthError> {
     let welcome = |origin: &str| {
         let listed = satellite.0.origins.iter().any(|listed| listed == origin);
         listed || satellite.0.settings.redirect.origin() == origin

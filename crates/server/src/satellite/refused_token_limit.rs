@@ -8,7 +8,7 @@ use store::shared::{Key, Shared};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::hub_client::PATIENCE;
 
@@ -44,16 +44,16 @@ impl TokenLimit {
     }
 
     /// Waits for a turn of this client address; refuses it if too many of its tokens were refused.
-    pub(super) async fn turn(&self, address: &str) -> Result<Turn<'_>, Fault> {
+    pub(super) async fn turn(&self, address: &str) -> Result<Turn<'_>, OauthError> {
         let client = identity::bearer::digest(address);
         let turns = self.under_way().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_AT_ONCE))).clone();
         let mut turn = Turn { limit: self, client, permit: None };
-        turn.permit = timeout(PATIENCE, turns.acquire_owned()).await.map_err(|_| Fault::Busy)?.ok();
+        turn.permit = timeout(PATIENCE, turns.acquire_owned()).await.map_err(|_| OauthError::Busy)?.ok();
         let refused = match self.shared.counted(KIND, &client).await {
             Ok(refused) => refused,
             Err(_) => self.own.counted(KIND, &client).await?,
         };
-        if refused >= MAX_REFUSED { Err(Fault::Throttled(WINDOW_SECONDS as i64)) } else { Ok(turn) }
+        if refused >= MAX_REFUSED { Err(OauthError::Throttled(WINDOW_SECONDS as i64)) } else { Ok(turn) }
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<Key, Arc<Semaphore>>> {
@@ -63,7 +63,7 @@ impl TokenLimit {
 
 impl Turn<'_> {
     /// Counts a token that the hub refused.
-    pub(super) async fn refused(&self) -> Result<(), Fault> {
+    pub(super) async fn refused(&self) -> Result<(), OauthError> {
         if self.limit.shared.count(KIND, &self.client, WINDOW_SECONDS).await.is_err() {
             self.limit.own.count(KIND, &self.client, WINDOW_SECONDS).await?;
         }

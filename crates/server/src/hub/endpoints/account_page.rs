@@ -1,7 +1,7 @@
 //! `/`: who is signed in, their sessions, and what they can do about both.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
@@ -14,32 +14,34 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::hub::credentials::{self, Renewal, Right};
-use crate::hub::form_request::{self, Sender};
+use crate::hub::form_request::{self, RequestContext};
 use crate::hub::session_cookie::Cookies;
 use crate::hub::{Hub, name_of, session_cookie, user_agent};
 use crate::pages::hub::{self as pages, AccountPage, ChangeRefused, Field, Here, Notice, SessionLine};
-use crate::problem::oauth::{Fault, Redirection, redirect};
+use crate::problem::oauth::OauthError;
+use crate::response::{Redirection, redirect};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "the current password is wrong");
 const UNKNOWN: Error = Error::new(ErrorCode::InvalidRequest, "there is no such action");
 /// A list of more would be read by nobody; a program that signs in again and again makes any number.
 const SHOWN: i64 = 50;
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
     let answered = match *request.method() {
         Method::GET | Method::HEAD => {
             let sender = form_request::bare(hub, request);
             shown(hub, &sender, None).await
         }
         Method::POST => acted(hub, request).await,
-        _ => Err(Fault::Method("GET, POST")),
+        _ => Err(OauthError::Method("GET, POST")),
     };
     answered.unwrap_or_else(|fault| pages::refusal(&fault))
 }
 
-async fn shown(hub: &Hub, sender: &Sender, refusal: Option<&ChangeRefused>) -> Result<Response<Body>, Fault> {
+async fn shown(hub: &Hub, sender: &RequestContext, refusal: Option<&ChangeRefused>) -> Result<Response<Body>, OauthError> {
     let Some((live, account)) = session_cookie::live(hub, sender).await? else {
-        return Ok(redirect(Redirection::SeeOther, "/sign-in"));
+        return Ok(redirect(Redirection::SeeOther, "/sign-in")?);
     };
     let parameters = sender.parameters()?;
     // The session one is in comes first, however many there are.
@@ -67,15 +69,15 @@ fn line(seen: Seen, live: LiveSession) -> SessionLine {
     }
 }
 
-async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     let (sender, body) = form_request::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
     let Some((live, account)) = session_cookie::live(hub, &sender).await? else {
-        return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in")));
+        return Ok(redirect(Redirection::SeeOther, &Notice::Over.at("/sign-in"))?);
     };
     // Another tab may have signed somebody else in, who did not ask for this.
     if body.get("account").is_some_and(|shown| shown != account.id.to_string()) {
-        return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/")));
+        return Ok(redirect(Redirection::SeeOther, &Notice::AnotherAccount.at("/"))?);
     }
     match body.get("action") {
         Some("end") => end_one(hub, &sender, &account, live, body.get("session")).await,
@@ -84,7 +86,7 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
             goodbye(hub, &sender, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change(hub, &sender, &account, live, &body).await {
-            Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))),
+            Ok(()) => Ok(redirect(Redirection::SeeOther, &Notice::PasswordChanged.at("/"))?),
             Err(refused) => shown(hub, &sender, Some(&refused)).await,
         },
         _ => Err(UNKNOWN.into()),
@@ -92,14 +94,20 @@ async fn acted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 /// Leads on without the cookie.
-fn goodbye(hub: &Hub, sender: &Sender, address: &str) -> Result<Response<Body>, Fault> {
-    let mut response = redirect(Redirection::SeeOther, address);
+fn goodbye(hub: &Hub, sender: &RequestContext, address: &str) -> Result<Response<Body>, OauthError> {
+    let mut response = redirect(Redirection::SeeOther, address)?;
     Cookies::cleared(hub, sender)?.set(&mut response);
     Ok(response)
 }
 
 /// Ends one session, if it is the account's own.
-async fn end_one(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, id: Option<&str>) -> Result<Response<Body>, Fault> {
+async fn end_one(
+    hub: &Hub,
+    sender: &RequestContext,
+    account: &Account,
+    live: LiveSession,
+    id: Option<&str>,
+) -> Result<Response<Body>, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
     if store::sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
         store::endings::end(hub.records(), &Ending::Logout(id), None, sender.occasion()).await?;
@@ -107,11 +115,11 @@ async fn end_one(hub: &Hub, sender: &Sender, account: &Account, live: LiveSessio
     if id == live.id() {
         return goodbye(hub, sender, "/sign-in");
     }
-    Ok(redirect(Redirection::SeeOther, &Notice::SessionEnded.at("/")))
+    Ok(redirect(Redirection::SeeOther, &Notice::SessionEnded.at("/"))?)
 }
 
 /// Sets a new password, for who knows the present one; it ends everything but this session.
-async fn change(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession, body: &Parameters) -> Result<(), ChangeRefused> {
+async fn change(hub: &Hub, sender: &RequestContext, account: &Account, live: LiveSession, body: &Parameters) -> Result<(), ChangeRefused> {
     let at = |field| move |fault| ChangeRefused { fault, field };
     let present = Password::presented(body.get("present").unwrap_or_default()).map_err(|_| at(Field::Present)(WRONG.into()))?;
     let chosen = Password::chosen(body.get("chosen").unwrap_or_default()).map_err(|_| at(Field::Chosen)(credentials::UNFIT.into()))?;
@@ -122,17 +130,17 @@ async fn change(hub: &Hub, sender: &Sender, account: &Account, live: LiveSession
 }
 
 /// Behind the same throttle as a sign-in: a browser left open must not be a place to guess.
-async fn proven(hub: &Hub, sender: &Sender, account: &Account, present: Password) -> Result<Proof, Fault> {
+async fn proven(hub: &Hub, sender: &RequestContext, account: &Account, present: Password) -> Result<Proof, OauthError> {
     let judged = credentials::judge(hub, name_of(account), present, sender).await?;
     judged.admitted().filter(|(found, _)| found.id == account.id).map(|(_, proof)| proof.clone()).ok_or(WRONG.into())
 }
 
-async fn made(hub: &Hub, chosen: Password) -> Result<PasswordHash, Fault> {
+async fn made(hub: &Hub, chosen: Password) -> Result<PasswordHash, OauthError> {
     hub.hasher().admit()?.make(chosen).await
 }
 
 /// Saves it, unless the present password is another one by now, or the session has ended.
-async fn renewed(hub: &Hub, sender: &Sender, renewal: &Renewal<'_>) -> Result<(), Fault> {
+async fn renewed(hub: &Hub, sender: &RequestContext, renewal: &Renewal<'_>) -> Result<(), OauthError> {
     let transaction = hub.records().begin().await?;
     if !credentials::renew(transaction, renewal, sender).await? {
         credentials::note_compared(hub, Some(renewal.account), SignInRefusal::Credentials, sender).await?;

@@ -1,7 +1,7 @@
 //! `/authorize`, by GET or POST: leads to the sign-in page or back to the client with a code. A fault is told to the person and never sent on.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::authorize::{self, Granted, Outcome};
 use identity::client::Client;
@@ -13,16 +13,18 @@ use identity::parameters::Parameters;
 use store::apps::Admission;
 
 use crate::clock;
-use crate::hub::form_request::{self, Sender};
+use crate::hub::form_request::{self, RequestContext};
 use crate::hub::{Hub, session_cookie};
 use crate::pages::hub as pages;
-use crate::problem::oauth::{Fault, Redirection, redirect};
+use crate::problem::oauth::OauthError;
 use crate::random;
+use crate::response::{Redirection, redirect};
 
 const ENDED: Error = Error::new(ErrorCode::AccessDenied, "the session has ended; sign in again");
 const UNREADABLE: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint is no id_token of this hub");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
     let is_page = form_request::wants_page(request.headers());
     match answered(hub, request).await {
         Ok(response) => response,
@@ -31,12 +33,12 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     }
 }
 
-async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     match *request.method() {
         Method::GET | Method::HEAD => {
             let sender = form_request::bare(hub, request);
             let asked = Asked::read(hub, sender.parameters()).await?;
-            Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?))
+            Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?)?)
         }
         Method::POST => {
             let (sender, pairs) = form_request::posted_pairs(hub, request).await?;
@@ -47,22 +49,22 @@ async fn answered(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> 
             let again = parameters.as_ref().ok().filter(|_| sender.is_cross_site()).map(authorize::address);
             let asked = Asked::read(hub, parameters).await?;
             match again {
-                Some(address) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &address)),
-                _ => Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?)),
+                Some(address) if asked.checked.is_ok() => Ok(redirect(Redirection::SeeOther, &address)?),
+                _ => Ok(redirect(Redirection::Found, &led(hub, &sender, asked).await?)?),
             }
         }
-        _ => Err(Fault::Method("GET, POST")),
+        _ => Err(OauthError::Method("GET, POST")),
     }
 }
 
 /// The address to lead the browser to.
-async fn led(hub: &Hub, sender: &Sender, asked: Asked) -> Result<String, Fault> {
+async fn led(hub: &Hub, sender: &RequestContext, asked: Asked) -> Result<String, OauthError> {
     let Asked { client: found, checked } = asked;
     let request = match checked {
         Ok(request) => request,
         Err(error) => return Err(refused(hub, sender, found.as_ref(), error).await?),
     };
-    let Some(client) = &found else { return Err(Fault::Internal("a request was checked against no client")) };
+    let Some(client) = &found else { return Err(OauthError::Internal("a request was checked against no client")) };
     let session = session_cookie::live(hub, sender).await?.map(|(session, _)| session);
     match request.decide(session, hub.issuer(), clock::now()) {
         Outcome::SignIn(continuation) | Outcome::AskAgain(continuation) => {
@@ -104,7 +106,7 @@ fn hinted(hub: &Hub, request: authorize::Request, hint: Option<&str>) -> Result<
 }
 
 /// Notes a refusal: of what was sent, only the id of a client that is known.
-async fn refused(hub: &Hub, sender: &Sender, client: Option<&Client>, error: Error) -> Result<Fault, store::Error> {
+async fn refused(hub: &Hub, sender: &RequestContext, client: Option<&Client>, error: Error) -> Result<OauthError, store::Error> {
     let client = client.map(|client| client.id.clone());
     let event = match error.code() {
         ErrorCode::InvalidClient => Event::ClientRefused { client },
@@ -114,7 +116,7 @@ async fn refused(hub: &Hub, sender: &Sender, client: Option<&Client>, error: Err
     Ok(error.into())
 }
 
-async fn issued(hub: &Hub, sender: &Sender, granted: Granted, client: &Client) -> Result<String, Fault> {
+async fn issued(hub: &Hub, sender: &RequestContext, granted: Granted, client: &Client) -> Result<String, OauthError> {
     if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
         let event = Event::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
         store::events::append(hub.records(), &event, sender.occasion()).await?;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{Method, Response};
 use futures_util::stream;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::hub::change_feed::{Feed, StreamPlace};
 use crate::hub::client_authentication::Presented;
 use crate::hub::{Hub, form_request};
-use crate::problem::oauth::{Fault, told};
+use crate::problem::oauth::OauthError;
 
 /// How long a stream is silent at most: whoever hears nothing for longer knows that it broke.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -29,13 +29,10 @@ const UNGATHERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 const AUDIENCE: Error = Error::new(ErrorCode::InvalidRequest, "audience is a comma list of up to 64 client ids");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    told(opened(hub, request).await)
-}
-
-async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
+    let hub = &hub;
     if request.method() != Method::GET {
-        return Err(Fault::Method("GET"));
+        return Err(OauthError::Method("GET"));
     }
     let sender = form_request::bare(hub, request);
     // Before the client is looked up: should it be closed from here on, the stream hears of it.
@@ -45,7 +42,7 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     let asked = sender.parameters()?;
     let mut listeners = vec![client];
     listeners.extend(audiences(asked.get("audience"))?);
-    let place = Feed::enter(hub, &listeners[0]).ok_or(Fault::Streams)?;
+    let place = Feed::enter(hub, &listeners[0]).ok_or(OauthError::Streams)?;
     let last = sender.headers().get(LAST_EVENT_ID).map_or_else(|| asked.get("after"), |value| value.to_str().ok());
     let resumed = last.and_then(|text| text.parse().ok()).filter(|after| numbers.reach(*after));
     let stream = Stream {
@@ -56,14 +53,14 @@ async fn opened(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         silent_at: Instant::now() + SILENCE,
         newest: hub.feed().newest(),
         retired: hub.feed().retired(),
-        state: State::Open,
+        state: StreamState::Open,
         _place: place,
     };
     Ok(stream.answer(if resumed.is_some() { "ready" } else { "reset" }))
 }
 
 /// The further clients whose tokens the client accepts.
-fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, Fault> {
+fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
     let named: Result<Vec<ClientId>, _> = text.into_iter().flat_map(|text| text.split(',')).map(ClientId::parse).collect();
     match named {
         Ok(named) if named.len() <= MOST_AUDIENCES => Ok(named),
@@ -83,12 +80,12 @@ struct Stream {
     silent_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
-    state: State,
+    state: StreamState,
     _place: StreamPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StreamState {
     Open,
     /// What is pending is the last.
     Closing,
@@ -121,7 +118,7 @@ impl Stream {
                 self.silent_at = Instant::now() + SILENCE;
                 return Some(chunk);
             }
-            if self.state == State::Closing || *self.retired.borrow() {
+            if self.state == StreamState::Closing || *self.retired.borrow() {
                 return None;
             }
             // Changes that concern others are not heard, however many there are: whether it is time is asked before each.
@@ -161,7 +158,7 @@ impl Stream {
                 continue;
             }
             let Some(text) = hub.feed().text(&hub, &told.event, &self.listeners[0]) else {
-                self.state = State::Closing;
+                self.state = StreamState::Closing;
                 return Ok(());
             };
             self.pending.push_back(text);
@@ -169,7 +166,7 @@ impl Stream {
             tokio::task::yield_now().await;
             if told.event.subject == Subject::Client(self.listeners[0].clone()) {
                 // It shows its secret again, if it still can.
-                self.state = State::Closing;
+                self.state = StreamState::Closing;
                 return Ok(());
             }
         }

@@ -1,7 +1,7 @@
 //! `POST /introspect` (RFC 7662): what a token is worth now, told to a client that it is for.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::client::Authenticated;
 use identity::error::{Error, ErrorCode};
@@ -14,15 +14,13 @@ use store::families::Found;
 
 use crate::hub::client_authentication::Presented;
 use crate::hub::{Hub, form_request, name_of};
-use crate::problem::oauth::{Fault, json_no_store, told};
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    told(introspected(hub, request).await)
-}
-
-async fn introspected(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
+    let hub = &hub;
     let (sender, body) = form_request::posted(hub, request).await?;
     let presented = Presented::read(hub, &sender, &body).await?;
     let client = presented.prove(hub, &sender).await?;
@@ -34,7 +32,7 @@ async fn introspected(hub: &Hub, request: Request) -> Result<Response<Body>, Fau
     Ok(json_no_store(found.unwrap_or_else(|| json!({ "active": false })).to_string()))
 }
 
-async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Option<Value>, Fault> {
+async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Option<Value>, OauthError> {
     let Ok(token) = hub.verify::<AccessClaims>(text, hub.issuer()) else { return Ok(None) };
     if !may_introspect(client, &token) {
         return Ok(None);
@@ -58,7 +56,7 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
     })))
 }
 
-async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, Fault> {
+async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, OauthError> {
     let rows = store::families::presented(hub.records(), client.client().id.as_str(), &token.digest()).await?;
     let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
     let Found { family, account, .. } = &found;

@@ -2,7 +2,7 @@
 //! otherwise any page could sign people out by an image.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
 use identity::form;
@@ -10,17 +10,19 @@ use identity::parameters::Parameters;
 use identity::session::Ending;
 use uuid::Uuid;
 
-use crate::hub::form_request::{self, Sender};
+use crate::hub::form_request::{self, RequestContext};
 use crate::hub::session_cookie::Cookies;
 use crate::hub::{Hub, session_cookie};
 use crate::pages::hub as pages;
-use crate::problem::oauth::{Fault, Redirection, no_content, redirect};
+use crate::problem::oauth::OauthError;
+use crate::response::{Redirection, no_content, redirect};
 
 const ELSEWHERE: Error =
     Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");
 const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was made for another client than client_id");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
     let get = matches!(*request.method(), Method::GET | Method::HEAD);
     let page = form_request::wants_page(request.headers());
     let answered = if get {
@@ -36,7 +38,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
     }
 }
 
-async fn asked(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
+async fn asked(hub: &Hub, sender: &RequestContext) -> Result<Response<Body>, OauthError> {
     let parameters = sender.parameters()?;
     let farewell = Farewell::read(hub, &parameters).await?;
     let live = session_cookie::every_live(hub, sender).await?;
@@ -46,9 +48,9 @@ async fn asked(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     farewell.done(hub, sender, Redirection::Found).await
 }
 
-async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     if request.method() != Method::POST {
-        return Err(Fault::Method("GET, POST"));
+        return Err(OauthError::Method("GET, POST"));
     }
     let (sender, body) = form_request::posted(hub, request).await?;
     let provenance = sender.refuse_foreign(hub.issuer());
@@ -59,7 +61,7 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
         // there stays so.
         (Err(_), Some(session)) => {
             store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
-            Ok(farewell.gone(&sender, Redirection::SeeOther))
+            farewell.gone(&sender, Redirection::SeeOther)
         }
         (Err(fault), None) => {
             hub.note_foreign(&sender).await?;
@@ -77,7 +79,7 @@ struct Farewell {
 }
 
 impl Farewell {
-    async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, Fault> {
+    async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, OauthError> {
         let hint = parameters.get("id_token_hint").and_then(|text| hub.hint(text));
         let client = match (parameters.get("client_id"), &hint) {
             (Some(id), Some(hint)) if !hint.common.audiences.iter().any(|audience| audience == id) => return Err(ANOTHER.into()),
@@ -99,21 +101,21 @@ impl Farewell {
         Ok(Farewell { session: hint.and_then(|hint| hint.session), address })
     }
 
-    async fn done(self, hub: &Hub, sender: &Sender, redirection: Redirection) -> Result<Response<Body>, Fault> {
+    async fn done(self, hub: &Hub, sender: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
         for (session, _) in session_cookie::every_live(hub, sender).await? {
             store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
         }
-        let mut response = self.gone(sender, redirection);
+        let mut response = self.gone(sender, redirection)?;
         Cookies::cleared(hub, sender)?.set(&mut response);
         Ok(response)
     }
 
     /// What is answered once it is over.
-    fn gone(self, sender: &Sender, redirection: Redirection) -> Response<Body> {
+    fn gone(self, sender: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
         match self.address {
-            Some(address) => redirect(redirection, &address),
-            None if sender.wants_page() => pages::signed_out(),
-            None => no_content(),
+            Some(address) => Ok(redirect(redirection, &address)?),
+            None if sender.wants_page() => Ok(pages::signed_out()),
+            None => Ok(no_content()),
         }
     }
 }

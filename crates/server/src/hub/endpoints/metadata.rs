@@ -1,10 +1,16 @@
-//! The documents by which a client finds its way: OpenID Connect Discovery and RFC 8414. One text serves both, made once.
+//! `/.well-known/…`: the metadata of the hub (OpenID Connect Discovery and RFC 8414, one document for both) and its key set.
 
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Response;
+use axum::http::request::Parts;
 use serde_json::json;
 
 use crate::http::etag::Tagged;
+use crate::hub::Hub;
+use crate::problem::Problem;
 
-/// What id_tokens and `/userinfo` tell.
+/// The claims of ID tokens and of `/userinfo`.
 const CLAIMS: [&str; 14] = [
     "iss",
     "sub",
@@ -22,7 +28,19 @@ const CLAIMS: [&str; 14] = [
     "updated_at",
 ];
 
-/// The document of an issuer.
+/// The metadata. As on every endpoint, a token that is not valid is refused.
+pub(super) async fn answer(State(hub): State<Hub>, request: Parts) -> Result<Response<Body>, Problem> {
+    hub.caller(&request.headers, &request.extensions).await?;
+    Ok(hub.0.metadata.answer(&request.headers))
+}
+
+/// The public keys.
+pub(super) async fn key_set(State(hub): State<Hub>, request: Parts) -> Result<Response<Body>, Problem> {
+    hub.caller(&request.headers, &request.extensions).await?;
+    Ok(hub.keys().current().document().answer(&request.headers))
+}
+
+/// The metadata document of an issuer.
 pub(in crate::hub) fn document(issuer: &str) -> Tagged {
     let at = |path: &str| format!("{issuer}{path}");
     let methods = json!(["client_secret_basic", "client_secret_post"]);

@@ -2,7 +2,7 @@
 //! the form uses nothing up, since mail programs open links on their own.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
@@ -14,33 +14,35 @@ use identity::password::Password;
 
 use crate::clock;
 use crate::hub::credentials::{self, Renewal, Right};
-use crate::hub::form_request::{self, Sender};
+use crate::hub::form_request::{self, RequestContext};
 use crate::hub::{Hub, name_of};
 use crate::pages::hub::{self as pages, Notice};
-use crate::problem::oauth::{Fault, Redirection, redirect};
+use crate::problem::oauth::OauthError;
+use crate::response::{Redirection, redirect};
 
 const DEAD: Error = Error::new(ErrorCode::InvalidRequest, "the link is unknown, expired or used");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
     let answered = match *request.method() {
         Method::GET | Method::HEAD => shown(hub, request).await,
         Method::POST => set(hub, request).await,
-        _ => Err(Fault::Method("GET, POST")),
+        _ => Err(OauthError::Method("GET, POST")),
     };
     answered.unwrap_or_else(|fault| match &fault {
-        Fault::Rule(error) if *error == DEAD => pages::dead_link(&fault),
+        OauthError::Rule(error) if *error == DEAD => pages::dead_link(&fault),
         _ => pages::refusal(&fault),
     })
 }
 
-async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     let sender = form_request::bare(hub, request);
     let parameters = sender.parameters()?;
     let (token, account) = opened(hub, &parameters).await?;
     Ok(pages::set_password(&token.expose(), name_of(&account), None))
 }
 
-async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     let (sender, body) = form_request::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
     match renewed(hub, &sender, &body).await {
@@ -53,7 +55,7 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
 }
 
-async fn renewed(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Response<Body>, Fault> {
+async fn renewed(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Result<Response<Body>, OauthError> {
     let (token, account) = opened(hub, body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
         return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&credentials::UNFIT.into())));
@@ -67,11 +69,11 @@ async fn renewed(hub: &Hub, sender: &Sender, body: &Parameters) -> Result<Respon
     if !credentials::renew(transaction, &renewal, sender).await? {
         return Err(DEAD.into());
     }
-    Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in")))
+    Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in"))?)
 }
 
 /// The link that is shown, and whose password it sets.
-async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), Fault> {
+async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), OauthError> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
     let row = store::links::load(hub.records(), &token.digest()).await?;
     let id = LinkRecord::open(row.as_ref(), clock::now()).map_err(|_| DEAD)?;

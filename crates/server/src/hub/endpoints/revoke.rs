@@ -2,7 +2,7 @@
 //! that the family came out of, as a satellite wants it whose user signs out.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
@@ -13,15 +13,13 @@ use identity::token::AccessClaims;
 
 use crate::hub::client_authentication::Presented;
 use crate::hub::{Hub, form_request};
-use crate::problem::oauth::{Fault, json_no_store, told};
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
 
 const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    told(revoked(hub, request).await)
-}
-
-async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
+    let hub = &hub;
     let (sender, body) = form_request::posted(hub, request).await?;
     let presented = Presented::read(hub, &sender, &body).await?;
     let client = presented.prove(hub, &sender).await?;
@@ -39,7 +37,7 @@ async fn revoked(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 /// The family of a token of either kind.
-async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, Fault> {
+async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
         return Ok(store::families::of_refresh_token(hub.records(), &token.digest()).await?);
     }

@@ -1,7 +1,7 @@
 //! `/sign-in`: the page where an account proves who it is. Works without scripts; a success goes on to where the browser came from.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::authorize;
 use identity::continuation::Continuation;
@@ -11,26 +11,28 @@ use identity::form;
 use identity::password::Password;
 use store::sessions::By;
 
-use crate::hub::form_request::{self, Sender};
+use crate::hub::form_request::{self, RequestContext};
 use crate::hub::session_cookie::Cookies;
 use crate::hub::{Hub, credentials, session_cookie};
 use crate::pages::hub::{self as pages, Notice};
-use crate::problem::oauth::{Fault, Redirection, redirect};
+use crate::problem::oauth::OauthError;
+use crate::response::{Redirection, redirect};
 
 const WRONG: Error = Error::new(ErrorCode::InvalidGrant, "The name or the password is wrong.");
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
     match *request.method() {
         Method::GET | Method::HEAD => {
             let sender = form_request::bare(hub, request);
             shown(hub, &sender).await.unwrap_or_else(|fault| pages::refusal(&fault))
         }
         Method::POST => tried(hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
-        _ => pages::refusal(&Fault::Method("GET, POST")),
+        _ => pages::refusal(&OauthError::Method("GET, POST")),
     }
 }
 
-async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
+async fn shown(hub: &Hub, sender: &RequestContext) -> Result<Response<Body>, OauthError> {
     let parameters = sender.parameters()?;
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
@@ -39,19 +41,19 @@ async fn shown(hub: &Hub, sender: &Sender) -> Result<Response<Body>, Fault> {
     Ok(pages::sign_in(&pages::SignIn { continuation: continuation.as_str(), app: app.as_deref(), name: &name, notice, refusal: None }))
 }
 
-async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     let (sender, body) = form_request::posted(hub, request).await?;
     hub.refuse_foreign(&sender).await?;
     let continuation = Continuation::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
         Ok(cookies) => {
-            let mut response = redirect(Redirection::SeeOther, continuation.as_str());
+            let mut response = redirect(Redirection::SeeOther, continuation.as_str())?;
             cookies.set(&mut response);
             Ok(response)
         }
         // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
-        Err(fault) if matches!(fault, Fault::Rule(_) | Fault::Throttled(_)) || fault.is_temporary() => {
+        Err(fault) if matches!(fault, OauthError::Rule(_) | OauthError::Throttled(_)) || fault.is_temporary() => {
             let app = app_of(hub, &continuation).await.unwrap_or_default();
             let continuation = continuation.as_str();
             Ok(pages::sign_in(&pages::SignIn { continuation, app: app.as_deref(), name, notice: None, refusal: Some(&fault) }))
@@ -60,7 +62,7 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
     }
 }
 
-async fn proven(hub: &Hub, sender: &Sender, name: &str, password: &str) -> Result<Cookies, Fault> {
+async fn proven(hub: &Hub, sender: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // Nobody has such a name or such a password, so that nothing is compared or counted.
         hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;

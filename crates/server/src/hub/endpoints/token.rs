@@ -1,7 +1,7 @@
 //! `POST /token`: three grants, one answer.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::grant::Issue;
 use identity::scope::Scope;
@@ -10,14 +10,12 @@ use serde_json::{Map, Value};
 use crate::clock;
 use crate::hub::grants::Desk;
 use crate::hub::{Hub, client_authentication, form_request};
-use crate::problem::oauth::{Fault, json_no_store, told};
+use crate::problem::oauth::OauthError;
 use crate::random;
+use crate::response::json_no_store;
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
-    told(granted(hub, request).await)
-}
-
-async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
+    let hub = &hub;
     let (sender, body) = form_request::posted(hub, request).await?;
     let credentials = client_authentication::read(hub, &sender, &body).await?;
     let issue = Desk { hub, sender: &sender, credentials: &credentials, body: &body }.serve().await?;
@@ -25,7 +23,7 @@ async fn granted(hub: &Hub, request: Request) -> Result<Response<Body>, Fault> {
 }
 
 /// RFC 6749, 5.1. One signature a token.
-fn written(hub: &Hub, issue: &Issue) -> Result<String, Fault> {
+fn written(hub: &Hub, issue: &Issue) -> Result<String, OauthError> {
     let now = clock::now();
     let access = hub.keys().sign(&issue.access_claims(hub.issuer(), random::uuid(), now))?;
     let mut answer = Map::new();

@@ -1,7 +1,7 @@
 //! `/userinfo` (OpenID Connect): the account of an access token, in OpenID's words. OpenID lets a form hold the token, too.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
@@ -12,22 +12,18 @@ use serde_json::json;
 
 use crate::http::bearer_token::refused;
 use crate::http::body::{self, MOST_BYTES_TO_SIGN_IN};
-use crate::hub::form_request::Sender;
+use crate::hub::form_request::RequestContext;
 use crate::hub::{Hub, name_of};
 use crate::problem::Problem;
-use crate::problem::oauth::json_no_store;
+use crate::response::json_no_store;
 
-pub(super) async fn answer(hub: &Hub, request: Request) -> Response<Body> {
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, Problem> {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
-        return Problem::MethodNotAllowed("GET, POST").response();
+        return Err(Problem::MethodNotAllowed("GET, POST"));
     }
-    described(hub, request).await.unwrap_or_else(|problem| problem.response())
-}
-
-async fn described(hub: &Hub, request: Request) -> Result<Response<Body>, Problem> {
     let (head, content) = request.into_parts();
     let form = form_of(&head, content).await?;
-    let sender = Sender::of(hub.proxies(), head);
+    let sender = RequestContext::of(hub.proxies(), head);
     let header = bearer::read(&sender.authorization()).map_err(|error| Problem::InvalidToken(error.description()))?;
     let text = bearer::or_posted(header, form.get("access_token")).map_err(unreadable)?;
     let token = hub.verify::<AccessClaims>(text.ok_or(Problem::Unauthenticated)?, hub.issuer()).map_err(refused)?;

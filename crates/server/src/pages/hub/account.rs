@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Response;
 use uuid::Uuid;
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError as Fault;
 
 use super::super::document::escaped;
 use super::{INVALID, Notice, PASSWORD_HINT, for_password_managers, refused, told, with_reveal};

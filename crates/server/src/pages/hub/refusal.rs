@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::REFERRER_POLICY;
 
-use crate::problem::oauth::Fault;
+use crate::problem::oauth::OauthError as Fault;
 
 use super::super::document::{escaped, sentence, set};
 use super::super::refusal::{for_developers, forget_dialog};

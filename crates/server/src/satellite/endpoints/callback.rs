@@ -1,7 +1,7 @@
 //! `POST /auth/callback`: trades the code that came back to the app for tokens, once, for the browser that began the login.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::login::{LoginFault, LoginRecord, Sender as Finisher, finish};
@@ -9,8 +9,9 @@ use identity::opaque::LoginState;
 
 use super::login::{KIND, cookie_name};
 use crate::clock;
-use crate::http::request_context::Sender;
-use crate::problem::oauth::{Fault, json_no_store};
+use crate::http::request_context::RequestContext;
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
 use crate::satellite::{Satellite, json_request, token_exchange};
 
 const UNKNOWN: Error =
@@ -21,7 +22,8 @@ const UNBOUND: Error = Error::new(
 );
 const ISSUER: Error = Error::new(ErrorCode::InvalidRequest, "iss: the answer comes from another hub than the login was begun with");
 
-pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
     let accepted = "the body has a member that is not known: code, state and iss are accepted";
     let (sender, mut texts) = json_request::posted(satellite, request, ["code", "state", "iss"], accepted).await?;
     let code = texts.needed(0, "code is missing: the text that the hub sent the browser back with")?;
@@ -45,7 +47,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
 }
 
 /// The login of a state, taken away before anything else is tried with it.
-async fn taken(satellite: &Satellite, state: &str, sender: &Sender, issuer: Option<&str>) -> Result<LoginRecord, Fault> {
+async fn taken(satellite: &Satellite, state: &str, sender: &RequestContext, issuer: Option<&str>) -> Result<LoginRecord, OauthError> {
     let state = LoginState::parse(state).ok_or(UNKNOWN)?;
     let sealed = satellite.0.shared.take(KIND, state.digest().as_bytes()).await?;
     let record = sealed.and_then(|sealed| LoginRecord::open(&sealed, &state));

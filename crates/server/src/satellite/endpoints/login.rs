@@ -1,7 +1,7 @@
 //! `GET /auth/login`: remembers a login and leads the browser to the hub.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method, Response};
 use identity::login::{Fresh, LOGIN_SECONDS, begin};
@@ -10,9 +10,10 @@ use identity::pkce::Verifier;
 use store::shared::Entry;
 
 use crate::clock;
-use crate::http::request_context::Sender;
-use crate::problem::oauth::{Fault, Redirection, redirect};
+use crate::http::request_context::RequestContext;
+use crate::problem::oauth::OauthError;
 use crate::random;
+use crate::response::{Redirection, redirect};
 use crate::satellite::{Satellite, hub_health};
 
 /// Where logins are kept.
@@ -21,16 +22,17 @@ pub(super) const KIND: &str = "login";
 const MOST_LOGINS: u64 = 600;
 const WINDOW_SECONDS: u64 = 60;
 
-pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
     if request.method() != Method::GET {
-        return Err(Fault::Method("GET"));
+        return Err(OauthError::Method("GET"));
     }
-    let sender = Sender::of(&satellite.0.proxies, request.into_parts().0);
+    let sender = RequestContext::of(&satellite.0.proxies, request.into_parts().0);
     let parameters = sender.parameters()?;
     let shared = &satellite.0.shared;
     let client = identity::bearer::digest(&sender.address);
     if shared.count("login-address", &client, WINDOW_SECONDS).await? > MOST_LOGINS {
-        return Err(Fault::Crowded(WINDOW_SECONDS as i64));
+        return Err(OauthError::Crowded(WINDOW_SECONDS as i64));
     }
     if sender.wants_page() {
         hub_health::expect_hub(satellite).await?;
@@ -43,25 +45,25 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
         binding: known.map_or_else(|| random::bytes().map(LoginBinding::from_random), Ok)?,
     };
     let (record, address) = begin(&satellite.0.at, &fresh, parameters.get("return_to"), clock::now());
-    let sealed = record.seal(&fresh.state).ok_or(Fault::Internal("a login could not be sealed"))?;
+    let sealed = record.seal(&fresh.state).ok_or(OauthError::Internal("a login could not be sealed"))?;
     // A flood of logins pushes out those of its own client address.
     shared.put(KIND, record.state.as_bytes(), Entry { value: &sealed, seconds: LOGIN_SECONDS as u64, owner: Some(client) }).await?;
-    let mut response = redirect(Redirection::Found, &address);
+    let mut response = redirect(Redirection::Found, &address)?;
     response.headers_mut().insert(SET_COOKIE, cookie(satellite, &sender, &fresh.binding)?);
     tracing::debug!("login.begun");
     Ok(response)
 }
 
 /// The name of the cookie. Under https it has the prefix that keeps other hosts of the domain from setting it.
-pub(super) fn cookie_name(satellite: &Satellite, sender: &Sender) -> &'static str {
+pub(super) fn cookie_name(satellite: &Satellite, sender: &RequestContext) -> &'static str {
     if sender.is_secure(&satellite.0.app_url) { "__Host-login" } else { "login" }
 }
 
-fn cookie(satellite: &Satellite, sender: &Sender, binding: &LoginBinding) -> Result<HeaderValue, Fault> {
+fn cookie(satellite: &Satellite, sender: &RequestContext, binding: &LoginBinding) -> Result<HeaderValue, OauthError> {
     let secure = if sender.is_secure(&satellite.0.app_url) { "; Secure" } else { "" };
     let (name, value) = (cookie_name(satellite, sender), binding.expose());
     let text = format!("{name}={}; Path=/; Max-Age={LOGIN_SECONDS}; HttpOnly; SameSite=Lax{secure}", value.as_str());
-    let mut header = HeaderValue::from_str(&text).map_err(|_| Fault::Internal("a cookie cannot stand in a header"))?;
+    let mut header = HeaderValue::from_str(&text).map_err(|_| OauthError::Internal("a cookie cannot stand in a header"))?;
     header.set_sensitive(true);
     Ok(header)
 }

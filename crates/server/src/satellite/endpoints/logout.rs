@@ -2,17 +2,19 @@
 //! and at every replica what was known of the account.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::form;
 use serde_json::json;
 use store::shared::Invalidation;
 
 use super::refresh::{ACCEPTED, MISSING};
-use crate::problem::oauth::{Fault, json_no_store};
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
 use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
 
-pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
     let (sender, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
     if !token_exchange::is_plausible(&token) {
@@ -21,7 +23,7 @@ pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Re
     let turn = satellite.0.token_limit.turn(&sender.address).await?;
     // A hub that does not introspect can still take the token back.
     let known = match token_exchange::bearer_of(satellite, &token).await {
-        Err(Fault::HubOdd) => None,
+        Err(OauthError::HubOdd) => None,
         known => known?,
     };
     let known = match known {

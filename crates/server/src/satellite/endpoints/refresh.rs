@@ -1,23 +1,25 @@
 //! `POST /auth/refresh`: trades a refresh token for its successor and a new access token.
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Response;
 
-use crate::problem::oauth::{Fault, json_no_store};
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
 use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
 
 pub(super) const ACCEPTED: &str = "the body has a member that is not known: refresh_token is accepted";
 pub(super) const MISSING: &str = "refresh_token is missing: the text that the callback gave";
 
-pub(super) async fn answer(satellite: &Satellite, request: Request) -> Result<Response<Body>, Fault> {
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
     let (sender, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
     let token = texts.needed(0, MISSING)?;
     let turn = satellite.0.token_limit.turn(&sender.address).await?;
     let tokens = match token_exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await {
         Ok(tokens) => tokens,
         Err(fault) => {
-            if matches!(fault, Fault::Rule(_)) {
+            if matches!(fault, OauthError::Rule(_)) {
                 turn.refused().await?;
             }
             return Err(fault);
