@@ -1,8 +1,7 @@
-//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, owns the sign-in page, and knows whose token it is
-//! shown.
+//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers.
 //!
-//! Each endpoint reads its request, looks rows up, lets `identity` decide, and saves what was decided in one transaction. Nothing that
-//! matters is kept in the process, so that several hubs on one database are one.
+//! Each endpoint reads its request, looks up rows, lets `identity` decide, and saves the decision in one transaction. The process keeps no
+//! state that matters, so that several hubs on one database act as one.
 
 mod audit_deduplication;
 mod change_feed;
@@ -41,7 +40,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::http::bearer_token;
 use crate::http::client_address::{ClientAddress, Proxies};
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 use crate::http::request_context;
 use crate::problem::Problem;
 use crate::problem::oauth::OauthError;
@@ -53,12 +52,12 @@ pub(crate) use maintenance::keep;
 pub(crate) use resources::{ACCOUNT, manifest};
 pub(crate) use signing_keys::KeyFiles;
 
-use audit_deduplication::Refusals;
-use change_feed::Feed;
+use audit_deduplication::RefusalLog;
+use change_feed::ChangeFeed;
 use form_request::RequestContext;
-use password_hasher::Hasher;
-use pending_attempts::Undecided;
-use signing_keys::Keyring;
+use password_hasher::PasswordHasher;
+use pending_attempts::PendingAttempts;
+use signing_keys::SigningKeys;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -69,29 +68,29 @@ struct Inner {
     issuer: String,
     refresh: RefreshRules,
     records: Records,
-    keys: Keyring,
-    hasher: Hasher,
-    feed: Feed,
-    refusals: Refusals,
-    undecided: Undecided,
+    keys: SigningKeys,
+    hasher: PasswordHasher,
+    feed: ChangeFeed,
+    refusal_log: RefusalLog,
+    pending_attempts: PendingAttempts,
     proxies: Proxies,
-    metadata: Tagged,
+    metadata: StaticDocument,
     budgets: Budgets,
 }
 
 impl Hub {
-    /// A hub on these records, whose tables are as this version needs them.
+    /// A hub on these records. Their tables are up to date.
     pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles, budgets: Budgets) -> Result<Self, BootError> {
-        let keys = Keyring::open(files, &records).await?;
+        let keys = SigningKeys::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
             refresh: config.refresh,
             keys,
             records,
-            hasher: Hasher::new(),
-            feed: Feed::new(),
-            refusals: Refusals::default(),
-            undecided: Undecided::default(),
+            hasher: PasswordHasher::new(),
+            feed: ChangeFeed::new(),
+            refusal_log: RefusalLog::default(),
+            pending_attempts: PendingAttempts::default(),
             proxies: Proxies::new(&config.trusted_proxies),
             metadata: endpoints::metadata::document(&config.app_url),
             budgets,
@@ -102,7 +101,7 @@ impl Hub {
         &self.0.issuer
     }
 
-    /// What a grant is decided by now.
+    /// The time and the rules that a grant is decided by.
     fn terms(&self) -> Terms {
         Terms { now: clock::now(), rules: self.0.refresh }
     }
@@ -111,46 +110,46 @@ impl Hub {
         &self.0.records
     }
 
-    fn keys(&self) -> &Keyring {
+    fn keys(&self) -> &SigningKeys {
         &self.0.keys
     }
 
-    pub(crate) fn hasher(&self) -> &Hasher {
+    pub(crate) fn hasher(&self) -> &PasswordHasher {
         &self.0.hasher
     }
 
-    fn undecided(&self) -> &Undecided {
-        &self.0.undecided
+    fn pending_attempts(&self) -> &PendingAttempts {
+        &self.0.pending_attempts
     }
 
-    fn feed(&self) -> &Feed {
+    fn feed(&self) -> &ChangeFeed {
         &self.0.feed
     }
 
-    /// Ends what would go on for ever, since the process is about to end.
+    /// Ends the streams of account changes before the process stops.
     pub(crate) fn retire(&self) {
         self.feed().retire();
     }
 
-    /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
-    async fn note_refusal(&self, event: &Event, sender: &RequestContext) -> Result<(), store::Error> {
-        self.0.refusals.note(self.records(), event, sender).await
+    /// Records the refusal of an unauthenticated request. Of a flood it records the number.
+    async fn note_refusal(&self, event: &Event, context: &RequestContext) -> Result<(), store::Error> {
+        self.0.refusal_log.note(self.records(), event, context).await
     }
 
-    /// Notes that an operation of administration was refused, and in a flood how often instead of each time.
+    /// Records the refusal of an operation of administration. Of a flood it records the number.
     pub(crate) async fn note_refused_operation(&self, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
-        self.0.refusals.note_at(self.records(), event, occasion).await
+        self.0.refusal_log.note_at(self.records(), event, occasion).await
     }
 
-    /// Refuses what a page of somebody else made a browser send, and notes that.
-    async fn refuse_foreign(&self, sender: &RequestContext) -> Result<(), OauthError> {
-        let Err(fault) = sender.refuse_foreign(self.issuer()) else { return Ok(()) };
-        self.note_foreign(sender).await?;
+    /// Refuses a request that a page of another origin sent, and records the refusal.
+    async fn refuse_cross_origin(&self, context: &RequestContext) -> Result<(), OauthError> {
+        let Err(fault) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
+        self.note_cross_origin(context).await?;
         Err(fault)
     }
 
-    async fn note_foreign(&self, sender: &RequestContext) -> Result<(), store::Error> {
-        self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
+    async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
+        self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
     }
 
     fn budgets(&self) -> &Budgets {
@@ -161,12 +160,12 @@ impl Hub {
         &self.0.proxies
     }
 
-    /// Where a request came from, as it is counted and noted.
+    /// The client address, as the throttle and the audit log have it.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
         request_context::address(self.proxies(), headers, extensions)
     }
 
-    /// Verifies a token of ours of one kind.
+    /// Verifies a token that this hub issued.
     fn verify<C: Claims>(&self, text: &str, audience: &str) -> Result<Verified<C>, TokenFault> {
         let token = Unverified::read(text)?;
         let keys = self.keys().current();
@@ -174,7 +173,7 @@ impl Hub {
         token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: End::Own })
     }
 
-    /// An id_token of ours, whoever it was for and however old.
+    /// The claims of an `id_token_hint`, for any client and of any age.
     fn hint(&self, text: &str) -> Option<IdClaims> {
         let token = Unverified::read(text).ok()?;
         let keys = self.keys().current();
@@ -182,12 +181,12 @@ impl Hub {
         IdClaims::read_hint(&token, key, self.issuer(), clock::now()).ok().map(Verified::into_claims)
     }
 
-    /// The account of an access token that is good in every way: its family lives, and its account may sign in.
+    /// The account of an access token, if its family is active and the account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
         Ok(self.standing_of(token).await?.map(|standing| standing.account))
     }
 
-    /// The same with the family that the token is of.
+    /// The same with the family of the token.
     async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Standing>, store::Error> {
         let found = store::families::standing(self.records(), token.claims().family).await?;
         Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
@@ -206,13 +205,13 @@ impl Hub {
     }
 }
 
-/// An account as the query engine sees it.
+/// The viewer of an account.
 fn viewer(account: &Account) -> Viewer {
-    caller::viewer(&account.rights, described(account))
+    caller::viewer(&account.rights, details(account))
 }
 
-/// What `$account.…` in a manifest looks into.
-fn described(account: &Account) -> Value {
+/// The object that `$account.…` in a manifest reads.
+fn details(account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),
         "type": account.kind.as_str(),
@@ -228,7 +227,7 @@ fn described(account: &Account) -> Value {
     })
 }
 
-/// What an account is called.
+/// The name of an account, for people.
 fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
 }

@@ -1,6 +1,6 @@
-//! The outer ring: HTTP, the command line and the environment around the query engine.
+//! HTTP, the command line and the environment around the query engine. `tests/module_order.rs` lists the modules from bottom to top.
 
-// The compiler proves of the future of a whole request that it can move between threads, layer by layer.
+// The compiler proves layer by layer that the future of a request is Send.
 #![recursion_limit = "256"]
 
 pub mod administration;

@@ -1,4 +1,4 @@
-//! Logs: for people on a terminal, as JSON for machines; to standard error, so that output stays clean.
+//! Logs to standard error, as text or as JSON.
 
 use std::io::IsTerminal;
 
@@ -15,26 +15,23 @@ pub fn start(config: &Config) {
     write(&config.log, config.log_format);
 }
 
-/// The same where there is no configuration, and errors alone are told.
+/// Starts logging of errors without a configuration.
 pub(crate) fn start_for_errors(format: LogFormat) {
     write("error", format);
 }
 
 fn write(filter: &str, format: LogFormat) {
-    // The driver logs the values it binds; those are data, not ours to write down, however finely somebody filters.
-    let discreet = Targets::new()
+    // The driver logs bound values. They are data, which no filter may bring into the log.
+    let without_data = Targets::new()
         .with_default(LevelFilter::TRACE)
         .with_targets(["tokio_postgres", "rustls", "hyper", "h2"].map(|target| (target, LevelFilter::INFO)));
     let asked = EnvFilter::new(filter);
-    // A line about a request needs the span of the request, which holds its id, whatever part of the program the filter names. Who wants
-    // no lines at all needs no spans.
+    // A line needs the span of its request, which holds the id, whatever the filter names. Without lines no span is needed.
     let level = if asked.max_level_hint() == Some(LevelFilter::OFF) { LevelFilter::OFF } else { LevelFilter::ERROR };
     let spans = FilterFn::new(move |metadata| level != LevelFilter::OFF && is_request_span(metadata)).with_max_level_hint(level);
-    // All as one filter: laid on the registry one after the other, the finer of their levels would count, and the driver would ask for
-    // every line that is never written.
-    let wanted = asked.or(spans).and(discreet);
-    // A log that nobody reads any more is no reason to stop serving. Failing to start one means that somebody else, an
-    // embedding program, logs already.
+    // One filter: of several on the registry the finest level would count, and the driver would format lines that are never written.
+    let wanted = asked.or(spans).and(without_data);
+    // A closed standard error does not stop the server. Initialising fails if an embedding program logs already.
     let layer = fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     _ = match format {
         LogFormat::Json => registry().with(layer.json().with_filter(wanted)).try_init(),

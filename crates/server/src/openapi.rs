@@ -15,7 +15,7 @@ use query::json::Json;
 use query::json::build::compact;
 use query::object;
 
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 use crate::operations::describe;
 
 /// Where schemas stand in the document.
@@ -108,6 +108,6 @@ fn security_schemes(serving: Serving) -> Option<Json> {
 }
 
 /// The document as it is served, rendered once.
-pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> Tagged {
-    Tagged::new("application/json", compact(&document(catalog, strategy)))
+pub(crate) fn served(catalog: &Catalog, strategy: Strategy) -> StaticDocument {
+    StaticDocument::new("application/json", compact(&document(catalog, strategy)))
 }

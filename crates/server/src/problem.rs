@@ -1,4 +1,4 @@
-//! Problems as clients see them: the only module that chooses statuses.
+//! Refusals as `application/problem+json` (RFC 9457). Only this module chooses the statuses of refusals.
 
 mod graphql;
 pub(crate) mod oauth;
@@ -19,65 +19,65 @@ use crate::budget::Overloaded;
 pub(crate) use graphql::MediaType;
 pub use graphql::Refusal;
 
-/// Something a request cannot get, told as `application/problem+json`.
+/// Why a request is refused.
 #[derive(Debug)]
 pub enum Problem {
     /// The statement has faults.
     Statement(query::error::Error),
-    /// The caller may not.
+    /// The caller lacks a permission.
     Forbidden,
-    /// The caller has not said who they are.
+    /// The request has no token and needs one.
     Unauthenticated,
-    /// The caller's token is not good.
+    /// The token is not valid.
     InvalidToken(&'static str),
-    /// No such path, or no such row.
+    /// There is no such path or no such row.
     NotFound(&'static str),
-    /// Another method is meant.
+    /// The path takes these methods.
     MethodNotAllowed(&'static str),
     /// The body is larger than 1 MiB.
     TooLarge,
-    /// The body is no JSON by its own word.
+    /// `Content-Type` is not JSON.
     MediaType,
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     SlowBody,
     /// The body broke off.
     BrokenBody,
-    /// The address or a header is not what the endpoint reads.
+    /// The endpoint cannot read the URL or a header.
     Malformed(&'static str),
     /// The input of an operation has faults.
     Input(Vec<InputFault>),
-    /// The caller may, but lacks this permission for a part of it.
+    /// The caller lacks this permission for a part of the request.
     Lacking(&'static str),
-    /// The caller may, but the client of their token is not marked to change the hub's records.
+    /// The client of the token may not change the hub's records.
     ClientMayNotAdminister(ClientId),
-    /// The change would give or take what nobody may.
+    /// The change would break a rule of rights.
     Rights(RightsFault),
-    /// What would be made exists already.
+    /// A record with this name exists.
     Exists(String),
     /// Too many passwords are being hashed.
     Busy,
     /// A budget of the process is used up.
     Overloaded(Overloaded),
-    /// The body is compressed, which is not read.
+    /// The body is compressed.
     ContentEncoding,
-    /// The request names a host that this process does not answer to.
+    /// `Host` names a host that this process does not serve.
     Misdirected,
-    /// A GraphQL request that cannot be answered, and why.
+    /// A GraphQL request is refused, with the reason.
     Graphql(Refusal, String),
-    /// The hub is out of reach, so that nobody can be known.
+    /// The hub is unavailable, so that no token can be checked.
     Identity,
-    /// The database's side.
+    /// The database failed.
     Store(store::Error),
-    /// A fault of ours; what it is, only the log tells.
+    /// A bug or a misconfiguration. Only the log names it.
     Internal(&'static str),
 }
 
 /// One fault of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFault {
-    /// What kind of fault.
+    /// The stable code.
     pub code: &'static str,
-    /// A JSON Pointer into what was sent.
+    /// A JSON Pointer into the input.
     pub path: String,
     /// What was found and what is accepted.
     pub message: String,
@@ -90,11 +90,11 @@ pub(crate) struct ProblemSummary {
     pub(crate) detail: Cow<'static, str>,
 }
 
-/// RFC 6750's word for a token that is not good.
+/// RFC 6750: the token is not valid.
 const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
 
-/// The problem of an address that leads nowhere.
-pub(crate) const NOWHERE: Problem = Problem::NotFound("there is nothing at this address");
+/// No route has this path.
+pub(crate) const NO_SUCH_PATH: Problem = Problem::NotFound("there is nothing at this path");
 
 impl From<query::error::Error> for Problem {
     fn from(error: query::error::Error) -> Self {
@@ -114,17 +114,17 @@ impl From<store::Error> for Problem {
     }
 }
 
-/// A kind of problem as a description tells it.
-pub(crate) struct Told {
+/// A kind of problem, for the OpenAPI document.
+pub(crate) struct ProblemKind {
     pub(crate) status: u16,
     pub(crate) code: &'static str,
     pub(crate) title: &'static str,
-    /// A header that comes with it, and what it says.
+    /// The name of a header of the response, and what it holds.
     pub(crate) header: Option<(&'static str, &'static str)>,
 }
 
-/// Every problem that reading has, for the descriptions.
-pub(crate) fn told() -> Vec<Told> {
+/// Every problem of a read.
+pub(crate) fn read_problems() -> Vec<ProblemKind> {
     let fault = query::error::Error { faults: Vec::new() };
     let unavailable = store::Error::Unavailable(String::new());
     let every = [
@@ -134,7 +134,7 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Unauthenticated,
         Problem::InvalidToken(""),
         Problem::Forbidden,
-        NOWHERE,
+        NO_SUCH_PATH,
         Problem::MethodNotAllowed("GET"),
         Problem::SlowBody,
         Problem::TooLarge,
@@ -149,20 +149,20 @@ pub(crate) fn told() -> Vec<Told> {
         Problem::Store(store::Error::NotReady(String::new())),
         Problem::Store(store::Error::Timeout),
     ];
-    every.iter().map(Problem::told).collect()
+    every.iter().map(Problem::kind).collect()
 }
 
-/// Every problem that only the operations of administration have.
-pub(crate) fn told_of_operations() -> Vec<Told> {
+/// Every problem that only operations of administration have.
+pub(crate) fn administration_problems() -> Vec<ProblemKind> {
     let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
     let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
     let client = ClientId::parse("client").map(Problem::ClientMayNotAdminister);
-    others.iter().chain(&rights).chain(&client).map(Problem::told).collect()
+    others.iter().chain(&rights).chain(&client).map(Problem::kind).collect()
 }
 
-/// RFC 9457, with our code and the statement's faults.
+/// The JSON of a problem: RFC 9457 with a code and the faults.
 #[derive(Serialize)]
-struct Wire<'p> {
+struct ProblemJson<'p> {
     #[serde(rename = "type")]
     kind: String,
     title: &'static str,
@@ -170,30 +170,30 @@ struct Wire<'p> {
     detail: String,
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<WireFault<'p>>>,
+    errors: Option<Vec<FaultJson<'p>>>,
 }
 
 #[derive(Serialize)]
-struct WireFault<'p> {
+struct FaultJson<'p> {
     code: &'static str,
     path: &'p str,
     message: &'p str,
 }
 
-impl<'p> From<&'p Fault> for WireFault<'p> {
+impl<'p> From<&'p Fault> for FaultJson<'p> {
     fn from(fault: &'p Fault) -> Self {
-        WireFault { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
+        FaultJson { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
     }
 }
 
-impl<'p> From<&'p InputFault> for WireFault<'p> {
+impl<'p> From<&'p InputFault> for FaultJson<'p> {
     fn from(fault: &'p InputFault) -> Self {
-        WireFault { code: fault.code, path: &fault.path, message: &fault.message }
+        FaultJson { code: fault.code, path: &fault.path, message: &fault.message }
     }
 }
 
-/// How a problem is told.
-struct Face {
+/// The parts of a problem that every kind has.
+struct ProblemParts {
     status: StatusCode,
     code: &'static str,
     title: &'static str,
@@ -201,7 +201,7 @@ struct Face {
 }
 
 impl Problem {
-    /// What was asked is no statement of the caller's that could be narrowed: a hub's own records, or whether the database answers.
+    /// The problem of a lookup that is no statement of the caller. A timeout then means that the database is unavailable.
     pub(crate) fn of_records(error: store::Error) -> Self {
         Problem::Store(match error {
             store::Error::Timeout => store::Error::Unavailable(error.to_string()),
@@ -209,111 +209,111 @@ impl Problem {
         })
     }
 
-    fn told(&self) -> Told {
-        let Face { status, code, title, .. } = self.face();
+    fn kind(&self) -> ProblemKind {
+        let ProblemParts { status, code, title, .. } = self.parts();
         let header = self.header(status).map(|(name, _)| match name {
-            ALLOW => ("Allow", "The method that is meant"),
-            ACCEPT_ENCODING => ("Accept-Encoding", "The encodings in which a body is read"),
-            WWW_AUTHENTICATE => ("WWW-Authenticate", "How a caller says who they are"),
+            ALLOW => ("Allow", "The methods that the path takes"),
+            ACCEPT_ENCODING => ("Accept-Encoding", "The accepted content encodings of a body"),
+            WWW_AUTHENTICATE => ("WWW-Authenticate", "The accepted authentication scheme"),
             _ => ("Retry-After", "Seconds to wait before trying again"),
         });
-        Told { status: status.as_u16(), code, title, header }
+        ProblemKind { status: status.as_u16(), code, title, header }
     }
 
-    fn face(&self) -> Face {
-        let face = |status, code, title, detail: &str| Face { status, code, title, detail: detail.to_owned() };
+    fn parts(&self) -> ProblemParts {
+        let parts = |status, code, title, detail: &str| ProblemParts { status, code, title, detail: detail.to_owned() };
         match self {
             Problem::Statement(error) => {
-                let detail = counted("statement", error.faults.iter().map(|fault| fault.message.as_str()));
-                face(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+                let detail = fault_summary("statement", error.faults.iter().map(|fault| fault.message.as_str()));
+                parts(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
             }
             Problem::Input(faults) => {
-                let detail = counted("input", faults.iter().map(|fault| fault.message.as_str()));
-                face(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
+                let detail = fault_summary("input", faults.iter().map(|fault| fault.message.as_str()));
+                parts(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
             }
             Problem::Lacking(permission) => {
-                face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
+                parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
             }
-            Problem::Rights(fault) => face(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
+            Problem::Rights(fault) => parts(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
             Problem::ClientMayNotAdminister(client) => {
                 let detail = format!(
-                    "the access token is of the client {client}, whose flag administers is off, so that it may not change records of the hub; `peristyle client update --id {client} --administers true` turns it on"
+                    "the client {client} of the access token may not change records of the hub; `peristyle client update --id {client} --administers true` allows it"
                 );
-                face(StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer", &detail)
+                parts(StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer", &detail)
             }
-            Problem::Exists(detail) => face(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
+            Problem::Exists(detail) => parts(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
             Problem::Busy => {
                 let detail = "too many passwords are being hashed; try again shortly";
-                face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
+                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
             }
-            Problem::Overloaded(overloaded) => face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", &overloaded.to_string()),
-            Problem::ContentEncoding => face(
+            Problem::Overloaded(overloaded) => parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", &overloaded.to_string()),
+            Problem::ContentEncoding => parts(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "UNSUPPORTED_CONTENT_ENCODING",
                 "Unsupported content encoding",
-                "a body is sent as it is, without Content-Encoding",
+                "the body has Content-Encoding; send it without",
             ),
-            Problem::Misdirected => face(
+            Problem::Misdirected => parts(
                 StatusCode::MISDIRECTED_REQUEST,
                 "MISDIRECTED",
                 "Host not served",
-                "this server does not answer to the host of the request; ALLOWED_HOSTS and APP_URL say which hosts it answers to",
+                "this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves",
             ),
-            Problem::Forbidden => face(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
+            Problem::Forbidden => parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
             Problem::Unauthenticated => {
-                face(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
+                parts(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
             }
-            Problem::InvalidToken(detail) => face(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
-            Problem::NotFound(detail) => face(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
+            Problem::InvalidToken(detail) => parts(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
+            Problem::NotFound(detail) => parts(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
             Problem::MethodNotAllowed(allowed) => {
-                face(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this address takes {allowed}"))
+                parts(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this path takes {allowed}"))
             }
-            Problem::TooLarge => face(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
-            Problem::MediaType => face(
+            Problem::TooLarge => parts(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
+            Problem::MediaType => parts(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "UNSUPPORTED_MEDIA_TYPE",
                 "Unsupported media type",
                 "a body is sent as application/json, in UTF-8",
             ),
-            Problem::SlowBody => face(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
-            Problem::BrokenBody => face(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
-            Problem::Malformed(detail) => face(StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed", detail),
-            Problem::Graphql(refusal, detail) => refusal.face(detail),
-            Problem::Identity => face(
+            Problem::SlowBody => parts(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
+            Problem::BrokenBody => parts(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
+            Problem::Malformed(detail) => parts(StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed", detail),
+            Problem::Graphql(refusal, detail) => refusal.parts(detail),
+            Problem::Identity => parts(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "IDENTITY_UNAVAILABLE",
                 "Hub out of reach",
-                "the hub that knows the accounts cannot be reached; try again shortly",
+                "the hub is unavailable, so no token can be checked; try again shortly",
             ),
             Problem::Store(store::Error::Overloaded) => {
-                face(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
+                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
             }
-            Problem::Store(store::Error::Unavailable(_)) => face(
+            Problem::Store(store::Error::Unavailable(_)) => parts(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "DATABASE_UNAVAILABLE",
                 "Database out of reach",
-                "the database cannot be reached; try again shortly",
+                "the database is unavailable; try again shortly",
             ),
-            Problem::Store(store::Error::TooExpensive { .. }) => face(
+            Problem::Store(store::Error::TooExpensive { .. }) => parts(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "TOO_EXPENSIVE",
                 "Statement too expensive",
                 "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that \
                  have an index, ask for fewer rows with `limit`, or use `list` where no total is needed",
             ),
-            Problem::Store(store::Error::NotReady(_)) => face(
+            Problem::Store(store::Error::NotReady(_)) => parts(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "RESOURCE_NOT_READY",
                 "Resource not ready",
-                "what this is read from is not ready, such as a materialized view that was never filled; it can be read once that is mended in the database",
+                "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database",
             ),
-            Problem::Store(store::Error::Timeout) => face(
+            Problem::Store(store::Error::Timeout) => parts(
                 StatusCode::GATEWAY_TIMEOUT,
                 "TIMEOUT",
                 "Statement timed out",
                 "the statement ran longer than allowed; narrow it with `where` or `limit`",
             ),
-            Problem::Store(_) | Problem::Internal(_) => face(
+            Problem::Store(_) | Problem::Internal(_) => parts(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "INTERNAL",
                 "Internal error",
@@ -322,51 +322,51 @@ impl Problem {
         }
     }
 
-    /// The problem as an answer. What only the log may know is logged here, once.
+    /// The response. Logs the cause, which the client does not see.
     pub fn response(&self) -> Response<Body> {
-        let (status, wire) = self.wire();
-        let mut response = Response::new(Body::from(serde_json::to_vec(&wire).unwrap_or_default()));
+        let (status, json) = self.json();
+        let mut response = Response::new(Body::from(serde_json::to_vec(&json).unwrap_or_default()));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response.extensions_mut().insert(ProblemSummary { code: wire.code, detail: wire.detail.into() });
-        self.mark(&mut response);
+        response.extensions_mut().insert(ProblemSummary { code: json.code, detail: json.detail.into() });
+        self.set_header(&mut response);
         response
     }
 
-    /// The same object as GraphQL carries it: the message, and the problem for `extensions`.
+    /// The problem for GraphQL: the message, and the object for `extensions`.
     pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
-        let (_, mut wire) = self.wire();
+        let (_, mut json) = self.json();
         if let Problem::Statement(_) | Problem::Input(_) = self {
-            wire.code = "BAD_REQUEST";
+            json.code = "BAD_REQUEST";
         }
-        (wire.detail.clone(), wire)
+        (json.detail.clone(), json)
     }
 
-    fn wire(&self) -> (StatusCode, Wire<'_>) {
-        let Face { status, code, title, detail } = self.face();
+    fn json(&self) -> (StatusCode, ProblemJson<'_>) {
+        let ProblemParts { status, code, title, detail } = self.parts();
         match self {
-            Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "a statement was refused"),
-            Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "a request failed"),
-            Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "a request failed"),
+            Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
+            Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
             _ => {}
         }
-        let wire = Wire {
+        let json = ProblemJson {
             kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
             title,
             status: status.as_u16(),
             detail,
             code,
             errors: match self {
-                Problem::Statement(error) => Some(error.faults.iter().map(WireFault::from).collect()),
-                Problem::Input(faults) => Some(faults.iter().map(WireFault::from).collect()),
+                Problem::Statement(error) => Some(error.faults.iter().map(FaultJson::from).collect()),
+                Problem::Input(faults) => Some(faults.iter().map(FaultJson::from).collect()),
                 _ => None,
             },
         };
-        (status, wire)
+        (status, json)
     }
 
-    fn mark(&self, response: &mut Response<Body>) {
-        if let Some((name, value)) = self.header(self.face().status) {
+    fn set_header(&self, response: &mut Response<Body>) {
+        if let Some((name, value)) = self.header(self.parts().status) {
             response.headers_mut().insert(name, value);
         }
     }
@@ -377,7 +377,7 @@ impl Problem {
             Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
             Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
-            // Time alone does not help.
+            // A retry does not help.
             Problem::Store(store::Error::NotReady(_)) => None,
             _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
             _ => None,
@@ -391,8 +391,8 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The one fault, or how many there are.
-fn counted<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
+/// The message of the one fault, or the number of faults.
+fn fault_summary<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
     match (messages.len(), messages.next()) {
         (1, Some(message)) => message.to_owned(),
         (query::error::MOST_FAULTS, _) => {

@@ -16,7 +16,7 @@ use crate::authenticator::Authenticator;
 use crate::caller::Caller;
 use crate::http::body;
 use crate::operations::{self, Errand, Sent, Target};
-use crate::problem::{NOWHERE, Problem};
+use crate::problem::{NO_SUCH_PATH, Problem};
 use crate::query_service::operation::ReadOperation;
 use crate::query_service::{QueryService, explain, key_parts};
 use crate::response::{created, json_no_store};
@@ -37,8 +37,8 @@ async fn respond(
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     let path = request.uri().path().to_owned();
-    let path = ResourcePath::parse(&path).ok_or(NOWHERE)?;
-    let decoded = |segment| percent_decode_str(segment).decode_utf8().map_err(|_| NOWHERE);
+    let path = ResourcePath::parse(&path).ok_or(NO_SUCH_PATH)?;
+    let decoded = |segment| percent_decode_str(segment).decode_utf8().map_err(|_| NO_SUCH_PATH);
     let (context, plural) = (decoded(path.context)?, decoded(path.plural)?);
     Box::pin(path.requested().answer((&authenticator, &queries), &context, &plural, request)).await
 }
@@ -89,9 +89,11 @@ impl Requested {
         plural: &str,
         request: Request,
     ) -> Result<Response<Body>, Problem> {
-        let resource = queries.catalog.by_path(context, plural).ok_or(NOWHERE)?;
+        let resource = queries.catalog.by_path(context, plural).ok_or(NO_SUCH_PATH)?;
         let change = match &self {
-            Requested::Change(target, end, _) => Some(operations::at(queries.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
+            Requested::Change(target, end, _) => {
+                Some(operations::at(queries.catalog.resource(resource), end, *target).ok_or(NO_SUCH_PATH)?)
+            }
             Requested::Rows(..) | Requested::Explain => None,
         };
         if request.method() != Method::POST {
@@ -108,7 +110,7 @@ impl Requested {
                 caller.require(explain::PERMISSION)?;
                 Box::pin(explain::answer(queries, (&caller, entrance), request)).await
             }
-            Requested::Change(..) => Err(NOWHERE),
+            Requested::Change(..) => Err(NO_SUCH_PATH),
             Requested::Rows(operation, id) => rows(queries, (&caller, entrance), operation, id, request).await,
         }
     }
@@ -122,7 +124,7 @@ async fn changed(
     id: &str,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
-    let hub = authenticator.as_hub().ok_or(NOWHERE)?;
+    let hub = authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     let (head, body) = request.into_parts();
     let address = hub.address(&head.headers, &head.extensions);
     let errand = Errand::enter(queries, hub, caller, operation, &address).await?;

@@ -1,5 +1,5 @@
-//! `GET /auth/verify`: whether a request's token is good, and holds one of the permissions named, for a proxy in front of something that
-//! knows no tokens. The account goes back in headers, which the proxy passes on.
+//! `GET /auth/verify`: checks a token and permissions for a proxy in front of a service that knows no tokens. The account is in headers, which
+//! the proxy passes on.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,9 +19,9 @@ const USERNAME: HeaderName = HeaderName::from_static("x-account-username");
 const EMAIL: HeaderName = HeaderName::from_static("x-account-email");
 const PERMISSIONS: HeaderName = HeaderName::from_static("x-account-permissions");
 const TENANTS: HeaderName = HeaderName::from_static("x-account-tenants");
-/// Proxies read heads of a few kilobytes: longer lists are left out, never cut.
-const MOST_TENANTS: usize = 50;
-/// What could be read otherwise in a header or in a list of ours.
+/// Proxies limit the size of headers: a longer list is left out, never cut.
+const MAX_TENANTS: usize = 50;
+/// The characters that a header or our lists cannot hold.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%').add(b',').add(b' ').add(b'"').add(b'\\');
 
 pub(super) async fn answer(State(authenticator): State<Authenticator>, request: Request) -> Response<Body> {
@@ -62,18 +62,18 @@ fn describe(headers: &mut HeaderMap, caller: &Caller) {
             put(headers, name, &utf8_percent_encode(text, ESCAPED).to_string());
         }
     }
-    if let Some(tenants) = details["dTenants"].as_array().filter(|tenants| (1..=MOST_TENANTS).contains(&tenants.len())) {
+    if let Some(tenants) = details["dTenants"].as_array().filter(|tenants| (1..=MAX_TENANTS).contains(&tenants.len())) {
         put(headers, TENANTS, &list(tenants.iter().filter_map(Value::as_str)));
     }
 }
 
-/// The permissions of which one is enough; none means that an account is.
+/// The permissions, one of which is enough. Without any, an account is enough.
 fn permissions(query: &str) -> Result<Vec<String>, Problem> {
     let pairs = form::pairs(query).map_err(|error| Problem::Malformed(error.description()))?;
     let mut names = Vec::new();
     for (name, value) in pairs {
         if name != "permission" || value.is_empty() {
-            return Err(Problem::Malformed("the query of the address holds permission=…, once or several times, and nothing else"));
+            return Err(Problem::Malformed("the query must be permission=…, once or several times"));
         }
         names.push(value);
     }

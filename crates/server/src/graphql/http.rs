@@ -122,7 +122,7 @@ fn refusal(failures: &[Failure], media_type: MediaType) -> Response<Body> {
     write_refusal(failures, &mut bytes);
     let mut response = body(bytes, media_type);
     if let Some(failure) = failures.first() {
-        failure.problem.mark_graphql(media_type, &mut response);
+        failure.problem.apply_to_graphql(media_type, &mut response);
     }
     response
 }

@@ -4,7 +4,7 @@ use query::json::Json;
 use store::Answer;
 
 use crate::operations::{Errand, Sent};
-use crate::problem::{NOWHERE, Problem, Refusal};
+use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 
 use super::answer::rows;
 use super::arguments::{argument, fitted_argument};
@@ -23,7 +23,7 @@ pub(super) async fn changed(context: &Context<'_>, root: &Picked<'_>) -> Result<
         .mutations
         .get(field.name.as_str())
         .ok_or(Problem::Internal("a field of the schema stands for no operation"))?;
-    let hub = context.service.authenticator.as_hub().ok_or(NOWHERE)?;
+    let hub = context.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     // Permission is decided before the arguments are looked at.
     let errand = Errand::enter(&context.service.queries, hub, context.caller, operation, context.address).await?;
     let id = match argument(field, "id", context.variables)? {

@@ -1,88 +1,87 @@
-//! What a client would rather have, by its `Accept` (RFC 9110, 12.5.1), and what it takes, by its `Accept-Encoding`.
+//! Content negotiation: `Accept` (RFC 9110, 12.5.1) and `Accept-Encoding`.
 
 use std::cmp::Reverse;
 
 use axum::http::header::{ACCEPT, ACCEPT_ENCODING};
 use axum::http::{HeaderMap, HeaderValue};
 
-/// A weight of 1, in thousandths.
-const WHOLE: u16 = 1_000;
+/// The weight 1, in thousandths.
+const MAX_WEIGHT: u16 = 1_000;
 
-/// How well a range fits a media type; the best fit counts.
+/// How exactly a media range matches a media type. The most exact match counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
-    Anything,
-    Family,
-    Named,
+enum Match {
+    Any,
+    Type,
+    Exact,
 }
 
-/// Whether a client would rather have one media type than the one it gets otherwise. It must want it more, or name it and want it no less:
-/// who takes anything gets what is usual.
+/// Whether a client prefers a media type to the default one: its weight is higher, or it is equal and the client names the type. `*/*`
+/// alone gets the default.
 pub(crate) fn prefers(headers: &HeaderMap, kind: &str, usual: &str) -> bool {
-    let (fit, weight) = wanted(headers, kind);
-    let (_, other) = wanted(headers, usual);
-    weight > other || (weight == other && weight > 0 && fit == Some(Fit::Named))
+    let (exactness, weight) = accepted(headers, kind);
+    let (_, other) = accepted(headers, usual);
+    weight > other || (weight == other && weight > 0 && exactness == Some(Match::Exact))
 }
 
-/// What a client would rather have of all that is offered: what weighs most, then what it names more exactly, then what it names first,
-/// and last what is offered first. Nothing if it takes none of it.
+/// The best of the offered media types: the highest weight, then the most exact match, then the first in the header, then the first
+/// offer. None if the client accepts none of them.
 pub(crate) fn best<T: Copy>(headers: &HeaderMap, offered: &[(&str, T)]) -> Option<T> {
     if !headers.contains_key(ACCEPT) {
         return offered.first().map(|(_, answer)| *answer);
     }
     let ranked = offered.iter().enumerate().filter_map(|(index, (kind, answer))| {
-        let fitting = items(headers).enumerate().filter_map(|(place, item)| fitting(item, kind).map(|found| (found, Reverse(place))));
-        let ((fit, weight), place) = fitting.max()?;
-        (weight > 0).then_some(((weight, fit, place, Reverse(index)), *answer))
+        let matching = items(headers).enumerate().filter_map(|(place, item)| matching(item, kind).map(|found| (found, Reverse(place))));
+        let ((exactness, weight), place) = matching.max()?;
+        (weight > 0).then_some(((weight, exactness, place, Reverse(index)), *answer))
     });
     ranked.max_by_key(|(rank, _)| *rank).map(|(_, answer)| answer)
 }
 
-/// How a media type is asked for, and how much. Nothing is asked of whoever says nothing, and all is taken.
-fn wanted(headers: &HeaderMap, kind: &str) -> (Option<Fit>, u16) {
+/// The match and the weight of a media type. A client without `Accept` accepts everything.
+fn accepted(headers: &HeaderMap, kind: &str) -> (Option<Match>, u16) {
     if !headers.contains_key(ACCEPT) {
-        return (None, WHOLE);
+        return (None, MAX_WEIGHT);
     }
-    items(headers).filter_map(|item| fitting(item, kind)).max().map_or((None, 0), |(fit, weight)| (Some(fit), weight))
+    items(headers).filter_map(|item| matching(item, kind)).max().map_or((None, 0), |(exactness, weight)| (Some(exactness), weight))
 }
 
 fn items(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','))
 }
 
-/// How one item of the header fits, and its weight. An item whose weight is none is passed over, and so is one that wants another charset:
-/// what is answered is UTF-8. Other parameters count for nothing.
-fn fitting(item: &str, kind: &str) -> Option<(Fit, u16)> {
+/// The match and the weight of one item of the header. An item with a malformed weight or another charset than UTF-8 does not count.
+/// Other parameters are ignored.
+fn matching(item: &str, kind: &str) -> Option<(Match, u16)> {
     let mut parts = item.split(';').map(str::trim);
     let range = parts.next()?;
     let family = kind.split('/').next()?;
-    let fit = match range.split_once('/')? {
-        ("*", "*") => Fit::Anything,
-        (other, "*") if other.eq_ignore_ascii_case(family) => Fit::Family,
-        _ if range.eq_ignore_ascii_case(kind) => Fit::Named,
+    let exactness = match range.split_once('/')? {
+        ("*", "*") => Match::Any,
+        (other, "*") if other.eq_ignore_ascii_case(family) => Match::Type,
+        _ if range.eq_ignore_ascii_case(kind) => Match::Exact,
         _ => return None,
     };
     if !is_in_utf8(parts.clone()) {
         return None;
     }
-    Some((fit, weight(parts)?))
+    Some((exactness, weight(parts)?))
 }
 
-/// Whether the parameters of a media type name UTF-8 or no charset at all.
+/// Whether the parameters of a media type name UTF-8 or no charset.
 pub(crate) fn is_in_utf8<'h>(parameters: impl Iterator<Item = &'h str>) -> bool {
     let mut charsets = parameters.filter_map(|part| part.split_once('=')).filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     charsets.all(|(_, value)| ["utf-8", "utf8"].contains(&value.trim().trim_matches('"').to_ascii_lowercase().as_str()))
 }
 
-/// The weight among the parameters of an item; all of it where none is said, nothing where it is none.
+/// The weight of an item: 1 without `q`, none for a malformed `q`.
 fn weight<'h>(parameters: impl Iterator<Item = &'h str>) -> Option<u16> {
     let said = parameters.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
-    said.map_or(Some(WHOLE), |(_, weight)| thousandths(weight.trim()))
+    said.map_or(Some(MAX_WEIGHT), |(_, weight)| thousandths(weight.trim()))
 }
 
-/// Lets an answer go out as it is, whatever a client's `Accept-Encoding` says of that: refusing it would hide the answer behind another
-/// status.
-pub(crate) fn allow_plain(headers: &mut HeaderMap) {
+/// Removes what forbids an uncompressed response from `Accept-Encoding`: a 406 would hide the response.
+pub(crate) fn allow_uncompressed(headers: &mut HeaderMap) {
     let Some(accepted) = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()) else { return };
     let forbids = |item: &&str| {
         let mut parts = item.split(';').map(str::trim);
@@ -105,7 +104,7 @@ fn thousandths(text: &str) -> Option<u16> {
     }
     match (whole, format!("{decimals:0<3}").parse().ok()?) {
         ("0", part) => Some(part),
-        ("1", 0) => Some(WHOLE),
+        ("1", 0) => Some(MAX_WEIGHT),
         _ => None,
     }
 }
@@ -114,7 +113,7 @@ fn thousandths(text: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn page(accept: &[&'static str]) -> bool {
+    fn prefers_page(accept: &[&'static str]) -> bool {
         let mut headers = HeaderMap::new();
         for value in accept {
             headers.append(ACCEPT, HeaderValue::from_static(value));
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_for_those_who_would_rather_have_one() {
+    fn a_page_is_for_clients_that_prefer_one() {
         // contract I21.2
         for accept in [
             &["text/html"][..],
@@ -134,7 +133,7 @@ mod tests {
             &["text/html;q=0.001"],
             &["application/json, text/html"],
         ] {
-            assert!(page(accept), "{accept:?}");
+            assert!(prefers_page(accept), "{accept:?}");
         }
         for accept in [
             &[][..],
@@ -150,7 +149,7 @@ mod tests {
             &["image/*"],
             &[""],
         ] {
-            assert!(!page(accept), "{accept:?}");
+            assert!(!prefers_page(accept), "{accept:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies, for every protocol: read with bounds in size and time, and written as JSON.
+//! Reads request bodies, bounded in size and time, and lets response bodies hold memory and slots until they are sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,24 +14,23 @@ use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
 use crate::http::accept;
 use crate::problem::Problem;
 
-/// The largest body of a statement.
-pub(crate) const MOST_BYTES: usize = 1024 * 1024;
-/// The largest body of what is asked in order to sign in.
-pub(crate) const MOST_BYTES_TO_SIGN_IN: usize = FREE_BODY_BYTES;
-/// How long a body may take.
+/// The size limit of a statement.
+const MAX_BYTES: usize = 1024 * 1024;
+/// The size limit of a request to an identity endpoint.
+pub(crate) const MAX_SIGN_IN_BYTES: usize = FREE_BODY_BYTES;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// What a body of unknown length holds before it grows.
+/// The first buffer of a body of unknown length.
 const FIRST_BYTES: usize = 8 * 1024;
 
-/// Reads a JSON body. What it holds beyond a small body is reserved, and stays so as long as the reservation does.
+/// Reads a JSON body. Bytes beyond a small body are reserved as long as the reservation lives.
 pub(crate) async fn json(headers: &HeaderMap, body: Body, reservation: &mut Reservation) -> Result<Bytes, Problem> {
     let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
     let empty = declared == Some(0) || (declared.is_none() && body.is_end_stream());
     if empty {
         return Ok(Bytes::new());
     }
-    let read = timed(read(body, MOST_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
-    // An empty body needs no type; chunked ones show only now that they are empty.
+    let read = timed(read(body, MAX_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
+    // An empty body needs no type. A chunked body shows only here that it is empty.
     if !read.is_empty() && !is_media_type(headers, is_json) {
         return Err(Problem::MediaType);
     }
@@ -43,19 +42,19 @@ fn is_json(kind: &str) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Reads a small body of whatever type, with at most so many bytes.
-pub(crate) async fn bytes(body: Body, most: usize) -> Result<Bytes, Problem> {
-    timed(read(body, most.min(FREE_BODY_BYTES), |_| Ok(()))).await
+/// Reads a small body of any type.
+pub(crate) async fn bytes(body: Body, max: usize) -> Result<Bytes, Problem> {
+    timed(read(body, max.min(FREE_BODY_BYTES), |_| Ok(()))).await
 }
 
 async fn timed(read: impl Future<Output = Result<Bytes, Problem>>) -> Result<Bytes, Problem> {
     tokio::time::timeout(BODY_TIMEOUT, read).await.map_err(|_| Problem::SlowBody)?
 }
 
-/// Reads a body into one buffer, and reserves room for it before it grows.
-async fn read(mut body: Body, most: usize, mut reserve: impl FnMut(usize) -> Result<(), Overloaded>) -> Result<Bytes, Problem> {
+/// Reads a body into one buffer, and reserves memory before the buffer grows.
+async fn read(mut body: Body, max: usize, mut reserve: impl FnMut(usize) -> Result<(), Overloaded>) -> Result<Bytes, Problem> {
     let hint = body.size_hint();
-    if hint.lower() > most as u64 {
+    if hint.lower() > max as u64 {
         return Err(Problem::TooLarge);
     }
     let expected = hint.exact().map_or(FIRST_BYTES, |length| length as usize);
@@ -64,11 +63,11 @@ async fn read(mut body: Body, most: usize, mut reserve: impl FnMut(usize) -> Res
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| Problem::BrokenBody)?.into_data() else { continue };
         let length = whole.len() + data.len();
-        if length > most {
+        if length > max {
             return Err(Problem::TooLarge);
         }
         if length > whole.capacity() {
-            let capacity = length.max(whole.capacity() * 2).min(most);
+            let capacity = length.max(whole.capacity() * 2).min(max);
             reserve(capacity)?;
             whole.reserve_exact(capacity - whole.len());
         }
@@ -77,16 +76,16 @@ async fn read(mut body: Body, most: usize, mut reserve: impl FnMut(usize) -> Res
     Ok(whole.into())
 }
 
-/// Whether a body is of this media type by its own word, in UTF-8 as far as it says; other parameters do not matter. A body is of one type:
-/// what says several is of none, since somebody else may read another of them.
+/// Whether `Content-Type` is an accepted media type, in UTF-8; other parameters are ignored. A header with several types matches none,
+/// since a proxy may read another of them.
 pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool) -> bool {
-    let mut said = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (said.next().and_then(|value| value.to_str().ok()), said.next()) else { return false };
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (types.next().and_then(|value| value.to_str().ok()), types.next()) else { return false };
     let mut parts = value.split(';').map(str::trim);
     !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
 }
 
-/// A body that holds on to something until it was sent: the memory or the slots that it takes.
+/// A body that holds memory or slots until it is sent.
 pub(crate) fn holding(body: Body, held: impl Send + Unpin + 'static) -> Body {
     Body::new(Holding { body, _held: held })
 }

@@ -1,4 +1,4 @@
-//! Who is at the other end: the one who connected, or whom a trusted proxy says it stands for.
+//! The client address of a request: the peer of the connection, or the address that a trusted proxy forwards.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -6,37 +6,37 @@ use std::sync::Arc;
 use axum::http::{Extensions, HeaderMap};
 use ipnet::IpNet;
 
-/// The address of the one who connected, put into each request by the listener.
+/// The peer of the connection. The listener puts it into each request.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// The client address of a request, put into each request by the router: the peer's, or what a trusted proxy says.
+/// The client address. The router puts it into each request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
 impl ClientAddress {
-    /// The client address of a request; one that reached us past the router is known by its peer alone.
+    /// The client address of a request; the peer for a request that did not pass the router.
     pub(crate) fn of(extensions: &Extensions) -> IpAddr {
         let client = extensions.get::<ClientAddress>().map(|client| client.0);
         client.or_else(|| extensions.get::<Peer>().map(|peer| peer.0)).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED))
     }
 }
 
-/// The proxies whose word counts.
+/// The trusted proxies.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies(Arc<[IpNet]>);
 
 impl Proxies {
-    /// These networks.
+    /// Trusts the proxies in these networks.
     pub fn new(trusted: &[IpNet]) -> Self {
         Proxies(trusted.into())
     }
 
-    /// The client's address. Each proxy appends whom it heard from, so the list is read from its end, and only as far as it
-    /// was written by proxies that are trusted.
+    /// The client address by `X-Forwarded-For`. Each proxy appends its peer, so the list is read from its end, as far as trusted proxies
+    /// wrote it.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer;
-        // Items are parted as bytes: a client can begin the list with what is no text, and must not hide behind the proxy by that.
+        // Split as bytes: a client can begin the list with bytes that are no UTF-8, and must not hide behind the proxy by that.
         let forwarded = headers.get_all("x-forwarded-for").iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
         for item in forwarded.rev() {
             match std::str::from_utf8(item).ok().and_then(client_address) {
@@ -47,22 +47,21 @@ impl Proxies {
         client
     }
 
-    /// Whether the client speaks https, by the word of the proxy that connected. A proxy that appends to what it was told appends its own
-    /// word at the end; anything before it anybody could have written.
+    /// Whether the client uses https, by the `X-Forwarded-Proto` of the proxy that connected. Only the last value is the proxy's own; a
+    /// client may have sent the others.
     pub fn is_secure(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
-        let told = headers.get_all("x-forwarded-proto").iter().next_back();
-        let nearest = told.and_then(|value| value.as_bytes().rsplit(|byte| *byte == b',').next());
+        let last = headers.get_all("x-forwarded-proto").iter().next_back();
+        let nearest = last.and_then(|value| value.as_bytes().rsplit(|byte| *byte == b',').next());
         self.trusts(peer) && nearest.is_some_and(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
-    /// An address of IPv4 is the same one when it comes by way of IPv6.
+    /// Whether an address is a trusted proxy. An IPv4-mapped IPv6 address counts as IPv4.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|trusted| trusted.contains(&address.to_canonical()))
     }
 }
 
-/// The address that an entry of `X-Forwarded-For` names. Some proxies add the port of the connection, and an IPv6 address may stand in
-/// brackets.
+/// The address of an entry of `X-Forwarded-For`. Some proxies add a port, and an IPv6 address may be in brackets.
 fn client_address(entry: &str) -> Option<IpAddr> {
     let entry = entry.trim();
     let bracketed = || entry.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok();
@@ -90,7 +89,7 @@ mod tests {
             ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
             ("10.0.0.1", "nonsense", "10.0.0.1"),
             ("10.0.0.1", "", "10.0.0.1"),
-            // What the client sent itself, before the proxy's own word, is no text.
+            // The client sent bytes that are no UTF-8 before the entry of the proxy.
             ("10.0.0.1", "caf\u{e9}, 203.0.113.9", "203.0.113.9"),
         ] {
             let mut headers = HeaderMap::new();
@@ -113,7 +112,7 @@ mod tests {
             ("203.0.113.9:1234, 10.0.0.1:80", "203.0.113.9"),
             ("203.0.113.9:1234, [2001:db8::5]:443, 10.0.0.1:80", "203.0.113.9"),
             ("1.2.3.4, 203.0.113.9:1234", "203.0.113.9"),
-            // What names no address ends the list.
+            // An entry without an address ends the list.
             ("203.0.113.9:port", "10.0.0.1"),
             ("203.0.113.9:99999", "10.0.0.1"),
             ("203.0.113.9:", "10.0.0.1"),
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_the_nearest_word_of_a_trusted_proxy() {
+    fn the_scheme_is_the_last_value_of_a_trusted_proxy() {
         // contract B1.5
         let address = |text: &str| text.parse::<IpAddr>().expect("an address");
         let proxies = Proxies::new(&[address("10.0.0.1").into()]);

@@ -1,7 +1,6 @@
-//! What a handler leaves unread of a request's body.
+//! Drains what a handler leaves unread of a request body, within bounds.
 //!
-//! A refusal need not look at the body. But a connection that is closed while its client still sends is reset, and many clients then
-//! lose the answer: so the rest is read and thrown away, within bounds.
+//! A refusal may come before the body is read. If the connection closed then, it would be reset, and many clients would lose the response.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,30 +16,28 @@ use tokio::runtime::Handle;
 
 use crate::budget::Activity;
 
-/// How much is read for nobody.
-const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// How long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The most that is drained.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body whose rest is read when it is dropped.
-struct Watched {
+/// A body that is drained when it is dropped.
+struct Drained {
     body: Option<Body>,
-    /// The connection, which waits for the client while the body does.
+    /// The connection, which counts as idle while the body waits for the client.
     activity: Option<Arc<Activity>>,
     is_waiting: bool,
-    /// The client waits to be told to send it, so that nothing of it is on its way.
-    held_back: bool,
+    /// The client waits for `100 Continue` and has sent nothing.
+    expects_continue: bool,
 }
 
-/// A request with its body watched.
-pub(crate) fn watched(request: Request) -> Request {
-    let held_back = request.headers().contains_key(EXPECT);
+/// A request whose body is drained when it is dropped.
+pub(crate) fn drained(request: Request) -> Request {
+    let expects_continue = request.headers().contains_key(EXPECT);
     let activity = request.extensions().get::<Arc<Activity>>().cloned();
-    request.map(|body| Body::new(Watched { body: Some(body), activity, is_waiting: false, held_back }))
+    request.map(|body| Body::new(Drained { body: Some(body), activity, is_waiting: false, expects_continue }))
 }
 
-impl Watched {
-    /// Notes whether the body waits for the client.
+impl Drained {
     fn note_waiting(&mut self, is_waiting: bool) {
         let was_waiting = std::mem::replace(&mut self.is_waiting, is_waiting);
         match &self.activity {
@@ -51,12 +48,12 @@ impl Watched {
     }
 }
 
-impl HttpBody for Watched {
+impl HttpBody for Drained {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.held_back = false;
+        self.expects_continue = false;
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(body).poll_frame(context);
         self.note_waiting(polled.is_pending());
@@ -75,12 +72,12 @@ impl HttpBody for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for Drained {
     fn drop(&mut self) {
         self.note_waiting(false);
-        let Some(body) = self.body.take().filter(|body| !self.held_back && !body.is_end_stream()) else { return };
+        let Some(body) = self.body.take().filter(|body| !self.expects_continue && !body.is_end_stream()) else { return };
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(tokio::time::timeout(PATIENCE, drain(body)));
+            runtime.spawn(tokio::time::timeout(DRAIN_TIMEOUT, drain(body)));
         }
     }
 }
@@ -89,7 +86,7 @@ async fn drain(mut body: Body) {
     let mut size = 0;
     while let Some(Ok(frame)) = body.frame().await {
         size += frame.data_ref().map_or(0, Bytes::len);
-        if size > MOST_BYTES {
+        if size > MAX_BYTES {
             return;
         }
     }

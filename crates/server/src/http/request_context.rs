@@ -1,4 +1,4 @@
-//! Who sent a request to an identity endpoint, and from where: its address, its origin, its cookies, what it accepts.
+//! The context of a request to an identity endpoint: client address, origin, cookies, headers.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -16,22 +16,22 @@ use crate::http::accept;
 use crate::http::client_address::{Peer, Proxies};
 use crate::problem::oauth::OauthError;
 
-const LONGEST_DEVICE: usize = 200;
+const MAX_USER_AGENT: usize = 200;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What is known of a request beside its parameters.
+/// A request without its body.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     headers: HeaderMap,
-    /// The query of the address.
+    /// The query of the URL.
     pub(crate) query: Option<String>,
-    /// Where it came from, as it is counted and shown.
+    /// The client address, as the throttle and the audit log have it.
     pub(crate) address: String,
-    /// Whether a proxy that is trusted says that it came by https.
+    /// Whether a trusted proxy says that the client uses https.
     by_https: bool,
 }
 
-/// Passwords of clients, tokens and cookies stand in headers, and codes in addresses.
+/// Headers hold secrets, tokens and cookies; queries hold codes.
 impl fmt::Debug for RequestContext {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("RequestContext").field("address", &self.address).field("by_https", &self.by_https).finish_non_exhaustive()
@@ -45,17 +45,17 @@ impl RequestContext {
         RequestContext { query: head.uri.query().map(str::to_owned), headers: head.headers, address, by_https }
     }
 
-    /// The parameters of its address.
+    /// The parameters of the URL.
     pub(crate) fn parameters(&self) -> Result<Parameters, Error> {
         form::pairs(self.query.as_deref().unwrap_or_default()).and_then(Parameters::read)
     }
 
-    /// Whether cookies of ours, who are known by this address, travel by https alone.
-    pub(crate) fn is_secure(&self, own: &str) -> bool {
-        self.by_https || own.starts_with("https://")
+    /// Whether cookies get `Secure`, given our own URL.
+    pub(crate) fn is_secure(&self, own_url: &str) -> bool {
+        self.by_https || own_url.starts_with("https://")
     }
 
-    /// Every value of `Authorization`; one that is no text counts as something else than none.
+    /// Every value of `Authorization`. One that is no UTF-8 still counts as a value.
     pub(crate) fn authorization(&self) -> Vec<&str> {
         self.values(&AUTHORIZATION)
     }
@@ -68,25 +68,25 @@ impl RequestContext {
         &self.headers
     }
 
-    /// Refuses what a page of somebody else made a browser send, given our own origin.
-    pub(crate) fn refuse_foreign(&self, own: &str) -> Result<(), OauthError> {
+    /// Refuses a request that a page of another origin sent, given our own origin.
+    pub(crate) fn refuse_cross_origin(&self, own: &str) -> Result<(), OauthError> {
         match provenance(&self.values(&ORIGIN), &self.values(&SEC_FETCH_SITE), own) {
             Provenance::Own => Ok(()),
             Provenance::Foreign => Err(OauthError::CrossOrigin(own.to_owned())),
         }
     }
 
-    /// Whether a browser sent it: it says where a request comes from, as browsers always do.
+    /// Whether a browser sent it: browsers send `Origin` or `Sec-Fetch-Site`.
     pub(crate) fn is_browser(&self) -> bool {
         self.headers.contains_key(ORIGIN) || self.headers.contains_key(SEC_FETCH_SITE)
     }
 
-    /// Whether a page of another site made a browser send it. Cookies that are `SameSite=Lax` come along with a GET alone then.
+    /// Whether a page of another site sent it. `SameSite=Lax` cookies then come only with a GET.
     pub(crate) fn is_cross_site(&self) -> bool {
         self.values(&SEC_FETCH_SITE) == ["cross-site"]
     }
 
-    /// The one origin it names.
+    /// The one value of `Origin`.
     pub(crate) fn origin(&self) -> Option<&str> {
         match self.values(&ORIGIN)[..] {
             [one] => Some(one),
@@ -94,47 +94,47 @@ impl RequestContext {
         }
     }
 
-    /// Every cookie of this name: a sibling domain can set one beside ours.
+    /// Every cookie of this name. A sibling domain can set one beside ours.
     pub(crate) fn cookies<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
         let pieces = self.headers.get_all(COOKIE).iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b';'));
-        // What is no text is a cookie of somebody else's, and hides none of ours.
+        // A cookie that is no UTF-8 is not ours, and must not hide ours.
         let pairs = pieces.filter_map(|piece| std::str::from_utf8(piece).ok()?.trim().split_once('='));
         pairs.filter(move |(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// What an event notes of it.
+    /// What an audit event records of the request.
     pub(crate) fn occasion(&self) -> Occasion<'_> {
         Occasion { now: clock::now(), address: Some(&self.address) }
     }
 
-    /// Whether a page is wanted rather than JSON.
+    /// Whether the client prefers a page to JSON.
     pub(crate) fn wants_page(&self) -> bool {
         wants_page(&self.headers)
     }
 
-    /// What the sender calls itself, for the list of sessions.
-    pub(crate) fn device(&self) -> Option<String> {
+    /// `User-Agent`, for the list of sessions.
+    pub(crate) fn user_agent(&self) -> Option<String> {
         let text = self.headers.get(USER_AGENT)?.to_str().ok()?;
-        Some(text.chars().take(LONGEST_DEVICE).collect())
+        Some(text.chars().take(MAX_USER_AGENT).collect())
     }
 }
 
-/// Whether a page is wanted rather than JSON.
+/// Whether the client prefers a page to JSON.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     accept::prefers(headers, "text/html", "application/json")
 }
 
-/// Where a request came from, as it is counted and noted.
+/// The client address, as the throttle and the audit log have it.
 pub(crate) fn address(proxies: &Proxies, headers: &HeaderMap, extensions: &Extensions) -> String {
     network(proxies.client(peer(extensions), headers))
 }
 
-/// Who connected.
+/// The peer of the connection.
 fn peer(extensions: &Extensions) -> IpAddr {
     extensions.get::<Peer>().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0)
 }
 
-/// An address as failures are counted by it: of IPv6 the network, since one line has as many addresses as it likes.
+/// An address as failures are counted by it. For IPv6 it is the /64 network, since one line has that many addresses.
 fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_that_is_no_text_hides_no_other() {
+    fn a_cookie_that_is_no_utf8_hides_no_other() {
         // attack 42
         let mut request = axum::http::Request::get("/");
         for value in [&b"theme=caf\xff; hub_session=one"[..], b"hub_session=two; x=\xc3\xa9", b"hub_session=\xff"] {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_is_one_address() {
+    fn an_ipv6_network_is_one_client_address() {
         // contract I11.1
         let network = |text: &str| network(text.parse().expect("an address"));
         assert_eq!(network("203.0.113.9"), "203.0.113.9");

@@ -1,5 +1,5 @@
-//! What the streams of this process tell: one look at the database for all of them, ten times a second while there are any, the changes
-//! of the last while in memory, and each signed once for a client.
+//! The change feed of this process: polls the database ten times a second for all streams, holds the recent changes in memory, and signs
+//! each once for a client.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -18,82 +18,82 @@ use tokio::sync::watch;
 
 use super::Hub;
 
-/// How often the database is asked; what one replica of the hub changed is told by the others well within a quarter of a second.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How long after a failure it is asked again.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// How many changes are read at once, how many are kept in memory, and how many signed texts.
+/// How often the database is polled. A change at one replica is streamed by the others within a quarter of a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The pause after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Limits of one read, of the changes in memory, and of the signed events in memory.
 const BATCH: i64 = 500;
-const MOST_RECENT: usize = 4_096;
-const MOST_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
-/// How many streams there are at most, of one client and in all.
-const MOST_OF_CLIENT: usize = 64;
-const MOST_STREAMS: usize = 1_024;
+const MAX_RECENT: usize = 4_096;
+const MAX_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
+/// Limits of the streams of one client, and of all.
+const MAX_OF_CLIENT: usize = 64;
+const MAX_STREAMS: usize = 1_024;
 
-/// A change, and who hears of it.
+/// A change, and the clients that hear of it.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct FeedEntry {
     pub(super) event: SecurityEvent,
-    /// The clients that its account, or its family, was granted something through.
+    /// The clients that the account or the family has grants of.
     clients: BTreeSet<ClientId>,
 }
 
-impl Told {
-    /// Whether it concerns anybody who listens for these clients.
-    pub(super) fn concerns(&self, listeners: &[ClientId]) -> bool {
+impl FeedEntry {
+    /// Whether it concerns one of these clients.
+    pub(super) fn concerns(&self, clients: &[ClientId]) -> bool {
         match &self.event.subject {
             Subject::Everybody => true,
-            Subject::Client(client) => listeners.contains(client),
-            Subject::Account(_) | Subject::Family { .. } => listeners.iter().any(|client| self.clients.contains(client)),
+            Subject::Client(client) => clients.contains(client),
+            Subject::Account(_) | Subject::Family { .. } => clients.iter().any(|client| self.clients.contains(client)),
         }
     }
 }
 
-/// The changes that were seen last, without a gap.
+/// The most recent changes, without a gap.
 #[derive(Debug, Default)]
 struct Recent {
-    /// The number before the first of them; unknown until the database was asked.
+    /// The number before the first of them; unknown until the first poll.
     after: Option<i64>,
-    changes: VecDeque<Arc<Told>>,
+    changes: VecDeque<Arc<FeedEntry>>,
 }
 
 impl Recent {
     fn last(&self) -> Option<i64> {
-        self.changes.back().map(|told| told.event.sequence).or(self.after)
+        self.changes.back().map(|entry| entry.event.sequence).or(self.after)
     }
 
-    /// The changes after a number, if they are all here.
-    fn since(&self, number: i64) -> Option<Vec<Arc<Told>>> {
+    /// The changes after a number, if all of them are in memory.
+    fn since(&self, number: i64) -> Option<Vec<Arc<FeedEntry>>> {
         let skipped = usize::try_from(number - self.after?).ok()?;
         Some(self.changes.iter().skip(skipped).take(BATCH as usize).cloned().collect())
     }
 
-    fn add(&mut self, changes: Vec<Told>) {
+    fn add(&mut self, changes: Vec<FeedEntry>) {
         self.changes.extend(changes.into_iter().map(Arc::new));
-        while self.changes.len() > MOST_RECENT {
-            self.after = self.changes.pop_front().map(|told| told.event.sequence);
+        while self.changes.len() > MAX_RECENT {
+            self.after = self.changes.pop_front().map(|entry| entry.event.sequence);
         }
     }
 }
 
-/// What the streams of a process share.
+/// What the streams of this process share.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct ChangeFeed {
     recent: Mutex<Recent>,
     newest: watch::Sender<i64>,
     streams: watch::Sender<HashMap<ClientId, usize>>,
-    /// By the key too: one that is long retired is not published any more.
+    /// By signing key too, since a retired key is no longer published.
     signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
     retired: watch::Sender<bool>,
 }
 
-impl Feed {
+impl ChangeFeed {
     pub(super) fn new() -> Self {
-        Feed {
+        ChangeFeed {
             recent: Mutex::default(),
             newest: watch::Sender::new(0),
             streams: watch::Sender::default(),
-            signed: Mutex::new(LruCache::new(MOST_SIGNED)),
+            signed: Mutex::new(LruCache::new(MAX_SIGNED)),
             retired: watch::Sender::new(false),
         }
     }
@@ -102,37 +102,37 @@ impl Feed {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of the largest number that is known.
+    /// The largest known number.
     pub(super) fn newest(&self) -> watch::Receiver<i64> {
         self.newest.subscribe()
     }
 
-    /// Tells when the process is about to end.
+    /// Becomes true when the process is about to stop.
     pub(super) fn retired(&self) -> watch::Receiver<bool> {
         self.retired.subscribe()
     }
 
-    /// Ends all streams, so that the process can.
+    /// Ends all streams.
     pub(super) fn retire(&self) {
         self.retired.send_replace(true);
     }
 
-    /// A place for one more stream, unless there are too many.
-    pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamPlace> {
+    /// A slot for one more stream, unless there are too many.
+    pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
         let mut entered = false;
         hub.feed().streams.send_if_modified(|streams| {
             let of_client = streams.get(client).copied().unwrap_or_default();
-            entered = of_client < MOST_OF_CLIENT && streams.values().sum::<usize>() < MOST_STREAMS;
+            entered = of_client < MAX_OF_CLIENT && streams.values().sum::<usize>() < MAX_STREAMS;
             if entered {
                 streams.insert(client.clone(), of_client + 1);
             }
             entered
         });
-        entered.then(|| StreamPlace { hub: hub.clone(), client: client.clone() })
+        entered.then(|| StreamSlot { hub: hub.clone(), client: client.clone() })
     }
 
-    /// The changes after a number, from memory or from the database; nothing if they are no longer kept.
-    pub(super) async fn after(&self, records: &Records, number: i64) -> Result<Vec<Arc<Told>>, store::Error> {
+    /// The changes after a number, from memory or from the database; none if they were purged.
+    pub(super) async fn after(&self, records: &Records, number: i64) -> Result<Vec<Arc<FeedEntry>>, store::Error> {
         let found = self.recent().since(number);
         match found {
             Some(found) => Ok(found),
@@ -140,7 +140,7 @@ impl Feed {
         }
     }
 
-    /// The text by which a change is told to a client. It is the same for every stream of the client.
+    /// The event of a change for a client, the same in every stream of the client.
     pub(super) fn text(&self, hub: &Hub, event: &SecurityEvent, client: &ClientId) -> Option<Bytes> {
         let keys = hub.keys().current();
         let key = (event.sequence, client.clone(), keys.signing().clone());
@@ -154,14 +154,14 @@ impl Feed {
     }
 }
 
-/// A stream's place among all; free again when it is dropped.
+/// One of the allowed streams, until it is dropped.
 #[derive(Debug)]
-pub(super) struct StreamPlace {
+pub(super) struct StreamSlot {
     hub: Hub,
     client: ClientId,
 }
 
-impl Drop for StreamPlace {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.hub.feed().streams.send_modify(|streams| {
             if let Some(count) = streams.get_mut(&self.client) {
@@ -172,8 +172,8 @@ impl Drop for StreamPlace {
     }
 }
 
-/// Reads changes with those who hear of them.
-async fn read(records: &Records, after: i64) -> Result<Vec<Told>, store::Error> {
+/// Reads changes, and the clients that hear of them.
+async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Error> {
     let events = changes::after(records, after, BATCH).await?;
     let (mut accounts, mut families) = (Vec::new(), Vec::new());
     for event in &events {
@@ -184,43 +184,43 @@ async fn read(records: &Records, after: i64) -> Result<Vec<Told>, store::Error> 
         }
     }
     let clients = changes::clients_of(records, &accounts, &families).await?;
-    let told = events.into_iter().map(|event| {
+    let entries = events.into_iter().map(|event| {
         let named = match event.subject {
             Subject::Account(id) | Subject::Family { family: id, .. } => clients.get(&id).cloned(),
             Subject::Client(_) | Subject::Everybody => None,
         };
-        Told { event, clients: named.unwrap_or_default() }
+        FeedEntry { event, clients: named.unwrap_or_default() }
     });
-    Ok(told.collect())
+    Ok(entries.collect())
 }
 
-/// Looks for changes while there are streams; works until the process ends.
+/// Polls for changes while there are streams, until the process ends.
 pub(crate) async fn follow(hub: Hub) {
     let feed = hub.feed();
     let mut streams = feed.streams.subscribe();
     let mut failed = false;
     loop {
         if streams.borrow_and_update().is_empty() {
-            // Nobody listens: what is in memory is not kept up, and those who come next begin anew.
+            // Without streams the memory is not kept up to date; the next stream begins anew.
             *feed.recent() = Recent::default();
             if streams.changed().await.is_err() {
                 return;
             }
         }
-        let looked = look(feed, hub.records()).await;
-        match &looked {
+        let polled = poll(feed, hub.records()).await;
+        match &polled {
             Ok(()) => failed = false,
             Err(error) if !failed => {
                 failed = true;
-                tracing::warn!(%error, "changes of accounts cannot be read, and satellites are not told of them; it is tried again");
+                tracing::warn!(%error, "could not read account changes; satellites do not hear of them until a retry succeeds");
             }
             Err(_) => {}
         }
-        tokio::time::sleep(if looked.is_ok() { PAUSE } else { PAUSE_AFTER_FAILURE }).await;
+        tokio::time::sleep(if polled.is_ok() { POLL_INTERVAL } else { RETRY_INTERVAL }).await;
     }
 }
 
-async fn look(feed: &Feed, records: &Records) -> Result<(), store::Error> {
+async fn poll(feed: &ChangeFeed, records: &Records) -> Result<(), store::Error> {
     loop {
         let last = feed.recent().last();
         let Some(last) = last else {
@@ -230,9 +230,9 @@ async fn look(feed: &Feed, records: &Records) -> Result<(), store::Error> {
             continue;
         };
         let changes = read(records, last).await?;
-        let Some(newest) = changes.last().map(|told| told.event.sequence) else { return Ok(()) };
+        let Some(newest) = changes.last().map(|entry| entry.event.sequence) else { return Ok(()) };
         if changes[0].event.sequence != last + 1 {
-            // Purged before it was read, after a long outage: those who listen find out by themselves.
+            // Purged before they were read, after a long outage. The streams notice the gap themselves.
             *feed.recent() = Recent::default();
             continue;
         }

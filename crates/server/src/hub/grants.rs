@@ -1,4 +1,4 @@
-//! The grants, carried out: rows looked up, `identity` asked, and what it decides saved by the store in one transaction.
+//! The work of the token endpoint: looks up rows, lets `identity` decide, and saves the decision in one transaction.
 
 use identity::client::{Authenticated, Client, GrantType};
 use identity::error::{Error, ErrorCode};
@@ -17,24 +17,24 @@ use crate::random;
 use super::form_request::RequestContext;
 use super::{Hub, client_authentication, credentials};
 
-/// Who was faster is known after one more look.
-const LOOKS: usize = 3;
-const RACED: OauthError = OauthError::Internal("a row changed each time it was looked at");
-const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or its app is closed");
+/// A concurrent request that was faster is seen at the next try.
+const MAX_TRIES: usize = 3;
+const RACED: OauthError = OauthError::Internal("a row changed at each try");
+const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or the app is closed");
 
-/// A request for tokens.
+/// A request for tokens, with the credentials of its client.
 #[derive(Debug)]
-pub(super) struct Desk<'a> {
+pub(super) struct TokenRequest<'a> {
     pub(super) hub: &'a Hub,
-    pub(super) sender: &'a RequestContext,
+    pub(super) context: &'a RequestContext,
     pub(super) credentials: &'a Credentials,
     pub(super) body: &'a Parameters,
 }
 
-impl Desk<'_> {
-    /// Serves whichever grant is asked for. Which rows are looked up together with the client depends on it, so that a request costs
-    /// one look; nothing of them is believed before the client has proven itself.
-    pub(super) async fn serve(&self) -> Result<Issue, OauthError> {
+impl TokenRequest<'_> {
+    /// Executes the grant. It looks up the client together with the rows of the grant, in one query; they count only once the client is
+    /// authenticated.
+    pub(super) async fn execute(&self) -> Result<Issue, OauthError> {
         let code = self.body.get("code").and_then(Code::parse);
         let token = self.body.get("refresh_token").and_then(RefreshToken::parse);
         match (self.body.get("grant_type"), code, token) {
@@ -44,27 +44,27 @@ impl Desk<'_> {
         }
     }
 
-    async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), OauthError> {
-        let proven = client_authentication::prove(self.hub, self.sender, client, self.credentials).await?;
+    async fn authenticate<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), OauthError> {
+        let proven = client_authentication::authenticate(self.hub, self.context, client, self.credentials).await?;
         match GrantRequest::read(proven, self.body) {
             Ok(request) => Ok((proven, request)),
             Err(error) => Err(self.refuse(proven, None, error).await?),
         }
     }
 
-    /// A code becomes tokens, once.
+    /// `authorization_code`: redeems a code, once.
     async fn redeem(&self, code: &Code) -> Result<Issue, OauthError> {
         let records = self.hub.records();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_TRIES {
             let rows = store::codes::presented(records, self.credentials.id(), &code.digest()).await?;
-            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::AuthorizationCode { redirect_uri, verifier, .. } = request else { return Err(RACED) };
             let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
             match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
                 authorization_code::Outcome::Redeem(redemption) => {
-                    match store::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
+                    match store::codes::redeem(records, &redemption, client.client(), self.context.occasion()).await? {
                         Redeemed::Done => return Ok(redemption.begin.issue),
                         Redeemed::Late => {}
                         Redeemed::Refused => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), CLOSED).await?),
@@ -72,7 +72,7 @@ impl Desk<'_> {
                 }
                 authorization_code::Outcome::Replay { family, error } => {
                     let event = Event::CodeReplayed { client: client.client().id.clone(), family };
-                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.sender.occasion()).await?;
+                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.context.occasion()).await?;
                     return Err(error.into());
                 }
                 authorization_code::Outcome::Refused(error) => {
@@ -83,12 +83,12 @@ impl Desk<'_> {
         Err(RACED)
     }
 
-    /// A refresh token becomes its successor.
+    /// `refresh_token`: rotates a refresh token.
     async fn refresh(&self, token: &RefreshToken) -> Result<Issue, OauthError> {
         let records = self.hub.records();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_TRIES {
             let rows = store::families::presented(records, self.credentials.id(), &token.digest()).await?;
-            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
             let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
@@ -99,7 +99,7 @@ impl Desk<'_> {
             }
             match refresh_token::decide(presented, found, fresh, terms) {
                 refresh_token::Outcome::Rotate(rotation) => {
-                    match store::families::rotate(records, &rotation, self.sender.occasion()).await? {
+                    match store::families::rotate(records, &rotation, self.context.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
                         Rotated::Late => {}
                     }
@@ -107,12 +107,12 @@ impl Desk<'_> {
                 refresh_token::Outcome::Repeat(issue) => {
                     let (client, family) = (client.client().id.clone(), issue.family().id);
                     let event = Event::RefreshRepeated { account: issue.family().account, client, family };
-                    store::events::append(records, &event, self.sender.occasion()).await?;
+                    store::events::append(records, &event, self.context.occasion()).await?;
                     return Ok(*issue);
                 }
                 refresh_token::Outcome::Reuse { family, error } => {
                     let event = Event::RefreshReused { client: client.client().id.clone(), family };
-                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.sender.occasion()).await?;
+                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.context.occasion()).await?;
                     return Err(error.into());
                 }
                 refresh_token::Outcome::Refused(error) => {
@@ -123,38 +123,38 @@ impl Desk<'_> {
         Err(RACED)
     }
 
-    /// A name and a password become tokens; whatever else was asked for is refused on the way.
+    /// `password`. It also refuses unknown grant types.
     async fn sign_in(&self) -> Result<Issue, OauthError> {
         let name = self.body.get("username").unwrap_or_default();
-        let found = store::accounts::known_at(self.hub.records(), self.credentials.id(), name, &self.sender.address).await?;
+        let found = store::accounts::known_at(self.hub.records(), self.credentials.id(), name, &self.context.address).await?;
         let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
-        let (client, request) = self.prove(found.as_ref()).await?;
+        let (client, request) = self.authenticate(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
-        let judged = credentials::judge_known(self.hub, &username, known, password, self.sender).await?;
-        let proven = judged.account.as_ref().zip(judged.proof);
+        let checked = credentials::check_known(self.hub, &username, known, password, self.context).await?;
+        let proven = checked.account.as_ref().zip(checked.proof);
         let grant = Some(GrantType::Password);
         match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
             password::Outcome::Grant(entry) => {
-                match store::families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await? {
+                match store::families::begin(self.hub.records(), &entry, client.client(), self.context.occasion()).await? {
                     Begun::Done => Ok(entry.begin.issue),
                     Begun::Refused => Err(self.refuse(client, grant, CLOSED).await?),
-                    // It was the password when it was compared, and is not any more.
+                    // The password changed after it was compared.
                     Begun::Lapsed => {
                         let account = Some(entry.begin.family.account);
-                        credentials::note_compared(self.hub, account, SignInRefusal::Credentials, self.sender).await?;
+                        credentials::record_failure(self.hub, account, SignInRefusal::Credentials, self.context).await?;
                         Err(password::REFUSED.into())
                     }
                 }
             }
-            // Judging it has noted that already.
+            // `credentials` has recorded it.
             password::Outcome::Refused(error) => Err(error.into()),
         }
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
-        // The client is known, but not who sent it what it presents: its users can, and at a satellite anybody.
+        // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
         let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        self.hub.note_refusal(&event, self.sender).await?;
+        self.hub.note_refusal(&event, self.context).await?;
         Ok(error.into())
     }
 }

@@ -1,4 +1,4 @@
-//! Says every few seconds that this process can answer, so that the time in which no hub could does not count against anybody.
+//! Records every few seconds that this hub answers, so that an outage of all hubs does not count against refresh tokens.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::clock;
 
 use super::Hub;
 
-/// Works until the process ends. What a database that is away misses, the next heartbeat tells.
+/// Runs until the process ends. The next heartbeat makes up for a failed one.
 pub(crate) async fn beat(hub: Hub) {
     loop {
         if let Err(error) = outages::beat(hub.records(), clock::now()).await {
-            tracing::debug!(%error, "the heartbeat of this hub could not be kept");
+            tracing::debug!(%error, "could not record the heartbeat");
         }
         tokio::time::sleep(Duration::from_secs(HEARTBEAT_SECONDS as u64)).await;
     }

@@ -1,4 +1,4 @@
-//! What a hub does by the clock: reads its keys again, notes refusals that were repeated, and drops rows whose time is over.
+//! The maintenance of a hub: reloads the signing keys, records repeated refusals, and purges expired rows.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use crate::clock;
 
 use super::Hub;
 
-/// How soon a step of a rotation counts on every hub: a small part of what the rotation allows for.
-const KEYS: Duration = Duration::from_secs(5);
-/// Every so many looks at the keys, and at the very first, expired rows are dropped.
-const PURGE_EVERY: u32 = 60;
+/// How often keys are reloaded. A key rotation allows for much more.
+const KEY_INTERVAL: Duration = Duration::from_secs(5);
+/// Expired rows are purged at the start and then every so many rounds.
+const PURGE_ROUNDS: u32 = 60;
 
-/// Works until the process ends.
+/// Runs until the process ends.
 pub(crate) async fn keep(hub: Hub) {
     let mut round = 0_u32;
     let mut complaint = None;
     loop {
-        if round.is_multiple_of(PURGE_EVERY) {
+        if round.is_multiple_of(PURGE_ROUNDS) {
             match store::purge::purge(hub.records(), clock::now()).await {
-                Ok(rows) => tracing::debug!(rows, "expired rows were dropped"),
-                Err(error) => tracing::warn!(%error, "expired rows could not be dropped; the next round tries again"),
+                Ok(rows) => tracing::debug!(rows, "purged expired rows"),
+                Err(error) => tracing::warn!(%error, "could not purge expired rows; the next round tries again"),
             }
         }
         round = round.wrapping_add(1);
-        tokio::time::sleep(KEYS).await;
-        if let Err(error) = hub.0.refusals.gather(hub.records(), clock::now()).await {
-            tracing::warn!(%error, "how often was refused could not be noted; the log of each refusal has it");
+        tokio::time::sleep(KEY_INTERVAL).await;
+        if let Err(error) = hub.0.refusal_log.flush(hub.records(), clock::now()).await {
+            tracing::warn!(%error, "could not record repeated refusals; the process log has each of them");
         }
         match hub.keys().refresh(hub.records()).await {
-            // Said once, not every five seconds until somebody brings the file.
+            // Logged once, not every five seconds.
             Ok(problem) if problem != complaint => {
                 if let Some(problem) = &problem {
                     tracing::error!("{problem}");
@@ -36,7 +36,7 @@ pub(crate) async fn keep(hub: Hub) {
                 complaint = problem;
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "the keys could not be read again; those of before serve on"),
+            Err(error) => tracing::warn!(%error, "could not reload the keys; the previous ones stay in use"),
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Hashes passwords off the asynchronous threads: as many at a time as there are cores, so that memory and time stay bounded, with a
-//! queue that is bounded too. Of hashes from elsewhere that take much memory, one is compared at a time. Its threads give way to all
-//! others, so that a storm of sign-ins slows down sign-ins alone.
+//! Hashes passwords on threads of its own: one a core, with a bounded queue. Of imported hashes that need much memory it compares one at a
+//! time. Its threads have a low priority, so that a storm of sign-ins slows down only sign-ins.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,20 +11,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::problem::oauth::OauthError;
 use crate::random;
 
-/// How many may wait for each core. Beyond that an answer would come too late to be of use.
-const WAITING_PER_CORE: usize = 64;
+/// The jobs that may wait for each core. A longer queue would answer too late.
+const MAX_WAITING_PER_CORE: usize = 64;
 
-/// The bounded pool.
+/// The threads and their bounded queue. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Hasher {
+pub(crate) struct PasswordHasher {
     admitted: Arc<Semaphore>,
-    bench: Bench,
+    hash_queue: HashQueue,
 }
 
-/// Where hashing waits and is done. A thread goes on from one to the next without a pause and in the same memory, and ends, giving the
-/// memory back, when nothing waits.
+/// The jobs and their threads. A thread takes the next job in the same memory, and ends when none waits.
 #[derive(Clone)]
-struct Bench {
+struct HashQueue {
     queue: Arc<Mutex<Queue>>,
     cores: usize,
 }
@@ -34,7 +32,7 @@ struct Bench {
 struct Queue {
     waiting: VecDeque<Job>,
     threads: usize,
-    /// Whether one that is large is at work.
+    /// Whether a large job runs.
     large: bool,
 }
 
@@ -43,34 +41,34 @@ struct Job {
     work: Box<dyn FnOnce(&mut Workspace) + Send>,
 }
 
-/// How much memory a job takes.
+/// How much memory a job needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
-    /// That of its thread's workspace.
+    /// The workspace of its thread.
     Usual,
     /// Up to 256 MiB more.
     Large,
 }
 
-impl std::fmt::Debug for Bench {
+impl std::fmt::Debug for HashQueue {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Bench").field("cores", &self.cores).finish_non_exhaustive()
+        out.debug_struct("HashQueue").field("cores", &self.cores).finish_non_exhaustive()
     }
 }
 
-impl Bench {
+impl HashQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job at the end, and starts a thread for it if a core is free.
+    /// Queues a job, and starts a thread if a core is free.
     fn put(&self, job: Job) -> std::io::Result<()> {
         let mut queue = self.queue();
         if queue.threads < self.cores {
-            let bench = self.clone();
-            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || bench.work()) {
+            let hash_queue = self.clone();
+            match std::thread::Builder::new().name("hasher".to_owned()).spawn(move || hash_queue.work()) {
                 Ok(_) => queue.threads += 1,
-                // Who is at work already will come to it.
+                // A running thread will take it.
                 Err(_) if queue.threads > 0 => {}
                 Err(error) => return Err(error),
             }
@@ -80,11 +78,11 @@ impl Bench {
     }
 
     fn work(&self) {
-        give_way();
+        lower_priority();
         let mut workspace = Workspace::default();
         while let Some(Job { size, work }) = self.next() {
             if catch_unwind(AssertUnwindSafe(|| work(&mut workspace))).is_err() {
-                // Whoever waited for it hears of it; the others go on.
+                // The caller gets an error; the other jobs go on.
                 workspace = Workspace::default();
             }
             if size == Size::Large {
@@ -93,8 +91,8 @@ impl Bench {
         }
     }
 
-    /// The next job; a large one waits for the one that is at work, whose thread comes back for it, and lets others pass. Without a job
-    /// the thread counts as gone in the same moment, so that a job that comes now starts another.
+    /// The next job. A large job waits for the running one and lets others pass. Without a job the thread counts as ended, under the same
+    /// lock, so that a new job starts another.
     fn next(&self) -> Option<Job> {
         let mut queue = self.queue();
         let place = queue.waiting.iter().position(|job| job.size == Size::Usual || !queue.large);
@@ -107,36 +105,36 @@ impl Bench {
     }
 }
 
-impl Hasher {
+impl PasswordHasher {
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let admitted = Arc::new(Semaphore::new(cores * (WAITING_PER_CORE + 1)));
-        Hasher { admitted, bench: Bench { queue: Arc::default(), cores } }
+        let admitted = Arc::new(Semaphore::new(cores * (MAX_WAITING_PER_CORE + 1)));
+        PasswordHasher { admitted, hash_queue: HashQueue { queue: Arc::default(), cores } }
     }
 
-    /// A place in the queue, or word that it is full. Taken before an attempt is counted: who is sent away has not failed.
-    pub(crate) fn admit(&self) -> Result<Ticket, OauthError> {
+    /// A place in the queue, unless it is full. It is taken before an attempt is counted, since a full queue is no failed attempt.
+    pub(crate) fn admit(&self) -> Result<QueuePlace, OauthError> {
         let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| OauthError::Busy)?;
-        Ok(Ticket { admitted, bench: self.bench.clone() })
+        Ok(QueuePlace { admitted, hash_queue: self.hash_queue.clone() })
     }
 }
 
 /// A place in the queue.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct QueuePlace {
     admitted: OwnedSemaphorePermit,
-    bench: Bench,
+    hash_queue: HashQueue,
 }
 
-impl Ticket {
-    /// Compares a password with what is kept; without an account the same work is done for nothing.
+impl QueuePlace {
+    /// Compares a password with the stored hash. Without a hash it does the same work.
     pub(crate) async fn compare(self, kept: Option<PasswordHash>, password: Password) -> Result<Option<Proof>, OauthError> {
         let salt = random::bytes()?;
         let size = if kept.as_ref().is_some_and(PasswordHash::is_large) { Size::Large } else { Size::Usual };
         self.work(size, move |workspace| prove_in(workspace, kept, &password, salt)).await
     }
 
-    /// Hashes a password that somebody has chosen.
+    /// Hashes a new password.
     pub(crate) async fn make(self, password: Password) -> Result<PasswordHash, OauthError> {
         let salt = random::bytes()?;
         let made = self.work(Size::Usual, move |workspace| PasswordHash::make_in(workspace, &password, salt)).await?;
@@ -144,21 +142,21 @@ impl Ticket {
     }
 
     async fn work<T: Send + 'static>(self, size: Size, work: impl FnOnce(&mut Workspace) -> T + Send + 'static) -> Result<T, OauthError> {
-        let Ticket { admitted, bench } = self;
-        let (told, done) = oneshot::channel();
+        let QueuePlace { admitted, hash_queue } = self;
+        let (sender, result) = oneshot::channel();
         let job = move |workspace: &mut Workspace| {
             let outcome = work(workspace);
-            // The place goes with the work, which a caller who leaves does not stop.
+            // The place belongs to the job, which goes on when its caller disconnects.
             drop(admitted);
-            _ = told.send(outcome);
+            _ = sender.send(outcome);
         };
-        bench.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
-        done.await.map_err(|_| OauthError::Internal("hashing a password broke off"))
+        hash_queue.put(Job { size, work: Box::new(job) }).map_err(|_| OauthError::Busy)?;
+        result.await.map_err(|_| OauthError::Internal("hashing a password panicked"))
     }
 }
 
-/// Lets threads that answer go first. Where a system knows no priority of a thread, or forbids it, nothing is lost but that.
-fn give_way() {
+/// Lowers the priority of this thread, where the system allows it.
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 10);
 }
@@ -171,31 +169,31 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_that_breaks_off_stops_nobody_else() {
+    async fn a_job_that_panics_stops_no_other() {
         // attack 33
-        let hasher = Hasher { admitted: Arc::new(Semaphore::new(3)), bench: Bench { queue: Arc::default(), cores: 1 } };
-        let tickets: Vec<Ticket> = (0..3).map(|_| hasher.admit().unwrap()).collect();
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(3)), hash_queue: HashQueue { queue: Arc::default(), cores: 1 } };
+        let tickets: Vec<QueuePlace> = (0..3).map(|_| hasher.admit().unwrap()).collect();
         assert!(hasher.admit().is_err(), "the queue is bounded");
         let mut answers = Vec::new();
         for (number, ticket) in tickets.into_iter().enumerate() {
             answers.push(tokio::spawn(ticket.work(Size::Usual, move |_| if number == 1 { panic!("on purpose") } else { number })));
         }
-        let mut told = Vec::new();
+        let mut results = Vec::new();
         for answer in answers {
-            told.push(answer.await.unwrap().ok());
+            results.push(answer.await.unwrap().ok());
         }
-        assert_eq!(told, [Some(0), None, Some(2)]);
-        // The last one counts as gone before anything can be put behind it.
-        while hasher.bench.queue().threads > 0 {
+        assert_eq!(results, [Some(0), None, Some(2)]);
+        // Wait until the last thread counts as ended.
+        while hasher.hash_queue.queue().threads > 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(hasher.admit().unwrap().work(Size::Usual, |_| 7).await.ok(), Some(7));
     }
 
     #[tokio::test]
-    async fn of_large_ones_one_is_at_work_at_a_time_and_others_pass() {
+    async fn one_large_job_runs_at_a_time_and_others_pass() {
         // attack 33
-        let hasher = Hasher { admitted: Arc::new(Semaphore::new(4)), bench: Bench { queue: Arc::default(), cores: 2 } };
+        let hasher = PasswordHasher { admitted: Arc::new(Semaphore::new(4)), hash_queue: HashQueue { queue: Arc::default(), cores: 2 } };
         let ticket = || hasher.admit().unwrap();
         let at_work = Arc::new(AtomicUsize::new(0));
         let (passed, wait) = std::sync::mpsc::channel();
@@ -208,7 +206,7 @@ mod tests {
                 others
             })
         };
-        // The first is at work until one that was put last has passed the second.
+        // The first runs until the last has passed the second.
         let answers = tokio::join!(large(Some(wait)), large(None), ticket().work(Size::Usual, move |_| passed.send(()).is_ok()));
         assert_eq!((answers.0.ok(), answers.1.ok(), answers.2.ok()), (Some(0), Some(0), Some(true)));
     }

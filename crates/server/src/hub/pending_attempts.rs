@@ -1,7 +1,8 @@
-//! Attempts to sign in whose outcome is not known yet. Each counts as a failure until then, so that parallel guesses count; whoever may be
-//! refused for that alone waits for the outcome here, since only failures are to delay anybody.
+//! Pending attempts to sign in. Each counts as a failure until its outcome is known, so that parallel guesses count. An attempt that would be
+//! refused only because of pending ones waits here for their outcome, since only failures may delay. A lock by account name would not do: an
+//! attempt counts for its name, its client address and both, and many names share an address.
 //!
-//! This is the process's own knowledge. Attempts at other replicas count without being waited for.
+//! Only attempts of this process are waited for. Those of other replicas just count.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,88 +11,88 @@ use store::failures::{Key, Refused};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The attempts of this process, by the counters that they stand in.
+/// The pending attempts of this process, by throttle counter.
 #[derive(Debug, Default)]
-pub(super) struct Undecided(Mutex<HashMap<Key, Arc<Line>>>);
+pub(super) struct PendingAttempts(Mutex<HashMap<Key, Arc<Counter>>>);
 
-/// Those of one counter.
+/// The pending attempts of one counter.
 #[derive(Debug, Default)]
-struct Line {
-    state: Mutex<State>,
-    decided: Notify,
+struct Counter {
+    state: Mutex<CounterState>,
+    outcome: Notify,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct CounterState {
     open: usize,
-    /// How many were forgiven, as successes are.
-    forgiven: u64,
+    /// How many succeeded.
+    succeeded: u64,
 }
 
-/// An attempt, from before it is counted until its outcome is.
+/// An attempt, from before it is counted until its outcome is known.
 #[derive(Debug)]
-pub(super) struct Standing<'u> {
-    undecided: &'u Undecided,
-    lines: Vec<(Key, Arc<Line>)>,
-    /// What was forgiven before it began, by line.
+pub(super) struct PendingAttempt<'u> {
+    attempts: &'u PendingAttempts,
+    counters_held: Vec<(Key, Arc<Counter>)>,
+    /// The successes before it began, by counter.
     seen: Vec<u64>,
 }
 
-impl Undecided {
-    pub(super) fn enter(&self, mut counters: Vec<Key>) -> Standing<'_> {
+impl PendingAttempts {
+    pub(super) fn enter(&self, mut counters: Vec<Key>) -> PendingAttempt<'_> {
         counters.dedup();
         let mut all = lock(&self.0);
-        let lines: Vec<_> = counters.into_iter().map(|key| (key, all.entry(key).or_default().clone())).collect();
-        let enter = |line: &Line| {
-            let mut state = lock(&line.state);
+        let counters_held: Vec<_> = counters.into_iter().map(|key| (key, all.entry(key).or_default().clone())).collect();
+        let enter = |counter: &Counter| {
+            let mut state = lock(&counter.state);
             state.open += 1;
-            state.forgiven
+            state.succeeded
         };
-        let seen = lines.iter().map(|(_, line)| enter(line)).collect();
-        Standing { undecided: self, lines, seen }
+        let seen = counters_held.iter().map(|(_, counter)| enter(counter)).collect();
+        PendingAttempt { attempts: self, counters_held, seen }
     }
 }
 
-impl Standing<'_> {
-    /// It was a success, and does not count any more: somebody who waits may try.
-    pub(super) fn forgiven(self) {
-        for (_, line) in &self.lines {
-            lock(&line.state).forgiven += 1;
-            line.decided.notify_one();
+impl PendingAttempt<'_> {
+    /// It succeeded: one attempt that waits may try.
+    pub(super) fn succeeded(self) {
+        for (_, counter) in &self.counters_held {
+            lock(&counter.state).succeeded += 1;
+            counter.outcome.notify_one();
         }
     }
 
-    /// Gives this attempt up and waits for the others that stand in its counter, but not longer than this. Whether one of them was forgiven,
-    /// so that it is worth trying again. Where they are too few to make the difference, there is nothing to wait for.
-    pub(super) async fn others(self, refused: &Refused, deadline: Instant) -> bool {
-        let found = self.lines.iter().zip(&self.seen).find(|((key, _), _)| *key == refused.counter);
-        let Some((line, seen)) = found.map(|((_, line), seen)| (line.clone(), *seen)) else { return false };
+    /// Gives up this attempt and waits for the others of the counter that refused it, until the deadline. Returns whether one of them
+    /// succeeded, so that a new try may pass. It does not wait if their success could not let it pass.
+    pub(super) async fn wait_for_others(self, refused: &Refused, deadline: Instant) -> bool {
+        let found = self.counters_held.iter().zip(&self.seen).find(|((key, _), _)| *key == refused.counter);
+        let Some((counter, seen)) = found.map(|((_, counter), seen)| (counter.clone(), *seen)) else { return false };
         drop(self);
         loop {
-            let mut decided = std::pin::pin!(line.decided.notified());
-            // From here on no word is missed.
-            decided.as_mut().enable();
-            let State { open, forgiven } = *lock(&line.state);
-            if forgiven != seen {
+            let mut outcome = std::pin::pin!(counter.outcome.notified());
+            // From here on no notification is missed.
+            outcome.as_mut().enable();
+            let CounterState { open, succeeded } = *lock(&counter.state);
+            if succeeded != seen {
                 return true;
             }
-            if open < refused.successes_wanted.max(1) || timeout_at(deadline, decided).await.is_err() {
+            if open < refused.successes_wanted.max(1) || timeout_at(deadline, outcome).await.is_err() {
                 return false;
             }
         }
     }
 }
 
-impl Drop for Standing<'_> {
+impl Drop for PendingAttempt<'_> {
     fn drop(&mut self) {
-        let mut all = lock(&self.undecided.0);
-        for (key, line) in &self.lines {
-            let mut state = lock(&line.state);
+        let mut all = lock(&self.attempts.0);
+        for (key, counter) in &self.counters_held {
+            let mut state = lock(&counter.state);
             state.open -= 1;
             if state.open == 0 {
-                // Whoever waits has the line in hand, and the next one begins another.
+                // Waiting attempts hold the counter; a new attempt begins another.
                 all.remove(key);
-                line.decided.notify_waiters();
+                counter.outcome.notify_waiters();
             }
         }
     }
@@ -114,32 +115,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_tries_again_when_another_was_forgiven() {
-        let undecided = Undecided::default();
-        let (first, second) = (undecided.enter(vec![[1; 32], [2; 32]]), undecided.enter(vec![[1; 32], [3; 32]]));
-        let mut waiting = std::pin::pin!(second.others(&REFUSED, later()));
+    async fn a_waiting_attempt_tries_again_when_another_succeeded() {
+        let attempts = PendingAttempts::default();
+        let (first, second) = (attempts.enter(vec![[1; 32], [2; 32]]), attempts.enter(vec![[1; 32], [3; 32]]));
+        let mut waiting = std::pin::pin!(second.wait_for_others(&REFUSED, later()));
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
-        first.forgiven();
+        first.succeeded();
         assert!(waiting.await);
-        assert!(lock(&undecided.0).is_empty(), "nothing is kept");
+        assert!(lock(&attempts.0).is_empty(), "nothing is kept");
     }
 
     #[tokio::test]
-    async fn failures_and_strangers_and_time_let_nobody_try_again() {
-        let undecided = Undecided::default();
-        let (first, second) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        let mut waiting = std::pin::pin!(second.others(&REFUSED, later()));
+    async fn failures_and_other_counters_and_the_deadline_end_the_wait() {
+        let attempts = PendingAttempts::default();
+        let (first, second) = (attempts.enter(vec![[1; 32]]), attempts.enter(vec![[1; 32]]));
+        let mut waiting = std::pin::pin!(second.wait_for_others(&REFUSED, later()));
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
         drop(first);
         assert!(!waiting.await, "it failed");
 
-        let (_stranger, alone) = (undecided.enter(vec![[2; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!alone.others(&REFUSED, later()).await, "nobody else stands there");
+        let (_stranger, alone) = (attempts.enter(vec![[2; 32]]), attempts.enter(vec![[1; 32]]));
+        assert!(!alone.wait_for_others(&REFUSED, later()).await, "no other attempt of this counter");
 
-        let (_few, beyond) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!beyond.others(&Refused { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
+        let (_few, beyond) = (attempts.enter(vec![[1; 32]]), attempts.enter(vec![[1; 32]]));
+        assert!(!beyond.wait_for_others(&Refused { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
 
-        let (_slow, patient) = (undecided.enter(vec![[1; 32]]), undecided.enter(vec![[1; 32]]));
-        assert!(!patient.others(&REFUSED, Instant::now()).await, "it took too long");
+        let (_slow, patient) = (attempts.enter(vec![[1; 32]]), attempts.enter(vec![[1; 32]]));
+        assert!(!patient.wait_for_others(&REFUSED, Instant::now()).await, "it took too long");
     }
 }

@@ -18,23 +18,23 @@ use super::form_request::RequestContext;
 
 /// The cookie's name is part of the contract.
 const COOKIE: &str = "hub_session";
-/// Under https the same value also has a name that browsers take from this very host alone, and from a browser only that one counts: any
-/// neighbouring host can set a cookie with the plain name. A program has the cookies that it was given, and may know the plain name alone.
+/// Under https the same value is also set under a name that browsers accept only from this host. From a browser only this one counts, since
+/// a sibling host can set a cookie with the plain name. Programs may send the plain name.
 const HOST_COOKIE: &str = "__Host-hub_session";
 
-/// The session that a request's cookie is of, if it counts now, and whose it is. Without https a neighbouring host can add a cookie of its
-/// own, so that sessions of two accounts are nobody's: whoever planted one would have somebody else act in their name.
-pub(super) async fn live(hub: &Hub, sender: &RequestContext) -> Result<Option<(LiveSession, Account)>, store::Error> {
-    let mut all = every_live(hub, sender).await?.into_iter();
+/// The active session of a request's cookie, and its account. Without https a sibling host can add a cookie, so sessions of two accounts
+/// count as none: an attacker could make a person act in the attacker's account.
+pub(super) async fn live(hub: &Hub, context: &RequestContext) -> Result<Option<(LiveSession, Account)>, store::Error> {
+    let mut all = every_live(hub, context).await?.into_iter();
     let Some((session, account)) = all.next() else { return Ok(None) };
     Ok(all.all(|(_, other)| other.id == account.id).then_some((session, account)))
 }
 
-/// The sessions of all cookies of ours that a request has.
-pub(super) async fn every_live(hub: &Hub, sender: &RequestContext) -> Result<Vec<(LiveSession, Account)>, store::Error> {
+/// The active sessions of all session cookies of a request.
+pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Vec<(LiveSession, Account)>, store::Error> {
     let audience = HubSessionClaims::audience(hub.issuer());
     let mut all = Vec::new();
-    for text in sender.cookies(counting(hub, sender)) {
+    for text in context.cookies(cookie_name(hub, context)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = clock::now();
         let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
@@ -46,56 +46,55 @@ pub(super) async fn every_live(hub: &Hub, sender: &RequestContext) -> Result<Vec
 }
 
 /// The name of the cookie that counts in a request.
-fn counting(hub: &Hub, sender: &RequestContext) -> &'static str {
-    let prefixed = sender.is_browser() || sender.cookies(HOST_COOKIE).next().is_some();
-    if prefixed && sender.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
+fn cookie_name(hub: &Hub, context: &RequestContext) -> &'static str {
+    let prefixed = context.is_browser() || context.cookies(HOST_COOKIE).next().is_some();
+    if prefixed && context.is_secure(hub.issuer()) { HOST_COOKIE } else { COOKIE }
 }
 
-/// A session that nobody has yet.
+/// A new session.
 pub(super) fn fresh(account: Uuid) -> Session {
     Session::begin(random::uuid(), account, clock::now())
 }
 
-/// Begins a session, always a new one, and gives the cookies for it. Somebody else's that the browser had before is ended with it; one of
-/// the same account is taken over, since clients still hold what it gave, and a logout from one of them must end all of it. Nothing
-/// begins, and there is none, if what it is begun by has ended in the meantime.
-pub(super) async fn begin(hub: &Hub, sender: &RequestContext, session: Session, by: By<'_>) -> Result<Option<Cookies>, OauthError> {
-    let before = match live(hub, sender).await? {
+/// Begins a new session and returns its cookies. An earlier session of another account ends; the grants of an earlier session of the same
+/// account move to the new one, so that a logout ends all of them. Returns none if the password or the token ended meanwhile.
+pub(super) async fn begin(hub: &Hub, context: &RequestContext, session: Session, by: By<'_>) -> Result<Option<Cookies>, OauthError> {
+    let before = match live(hub, context).await? {
         None => Before::Nothing,
         Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
         Some((before, _)) => Before::Other(before.id()),
     };
-    let device = sender.device();
+    let device = context.user_agent();
     let arrival = Arrival { session: &session, by, before, device: device.as_deref() };
-    if !store::sessions::begin(hub.records(), &arrival, sender.occasion()).await? {
+    if !store::sessions::begin(hub.records(), &arrival, context.occasion()).await? {
         return Ok(None);
     }
-    Cookies::of(hub, sender, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, context, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
-/// The cookies of a session, or those that take it away.
+/// The cookies that set or remove a session.
 #[derive(Debug)]
 pub(super) struct Cookies(Vec<HeaderValue>);
 
 impl Cookies {
-    fn of(hub: &Hub, sender: &RequestContext, value: &str, seconds: i64) -> Result<Self, OauthError> {
+    fn of(hub: &Hub, context: &RequestContext, value: &str, seconds: i64) -> Result<Self, OauthError> {
         let (names, secure): (&[&str], _) =
-            if sender.is_secure(hub.issuer()) { (&[COOKIE, HOST_COOKIE], "; Secure") } else { (&[COOKIE], "") };
+            if context.is_secure(hub.issuer()) { (&[COOKIE, HOST_COOKIE], "; Secure") } else { (&[COOKIE], "") };
         let header = |name: &&str| {
             let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-            let mut header = HeaderValue::from_str(&text).map_err(|_| OauthError::Internal("a cookie cannot stand in a header"))?;
+            let mut header = HeaderValue::from_str(&text)?;
             header.set_sensitive(true);
             Ok(header)
         };
         names.iter().map(header).collect::<Result<_, OauthError>>().map(Cookies)
     }
 
-    /// Those that take a session away.
-    pub(super) fn cleared(hub: &Hub, sender: &RequestContext) -> Result<Self, OauthError> {
-        Cookies::of(hub, sender, "", 0)
+    /// The cookies that remove a session.
+    pub(super) fn cleared(hub: &Hub, context: &RequestContext) -> Result<Self, OauthError> {
+        Cookies::of(hub, context, "", 0)
     }
 
-    /// Sets them with an answer.
+    /// Adds them to a response.
     pub(super) fn set(self, response: &mut Response<Body>) {
         for cookie in self.0 {
             response.headers_mut().append(SET_COOKIE, cookie);

@@ -1,4 +1,4 @@
-//! The keys of a hub in memory: the private half that signs, from its file, and the public halves, as the database has them.
+//! The signing keys of a hub: the private key from its file, and the public keys from the database.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,11 +14,11 @@ use store::records::Records;
 use crate::boot_error::{BootError, unusable};
 use crate::clock;
 use crate::config::{Config, KeyMode};
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 use crate::key_files;
 use crate::problem::oauth::OauthError;
 
-/// The private keys that this process has files of: the one that signs, and the next one beside it.
+/// The private key files of this process: the signing key, and the next one beside it.
 #[derive(Debug)]
 pub(crate) struct KeyFiles {
     path: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct KeyFiles {
 }
 
 impl KeyFiles {
-    /// Reads the key file that every strategy but `none` needs.
+    /// Reads the key file. Every strategy but `none` needs it.
     pub(crate) fn read(config: &Config) -> Result<Self, BootError> {
         let path = &config.private_key_path;
         let needed = format!("; OAUTH_STRATEGY={} needs one, and `peristyle keys generate` makes it", config.strategy.as_str());
@@ -35,7 +35,7 @@ impl KeyFiles {
             BootError(format!("OAUTH_PRIVATE_KEY_PATH: the private key {} {problem}{end}", path.display()))
         })?;
         if key_files::others_can_read(path) {
-            let open = format!("the private key {} can be read by other users of this machine; chmod 600 it", path.display());
+            let open = format!("other users of this machine can read the private key {}; chmod 600 it", path.display());
             if config.key_mode == KeyMode::Strict {
                 return Err(BootError(format!("OAUTH_KEY_MODE is strict, and {open}")));
             }
@@ -44,7 +44,7 @@ impl KeyFiles {
         Ok(KeyFiles { path: path.clone(), first: Arc::new(first) })
     }
 
-    /// The private half of a key, from either file as they are now.
+    /// The private key with this id, from either file.
     fn find(&self, id: &KeyId) -> Option<Arc<PrivateKey>> {
         if self.first.public().id() == id {
             return Some(self.first.clone());
@@ -54,68 +54,68 @@ impl KeyFiles {
     }
 }
 
-/// What is said of a key that signed here for too long after it was retired elsewhere.
-const UNTRUSTED: &str = "the key that signs here is published no more, and nothing is signed with it";
+/// The signing key was retired elsewhere too long ago.
+const UNPUBLISHED: &str = "the signing key of this process is no longer published, so it signs nothing";
 
-/// What signs and what is published now.
+/// The signing key and the published keys.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct CurrentKeys {
     signing: Arc<PrivateKey>,
     set: KeySet,
-    document: Tagged,
+    document: StaticDocument,
 }
 
-impl Keys {
-    /// Whether the key that signs is published: one that was retired elsewhere is for a day.
-    fn are_trusted(&self) -> bool {
+impl CurrentKeys {
+    /// Whether the signing key is published. A retired key still is for a day.
+    fn is_published(&self) -> bool {
         self.set.find(self.signing()).is_some()
     }
 
-    /// The published keys, to verify with.
+    /// The published keys.
     pub(super) fn set(&self) -> &KeySet {
         &self.set
     }
 
-    /// The key that signs.
+    /// The id of the signing key.
     pub(super) fn signing(&self) -> &KeyId {
         self.signing.public().id()
     }
 
-    /// Signs a change for a client. One that cannot be signed is told to nobody; the log knows.
+    /// Signs an account change for a client.
     pub(super) fn sign_event(&self, event: &SecurityEvent, issuer: &str, audience: &ClientId) -> Option<String> {
         let signed = event.sign(issuer, audience, clock::now(), &self.signing);
-        signed.inspect_err(|error| tracing::error!(%error, "a change could not be signed")).ok()
+        signed.inspect_err(|error| tracing::error!(%error, "could not sign an account change")).ok()
     }
 
-    /// The published keys, as the document.
-    pub(super) fn document(&self) -> &Tagged {
+    /// The key set, as JSON.
+    pub(super) fn document(&self) -> &StaticDocument {
         &self.document
     }
 }
 
-/// The keys, read again every so often.
+/// The keys, which maintenance reloads.
 #[derive(Debug)]
-pub(super) struct Keyring {
+pub(super) struct SigningKeys {
     files: KeyFiles,
-    current: RwLock<Arc<Keys>>,
+    current: RwLock<Arc<CurrentKeys>>,
 }
 
-impl Keyring {
-    /// Registers the key of the file where the hub is new, and reads the ring.
+impl SigningKeys {
+    /// Registers the key of the file at a new hub, and loads all keys.
     pub(super) async fn open(files: KeyFiles, records: &Records) -> Result<Self, BootError> {
         let ring = register(&files, records).await.map_err(unusable)?;
-        let keys = private_half(&files, None, &ring)
+        let keys = private_key(&files, None, &ring)
             .and_then(|signing| published(signing, &ring))
             .map_err(|problem| BootError(format!("OAUTH_PRIVATE_KEY_PATH: {problem}")))?;
-        Ok(Keyring { files, current: RwLock::new(Arc::new(keys)) })
+        Ok(SigningKeys { files, current: RwLock::new(Arc::new(keys)) })
     }
 
-    /// Reads the ring again: another replica may have announced, promoted or dropped a key. Gives what is wrong with it. Where the key that
-    /// signs is in no file of ours, the one of before signs on; the keys of others are published and trusted all the same.
+    /// Reloads the keys: another replica may have announced, promoted or dropped one. Returns what is wrong with them. If no file holds the
+    /// signing key, the previous one signs on; the other keys are published all the same.
     pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
         let Some(ring) = store::signing_keys::load(records).await? else { return Ok(None) };
         let before = self.current().signing.clone();
-        let (signing, problem) = match private_half(&self.files, Some(&before), &ring) {
+        let (signing, problem) = match private_key(&self.files, Some(&before), &ring) {
             Ok(signing) => (signing, None),
             Err(problem) => (before, Some(problem)),
         };
@@ -124,24 +124,24 @@ impl Keyring {
             Err(problem) => return Ok(Some(problem)),
         };
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = keys.clone();
-        Ok(problem.map(|problem| if keys.are_trusted() { problem } else { format!("{problem}; {UNTRUSTED}") }))
+        Ok(problem.map(|problem| if keys.is_published() { problem } else { format!("{problem}; {UNPUBLISHED}") }))
     }
 
-    pub(super) fn current(&self) -> Arc<Keys> {
+    pub(super) fn current(&self) -> Arc<CurrentKeys> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Signs claims, unless nobody would trust them.
+    /// Signs claims, unless the key is no longer published.
     pub(super) fn sign<C: Claims>(&self, claims: &C) -> Result<String, OauthError> {
         let keys = self.current();
-        if !keys.are_trusted() {
-            return Err(OauthError::Internal(UNTRUSTED));
+        if !keys.is_published() {
+            return Err(OauthError::Internal(UNPUBLISHED));
         }
-        sign(claims, &keys.signing).map_err(|_| OauthError::Internal("a token could not be signed"))
+        sign(claims, &keys.signing).map_err(|_| OauthError::Internal("could not sign a token"))
     }
 }
 
-/// The ring, with the key of the file in it: as its first key in a new hub, or in place of one whose private half is gone.
+/// Loads the keys, with the key of the file among them: as the first key of a new hub, or in place of one whose private key is lost.
 async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store::Error> {
     let mut transaction = records.begin().await?;
     let own = files.first.public();
@@ -156,13 +156,13 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             }
             match ring.clone().replace(own.clone(), now) {
                 Ok(ring) => {
-                    tracing::warn!(key = %own.id(), "the key file holds a key that the database does not know: it signs from now on, and the one before is retired");
+                    tracing::warn!(key = %own.id(), "the key file holds a new key: it signs from now on, and the previous one is retired");
                     let event = Event::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
                     store::events::append(&mut transaction, &event, Occasion { now, address: None }).await?;
                     ring
                 }
                 Err(fault) => {
-                    tracing::error!(key = %own.id(), "the key file holds a key that the database does not know, and it cannot sign: {fault}");
+                    tracing::error!(key = %own.id(), "the key file holds a new key, and it cannot sign: {fault}");
                     return Ok(ring);
                 }
             }
@@ -173,21 +173,21 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     Ok(ring)
 }
 
-/// The private half of the key that signs. The key in use until now is not read from its file again.
-fn private_half(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Arc<PrivateKey>, String> {
+/// The private signing key. The one in use is not read from its file again.
+fn private_key(files: &KeyFiles, in_use: Option<&Arc<PrivateKey>>, ring: &KeyRing) -> Result<Arc<PrivateKey>, String> {
     let signing = ring.signing().id();
     let held = in_use.filter(|key| key.public().id() == signing).cloned();
     held.or_else(|| files.find(signing)).ok_or_else(|| {
         format!(
-            "the key that signs is {signing}, and neither {} nor its .next holds it; put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
+            "the signing key is {signing}, and neither {} nor its .next holds it; restore its file, or, if it is lost, make a key with `peristyle keys generate --out FOLDER` and name that one",
             files.path.display()
         )
     })
 }
 
-/// What is published by a ring, and what signs here.
-fn published(signing: Arc<PrivateKey>, ring: &KeyRing) -> Result<Keys, String> {
+/// The keys that are published, and the one that signs.
+fn published(signing: Arc<PrivateKey>, ring: &KeyRing) -> Result<CurrentKeys, String> {
     let set = ring.published(clock::now()).map_err(|fault| format!("the key set {fault}"))?;
-    let document = Tagged::new("application/json", set.to_json().to_string());
-    Ok(Keys { signing, set, document })
+    let document = StaticDocument::new("application/json", set.to_json().to_string());
+    Ok(CurrentKeys { signing, set, document })
 }

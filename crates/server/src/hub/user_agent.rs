@@ -1,6 +1,6 @@
-//! What a browser calls itself, in words that its owner knows again: "Firefox on Linux". A name that is not known is not guessed at.
+//! Names the browser and the system of a `User-Agent` for people: "Firefox on Linux". It does not guess an unknown name.
 
-/// Products and what people call them. Most browsers also name those they descend from, so the more special ones stand first.
+/// Products and their names for people. Most browsers also name the browser they descend from, so the more specific ones come first.
 const BROWSERS: [(&str, &str); 14] = [
     ("Edg", "Edge"),
     ("EdgA", "Edge"),
@@ -17,7 +17,7 @@ const BROWSERS: [(&str, &str); 14] = [
     ("Safari", "Safari"),
     ("curl", "curl"),
 ];
-/// Words in the comment, and the system they stand for; Android says Linux too, and iPhones Mac OS X.
+/// Words in the comment and the system they mean. Android also says Linux, and iPhones say Mac OS X.
 const SYSTEMS: [(&str, &str); 9] = [
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
@@ -30,7 +30,7 @@ const SYSTEMS: [(&str, &str); 9] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
-/// The name of what sent this `User-Agent`.
+/// The name of the client with this `User-Agent`.
 pub(crate) fn name(user_agent: Option<&str>) -> String {
     let text = user_agent.unwrap_or_default();
     let (comment, products) = parts(text);
@@ -45,7 +45,7 @@ pub(crate) fn name(user_agent: Option<&str>) -> String {
     }
 }
 
-/// The first comment, which names the system, and everything that is in no comment.
+/// The first comment, which names the system, and the products outside of comments.
 fn parts(text: &str) -> (&str, String) {
     let comment = text.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(comment, _)| comment);
     let mut products = String::new();
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_is_called_what_its_owner_calls_it() {
+    fn known_browsers_and_systems_are_named() {
         // contract I22.21
         for (text, expected) in [
             ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_guessed() {
+    fn an_unknown_name_is_not_guessed() {
         // contract I22.21
         assert_eq!(name(None), "Unknown device");
         assert_eq!(name(Some("")), "Unknown device");

@@ -6,7 +6,7 @@ use query::json::build::texts;
 use query::object;
 
 use crate::operations::InputCode;
-use crate::problem::{self, Told};
+use crate::problem::{self, ProblemKind};
 
 use super::Serving;
 
@@ -44,10 +44,10 @@ pub(super) fn schema(serving: Serving) -> Json {
 }
 
 /// Every problem of a process.
-fn told(serving: Serving) -> Vec<Told> {
-    let mut told = problem::told();
+fn told(serving: Serving) -> Vec<ProblemKind> {
+    let mut told = problem::read_problems();
     if serving == Serving::Hub {
-        told.extend(problem::told_of_operations());
+        told.extend(problem::administration_problems());
     }
     told
 }
@@ -64,7 +64,7 @@ fn statuses(serving: Serving) -> Vec<u16> {
 pub(super) fn responses(serving: Serving) -> Json {
     let responses = statuses(serving).into_iter().map(|status| {
         let all = told(serving);
-        let these: Vec<&Told> = all.iter().filter(|told| told.status == status).collect();
+        let these: Vec<&ProblemKind> = all.iter().filter(|told| told.status == status).collect();
         let words: Vec<String> = these.iter().map(|told| format!("`{}`: {}", told.code, told.title)).collect();
         let mut headers = vec![("X-Request-Id".to_owned(), object! { "$ref" => "#/components/headers/RequestId" })];
         if let Some((name, description)) = these.iter().find_map(|told| told.header) {

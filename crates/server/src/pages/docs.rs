@@ -11,7 +11,7 @@ use axum::routing::get;
 
 use crate::authenticator::Authenticator;
 use crate::caller::Caller;
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 use crate::problem::Problem;
 use crate::query_service::QueryService;
 
@@ -73,7 +73,7 @@ where
     QueryService: FromRef<S>,
 {
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
-        let file = Tagged::new(asset.kind, asset.text);
+        let file = StaticDocument::new(asset.kind, asset.text);
         router.route(asset.address, get(async move |_: Caller, headers: HeaderMap| guarded(file.answer(&headers))))
     });
     page.route("/docs/resources.json", get(described))

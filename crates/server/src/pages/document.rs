@@ -12,7 +12,7 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 
 /// Nothing but our style and our mark, no script, no frame around us. Browsers apply `form-action` to the redirects after a post too, and
 /// those of a sign-in end at a client, so it names schemes and no hosts: it still keeps forms from running scripts.
@@ -43,7 +43,7 @@ impl Style {
 
     /// The route of the style.
     pub(crate) fn route<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        let style = Tagged::new("text/css; charset=utf-8", include_str!("hub/style.css"));
+        let style = StaticDocument::new("text/css; charset=utf-8", include_str!("hub/style.css"));
         Router::new().route(self.path(), get(async move |headers: HeaderMap| style.answer(&headers)))
     }
 }

@@ -1,9 +1,9 @@
-//! What GraphQL refuses: its own codes, and the status of a request that is refused as a whole.
+//! Refusals of GraphQL: its own codes, and the status of a request that is refused as a whole.
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 
-use super::{Face, Problem};
+use super::{Problem, ProblemParts};
 
 /// Why a GraphQL request, or a part of one, is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) enum MediaType {
 }
 
 impl Refusal {
-    pub(super) fn face(self, detail: &str) -> Face {
+    pub(super) fn parts(self, detail: &str) -> ProblemParts {
         let (status, code, title) = match self {
             Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
             Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
@@ -53,14 +53,14 @@ impl Refusal {
             Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
             Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
         };
-        Face { status, code, title, detail: detail.to_owned() }
+        ProblemParts { status, code, title, detail: detail.to_owned() }
     }
 }
 
 impl Problem {
-    /// Gives the answer to a whole GraphQL request that failed the status and the headers that go with it.
-    pub(crate) fn mark_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
-        let status = self.face().status;
+    /// Sets the status and the headers of a refused GraphQL request.
+    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
+        let status = self.parts().status;
         let of_the_document = matches!(
             self,
             Problem::Graphql(
@@ -68,8 +68,8 @@ impl Problem {
                 _
             )
         );
-        // Clients of `application/json` take any other status for a failure of the network.
+        // Clients of `application/json` take any other status for a network failure.
         *response.status_mut() = if of_the_document && media_type == MediaType::Json { StatusCode::OK } else { status };
-        self.mark(response);
+        self.set_header(response);
     }
 }

@@ -1,4 +1,4 @@
-//! What the OAuth endpoints refuse, and the statuses of what they grant: RFC 6749's shape for programs, a page for people.
+//! Refusals of the OAuth endpoints, in the shape of RFC 6749, section 5.2.
 
 use std::borrow::Cow;
 
@@ -17,39 +17,39 @@ use super::{Problem, ProblemSummary};
 /// Why an OAuth endpoint refuses.
 #[derive(Debug)]
 pub(crate) enum OauthError {
-    /// By the rules.
+    /// A rule of `identity` refuses it.
     Rule(Error),
-    /// Another method is meant.
+    /// The path takes these methods.
     Method(&'static str),
-    /// Neither a form nor JSON.
+    /// The body is neither a form nor JSON.
     MediaType,
-    /// Not JSON, where nothing else is read.
+    /// The body is not JSON.
     NotJson,
-    /// A body that is too large.
+    /// The body is larger than 64 KiB.
     TooLarge,
-    /// A body that did not come whole or in time.
+    /// The body did not arrive whole and in time.
     Body,
-    /// Posted by a page of somebody else; this is our own origin.
+    /// A page of another origin sent it. Holds our own origin.
     CrossOrigin(String),
-    /// Too many failures: so many seconds to wait.
+    /// Too many failures; the seconds to wait.
     Throttled(i64),
-    /// Too many logins from one address: so many seconds to wait.
+    /// Too many logins from one client address; the seconds to wait.
     Crowded(i64),
     /// Too many passwords are being hashed.
     Busy,
     /// Too many streams of changes are open.
     Streams,
-    /// A satellite's hub does not answer.
+    /// The hub does not answer.
     HubAway,
-    /// A satellite's hub answers what nobody understands.
+    /// The hub's answer cannot be read.
     HubOdd,
-    /// A satellite's hub does not take it for its client.
+    /// The hub refuses the satellite's client id or secret.
     HubRefuses,
-    /// What replicas share is out of reach.
+    /// The replica state is unavailable.
     Shared(store::shared::Error),
-    /// The database's side.
+    /// The database failed.
     Store(store::Error),
-    /// A fault of ours.
+    /// A bug or a misconfiguration. Only the log names it.
     Internal(&'static str),
 }
 
@@ -96,12 +96,12 @@ impl From<Problem> for OauthError {
 }
 
 impl OauthError {
-    /// The code and the sentence.
+    /// The error code and its description.
     pub(crate) fn told(&self) -> (&'static str, Cow<'static, str>) {
         let request = ErrorCode::InvalidRequest.as_str();
         let later = ErrorCode::TemporarilyUnavailable.as_str();
         let (code, sentence) = match self {
-            OauthError::Method(allowed) => return (request, format!("this address takes {allowed}").into()),
+            OauthError::Method(allowed) => return (request, format!("this path takes {allowed}").into()),
             OauthError::Rule(error) => (error.code().as_str(), error.description()),
             OauthError::MediaType => (request, "the body is application/x-www-form-urlencoded or application/json"),
             OauthError::NotJson => (request, "the body is application/json"),
@@ -109,18 +109,18 @@ impl OauthError {
             OauthError::Body => (request, "the body did not arrive whole and in time"),
             OauthError::CrossOrigin(_) => (request, "the request was made by a page of another origin"),
             OauthError::Throttled(_) => (later, "too many failed attempts; try again later"),
-            OauthError::Crowded(_) => (later, "too many logins were begun from this address; try again later"),
+            OauthError::Crowded(_) => (later, "too many logins from this client address; try again later"),
             OauthError::Busy => (later, "too many sign-ins at once; try again shortly"),
             OauthError::Streams => (later, "too many streams of changes are open; close one, or try again later"),
-            OauthError::HubAway => (later, "the hub cannot be reached; try again shortly"),
-            OauthError::HubOdd => (ErrorCode::ServerError.as_str(), "the hub gave an answer that is not understood"),
+            OauthError::HubAway => (later, "the hub is unavailable; try again shortly"),
+            OauthError::HubOdd => (ErrorCode::ServerError.as_str(), "the answer of the hub cannot be read"),
             OauthError::HubRefuses => {
                 (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite")
             }
             OauthError::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
-            OauthError::Shared(_) => (later, "what logins are kept in cannot be reached; try again shortly"),
+            OauthError::Shared(_) => (later, "the login store is unavailable; try again shortly"),
             OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
-                (later, "the database cannot be reached; try again shortly")
+                (later, "the database is unavailable; try again shortly")
             }
             OauthError::Store(_) | OauthError::Internal(_) => (ErrorCode::ServerError.as_str(), "something went wrong on our side"),
         };
@@ -153,7 +153,7 @@ impl OauthError {
         self.status() == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// The answer for a program.
+    /// The JSON response.
     pub(crate) fn response(&self) -> Response<Body> {
         let (error, description) = self.told();
         let mut response = json_no_store(json!({ "error": error, "error_description": description }).to_string());
@@ -162,16 +162,16 @@ impl OauthError {
         response
     }
 
-    /// Gives an answer the status and the headers that go with the refusal. What only the log may know is logged here, once.
+    /// Sets the status and the headers of a refusal. Logs the cause, which the client does not see.
     pub(crate) fn mark(&self, response: &mut Response<Body>) {
         let status = self.status();
         match self {
-            OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
-            OauthError::Shared(error) => tracing::error!(status = status.as_u16(), %error, "a request failed"),
+            OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            OauthError::Shared(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
             OauthError::HubRefuses => {
-                tracing::error!("the hub does not accept OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET: nobody can sign in")
+                tracing::error!("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET: nobody can sign in")
             }
-            OauthError::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "a request failed"),
+            OauthError::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "request failed"),
             _ => {}
         }
         *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! `explain`: what a statement becomes, over HTTP and on the command line.
+//! `explain`: the SQL of a statement, and the plan of the database, over HTTP and on the command line.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -20,15 +20,15 @@ use crate::response;
 
 use super::QueryService;
 
-/// The permission that lets somebody see SQL.
+/// The permission to see SQL.
 pub const PERMISSION: &str = identity::account::EXPLAIN;
 
 /// Whether the database is asked for its own plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Analyze {
-    /// It is, which runs the statement, and so much of the plan is shown.
+    /// Runs the statement, and shows this much of the plan.
     Yes(PlanDetail),
-    /// It is not; nothing is run.
+    /// Runs nothing.
     No,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn answer(
     let read = || parse::body(&bytes).map(merged);
     let statement = queries.validate(caller.key(), bytes.len(), read).await??;
     let _slot = queries.reader.slot(caller.key()).await?;
-    // Whoever asks from afar is within the policy, and so is what they are shown.
+    // A caller over HTTP sees only what the policy allows.
     let analyze = if analyze { Analyze::Yes(PlanDetail::Result) } else { Analyze::No };
     let explained = explain(&queries.reader.primary, entrance, statement, analyze).await?;
     Ok(response::json(explained.to_string()))

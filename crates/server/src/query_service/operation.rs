@@ -13,14 +13,7 @@ pub(crate) enum ReadOperation {
 }
 
 impl ReadOperation {
-    pub(crate) const ALL: [ReadOperation; 6] = [
-        ReadOperation::Paginate,
-        ReadOperation::List,
-        ReadOperation::Get,
-        ReadOperation::Find,
-        ReadOperation::FindById,
-        ReadOperation::Explain,
-    ];
+    pub(crate) const ALL: [Self; 6] = [Self::Paginate, Self::List, Self::Get, Self::Find, Self::FindById, Self::Explain];
 
     /// Its name for programs.
     pub(crate) fn name(self) -> &'static str {

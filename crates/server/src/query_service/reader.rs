@@ -1,4 +1,4 @@
-//! Reads on behalf of a caller: in turn with other callers, on a replica while it answers, on the primary otherwise.
+//! Runs statements for callers, in turn: on the read replica while it answers, on the primary otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use store::{Answer, Database, Error};
 use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
 use crate::problem::Problem;
 
-/// How long a replica is left alone after it let a request wait for nothing.
+/// How long the read replica is not used after a slow failure.
 const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
-/// A failure within this time cost nobody anything: a replica that refuses connections is tried again at once.
-const SHORT_WAIT: Duration = Duration::from_millis(250);
+/// A faster failure costs little: the read replica is used again at once.
+const FAST_FAILURE: Duration = Duration::from_millis(250);
 
 /// The database that reads use.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// The database itself.
+    /// The primary database.
     pub primary: Database,
     replica: Option<Replica>,
     statements: FairQueue,
@@ -26,7 +26,7 @@ pub struct Reader {
     ping: Arc<tokio::sync::Mutex<Option<Ping>>>,
 }
 
-/// Whether the database answered, and when it was asked.
+/// The result of the last ping.
 #[derive(Debug)]
 struct Ping {
     started: Instant,
@@ -39,14 +39,14 @@ struct Replica {
     away_until: Arc<Mutex<Option<Instant>>>,
 }
 
-/// An answer, and the slots that it holds until it is dropped.
+/// An answer, with the slots that it holds.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) answer: Answer,
     pub(crate) slots: Slots,
 }
 
-/// The slots of a statement that is still being read, or of none.
+/// The slots of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     _statement: Option<Slot>,
@@ -62,7 +62,7 @@ impl Reader {
 
     /// Runs a statement for a caller.
     pub(crate) async fn run(&self, caller: CallerKey, query: Query, format: Format) -> Result<Reading, Problem> {
-        // The slot of a stream comes first: a statement that waits for one holds no other.
+        // The slot of the stream comes first, so that a waiting statement holds no other slot.
         let mut stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
         let statement = self.statements.acquire(caller).await?;
         let answer = self.read(query, format).await?;
@@ -70,7 +70,7 @@ impl Reader {
             return Ok(Reading { answer, slots: Slots::default() });
         }
         if stream.is_none() {
-            // A page that turned out to be too large to be built whole.
+            // A page that is too large to be built whole.
             stream = Some(self.streams.try_acquire(caller)?);
         }
         Ok(Reading { answer, slots: Slots { _statement: Some(statement), _stream: stream } })
@@ -90,7 +90,7 @@ impl Reader {
         self.primary.run(query, format).await
     }
 
-    /// Whether the database answers. Callers that wait for each other share one question.
+    /// Whether the database answers. Concurrent callers share one ping.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         let arrived = Instant::now();
         let mut last = self.ping.lock().await;
@@ -108,7 +108,7 @@ impl Reader {
 }
 
 impl Replica {
-    /// What the replica says, if it can say anything. A table that it does not have yet is no reason to fail.
+    /// Runs a statement on the read replica. None means that the primary should run it, such as for a table that the replica lacks.
     async fn run(&self, query: Query, format: Format) -> Option<Result<Answer, Error>> {
         let started = Instant::now();
         if self.away_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| started < end) {
@@ -116,13 +116,13 @@ impl Replica {
         }
         match self.database.run(query, format).await {
             Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_))) => {
-                tracing::warn!(%reason, "the replica does not answer; asking the primary");
-                if started.elapsed() > SHORT_WAIT {
+                tracing::warn!(%reason, "the read replica does not answer; using the primary");
+                if started.elapsed() > FAST_FAILURE {
                     *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REPLICA_BACKOFF);
                 }
                 None
             }
-            // Perhaps it was made ready at the primary, and the replica has not heard of it yet.
+            // The primary may be ahead of the read replica.
             Err(Error::NotReady(_)) => None,
             other => Some(other),
         }

@@ -1,4 +1,4 @@
-//! An account as the hub tells it, read strictly: whose it is, what it may do, and how a manifest and `/auth/me` see it.
+//! Fetches the account of a token from the hub, and reads the answer strictly.
 
 use std::sync::Arc;
 
@@ -11,69 +11,68 @@ use uuid::Uuid;
 use crate::caller::viewer_of_row;
 use crate::query_service::MAX_RECORD_BYTES;
 
-use super::hub_client::{Answer, Ask, Lane, Upstream};
+use super::hub_client::{HubClient, HubRequest, HubResponse, Lane};
 
 const PATH: &str = "/graphql";
 const QUERY: &str = r#"{"query":"{ iamMeAccount { id type code email username isActive tags scopes dPermissions dTenants meta createdAt updatedAt deletedAt roles { id name } tenants { id code name } } }"}"#;
-/// Whatever a hub tells fits.
-const MOST_BYTES: usize = MAX_RECORD_BYTES;
-/// What a GraphQL server calls a token that is not good.
+const MAX_BYTES: usize = MAX_RECORD_BYTES;
+/// The error codes of GraphQL for a token that is not valid.
 const REFUSALS: [&str; 3] = ["UNAUTHENTICATED", "INVALID_TOKEN", "FORBIDDEN"];
 
-/// An account that a good token is of.
+/// The account of a valid token.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct HubAccount {
     pub(crate) id: Uuid,
     pub(crate) viewer: Arc<Viewer>,
     /// The whole account, as JSON.
     pub(crate) row: Bytes,
 }
 
-/// What the hub says of a token.
+/// The answer of the hub about a token.
 #[derive(Clone, Debug)]
-pub(super) enum Word {
-    /// Whose it is.
-    Good(Arc<Member>),
-    /// It is not good, or not any more.
+pub(super) enum Lookup {
+    /// The account of the token.
+    Found(Arc<HubAccount>),
+    /// The token is not valid.
     Refused,
-    /// Nothing that helps.
-    Nothing,
+    /// No usable answer.
+    Unavailable,
 }
 
-/// Asks the hub for the account of a token whose `sub` is known.
-pub(super) async fn ask(upstream: &Upstream, token: &str, subject: Uuid) -> Word {
-    let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {token}")) else { return Word::Refused };
+/// Fetches the account of a token with this `sub`.
+pub(super) async fn fetch(hub_client: &HubClient, token: &str, subject: Uuid) -> Lookup {
+    let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {token}")) else { return Lookup::Refused };
     bearer.set_sensitive(true);
     let body = Some(("application/json", QUERY.to_owned()));
-    match upstream.send(Lane::Reads, Ask { path: PATH, body, authorization: Some(bearer), most_bytes: MOST_BYTES }).await {
+    match hub_client.send(Lane::Reads, HubRequest { path: PATH, body, authorization: Some(bearer), max_bytes: MAX_BYTES }).await {
         Ok(answer) => {
-            let word = read(&answer, subject);
-            if let Word::Nothing = word {
-                tracing::warn!(status = answer.status, "the hub's answer about an account is not understood");
+            let lookup = read(&answer, subject);
+            if let Lookup::Unavailable = lookup {
+                tracing::warn!(status = answer.status, "cannot read the account that the hub answered");
             }
-            word
+            lookup
         }
         Err(trouble) => {
-            tracing::warn!(%trouble, "the hub could not be asked for an account");
-            Word::Nothing
+            tracing::warn!(%trouble, "could not fetch an account from the hub");
+            Lookup::Unavailable
         }
     }
 }
 
-fn read(answer: &Answer, subject: Uuid) -> Word {
+fn read(answer: &HubResponse, subject: Uuid) -> Lookup {
     match answer.status {
         200 => {}
-        // A page is no word of the hub, but of something that stands before it.
-        401 | 403 if answer.body.is_empty() || object(&answer.body).is_some() => return Word::Refused,
-        _ => return Word::Nothing,
+        // A page comes from a proxy in front of the hub, not from the hub.
+        401 | 403 if answer.body.is_empty() || object(&answer.body).is_some() => return Lookup::Refused,
+        _ => return Lookup::Unavailable,
     }
-    let Some(mut answer) = object(&answer.body) else { return Word::Nothing };
+    let Some(mut answer) = object(&answer.body) else { return Lookup::Unavailable };
     match answer.get_mut("data").and_then(|data| data.get_mut("iamMeAccount")).map(Value::take) {
         Some(Value::Object(account)) => of_row(&account, subject),
-        Some(Value::Null) | None if is_refusal(answer.get("errors")) => Word::Refused,
-        // Nobody is behind the token, and nothing went wrong.
-        Some(Value::Null) if !answer.contains_key("errors") => Word::Refused,
-        _ => Word::Nothing,
+        Some(Value::Null) | None if is_refusal(answer.get("errors")) => Lookup::Refused,
+        // The token has no account.
+        Some(Value::Null) if !answer.contains_key("errors") => Lookup::Refused,
+        _ => Lookup::Unavailable,
     }
 }
 
@@ -86,19 +85,19 @@ fn is_refusal(errors: Option<&Value>) -> bool {
     codes.into_iter().any(|code| REFUSALS.contains(&code))
 }
 
-fn of_row(account: &Map<String, Value>, subject: Uuid) -> Word {
+fn of_row(account: &Map<String, Value>, subject: Uuid) -> Lookup {
     let id = account.get("id").and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok());
-    let (Some(id), Some(viewer)) = (id, viewer_of_row(account)) else { return Word::Nothing };
+    let (Some(id), Some(viewer)) = (id, viewer_of_row(account)) else { return Lookup::Unavailable };
     if id != subject {
-        tracing::error!("the hub answered with the account of somebody else than the token's; the token is refused");
-        return Word::Refused;
+        tracing::error!("the hub answered with another account than the token's; the token is refused");
+        return Lookup::Refused;
     }
-    // A hub that does not speak of closing and removing accounts at all answers for those that are neither.
+    // A hub without these fields answers only for active accounts.
     let closed = account.get("isActive").is_some_and(|active| *active != Value::Bool(true));
     let removed = account.get("deletedAt").is_some_and(|at| !at.is_null());
     if closed || removed {
-        return Word::Refused;
+        return Lookup::Refused;
     }
-    let Ok(row) = serde_json::to_vec(account) else { return Word::Nothing };
-    Word::Good(Arc::new(Member { id, viewer: Arc::new(viewer), row: row.into() }))
+    let Ok(row) = serde_json::to_vec(account) else { return Lookup::Unavailable };
+    Lookup::Found(Arc::new(HubAccount { id, viewer: Arc::new(viewer), row: row.into() }))
 }

@@ -1,5 +1,5 @@
-//! The way to the hub: bounded in time, in size and in how much goes on at once, so that a hub that is slow or broken costs its satellite
-//! nothing but these requests. Redirects are not followed: what stands elsewhere is not the hub.
+//! The HTTP client for the hub, bounded in time, size and concurrency, so that a slow or broken hub costs only these requests. It follows no
+//! redirects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,76 +21,75 @@ use tokio::sync::Semaphore;
 
 use crate::boot_error::BootError;
 
-/// How long a connection may take, and how long a whole request with its wait for a turn.
-const CONNECT: Duration = Duration::from_secs(2);
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a connection is kept for the next request.
-const IDLE: Duration = Duration::from_secs(30);
-const MOST_IDLE: usize = 32;
-/// How many requests of one lane go on at once.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// For a whole request, with its wait for a turn.
+pub(super) const HUB_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_IDLE: usize = 32;
+/// The concurrent requests of a lane.
 const READS_AT_ONCE: usize = 64;
 const GRANTS_AT_ONCE: usize = 32;
 
-/// What a request to the hub is about. Each kind has its own turns, so that a flood of one does not shut out the other.
+/// The kind of a request to the hub. Each has its own limit, so that a flood of one does not block another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     /// The keys, one request at a time.
     Keys,
     /// Accounts.
     Reads,
-    /// Codes and refresh tokens, which count once: never sent on a connection that may be dying.
+    /// Codes and refresh tokens, which can be used once. They never reuse a connection, which may be dying.
     Grants,
 }
 
-/// Why there is no answer.
+/// Why the hub did not answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
-    #[error("it cannot be reached: {0}")]
+pub(super) enum HubError {
+    #[error("cannot connect: {0}")]
     Unreachable(String),
-    #[error("it did not answer in time")]
+    #[error("no answer in time")]
     Slow,
-    #[error("its answer is too large or broke off")]
+    #[error("the answer is too large or broke off")]
     Body,
-    #[error("the request could not be made")]
+    #[error("the request is malformed")]
     Request,
 }
 
 /// An answer of the hub, whatever its status.
-pub(super) struct Answer {
+pub(super) struct HubResponse {
     pub(super) status: u16,
     pub(super) body: Bytes,
 }
 
-/// The hub answers with tokens.
-impl fmt::Debug for Answer {
+/// The body may hold tokens.
+impl fmt::Debug for HubResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Answer").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
+        out.debug_struct("HubResponse").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
     }
 }
 
-/// What to ask.
-pub(super) struct Ask<'a> {
+/// A request to the hub.
+pub(super) struct HubRequest<'a> {
     pub(super) path: &'a str,
     /// A body with its media type; a GET without one.
     pub(super) body: Option<(&'static str, String)>,
     pub(super) authorization: Option<HeaderValue>,
-    /// The largest answer that is read.
-    pub(super) most_bytes: usize,
+    /// The size limit of the answer.
+    pub(super) max_bytes: usize,
 }
 
-impl<'a> Ask<'a> {
-    /// A form by which a client shows its secret.
+impl<'a> HubRequest<'a> {
+    /// A form with the credentials of the client.
     pub(super) fn form(path: &'a str, pairs: &[(&str, &str)], client: HeaderValue) -> Self {
         let body = Some(("application/x-www-form-urlencoded", form::write(pairs.iter().copied())));
-        Ask { path, body, authorization: Some(client), most_bytes: 64 * 1024 }
+        HubRequest { path, body, authorization: Some(client), max_bytes: 64 * 1024 }
     }
 }
 
 type Wire = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The hub as this process reaches it.
+/// The HTTP client for the hub. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Upstream(Arc<Inner>);
+pub(super) struct HubClient(Arc<Inner>);
 
 struct Inner {
     base: String,
@@ -99,28 +98,28 @@ struct Inner {
     keys: Semaphore,
     reads: Semaphore,
     grants: Semaphore,
-    /// How many requests for accounts and tokens it did not answer.
+    /// The failed requests for accounts and tokens.
     failed_requests: AtomicU64,
 }
 
-impl std::fmt::Debug for Upstream {
+impl std::fmt::Debug for HubClient {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Upstream({})", self.0.base)
+        write!(out, "HubClient({})", self.0.base)
     }
 }
 
-impl Upstream {
-    /// The way to the hub at this origin.
+impl HubClient {
+    /// A client for the hub at this origin.
     pub(super) fn to(base: &str) -> Result<Self, BootError> {
         let connector = connector(base)?;
         let wire = |idle| {
             let mut builder = Client::builder(TokioExecutor::new());
-            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE).pool_max_idle_per_host(idle);
+            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).pool_max_idle_per_host(idle);
             builder.build(connector.clone())
         };
-        Ok(Upstream(Arc::new(Inner {
+        Ok(HubClient(Arc::new(Inner {
             base: base.to_owned(),
-            kept: wire(MOST_IDLE),
+            kept: wire(MAX_IDLE),
             fresh: wire(0),
             keys: Semaphore::new(1),
             reads: Semaphore::new(READS_AT_ONCE),
@@ -129,53 +128,53 @@ impl Upstream {
         })))
     }
 
-    /// Asks, and waits for the answer.
-    pub(super) async fn send(&self, lane: Lane, ask: Ask<'_>) -> Result<Answer, Trouble> {
+    /// Sends a request and waits for the answer.
+    pub(super) async fn send(&self, lane: Lane, ask: HubRequest<'_>) -> Result<HubResponse, HubError> {
         let (turns, wire) = match lane {
             Lane::Keys => (&self.0.keys, &self.0.kept),
             Lane::Reads => (&self.0.reads, &self.0.kept),
             Lane::Grants => (&self.0.grants, &self.0.fresh),
         };
-        let most_bytes = ask.most_bytes;
-        let request = self.request(ask).ok_or(Trouble::Request)?;
+        let max_bytes = ask.max_bytes;
+        let request = self.request(ask).ok_or(HubError::Request)?;
         let answered = async {
-            let _turn = turns.acquire().await.map_err(|_| Trouble::Slow)?;
+            let _turn = turns.acquire().await.map_err(|_| HubError::Slow)?;
             let response = match (lane, wire.request(request.clone()).await) {
-                // A connection that was kept may have died unseen, of a restart perhaps; what is only read can be asked again.
+                // An idle connection may have died, such as by a restart. A read can be repeated.
                 (Lane::Keys | Lane::Reads, Err(error)) if !error.is_connect() => wire.request(request).await,
                 (_, response) => response,
             };
-            let response = response.map_err(|error| Trouble::Unreachable(reason(&error)))?;
+            let response = response.map_err(|error| HubError::Unreachable(reason(&error)))?;
             let status = response.status().as_u16();
-            let body = Limited::new(response.into_body(), most_bytes).collect().await.map_err(|_| Trouble::Body)?;
-            Ok(Answer { status, body: body.to_bytes() })
+            let body = Limited::new(response.into_body(), max_bytes).collect().await.map_err(|_| HubError::Body)?;
+            Ok(HubResponse { status, body: body.to_bytes() })
         };
-        let answer = tokio::time::timeout(PATIENCE, answered).await.map_err(|_| Trouble::Slow).flatten();
+        let answer = tokio::time::timeout(HUB_TIMEOUT, answered).await.map_err(|_| HubError::Slow).flatten();
         if lane != Lane::Keys && answer.as_ref().map_or(true, |answer| answer.status >= 500) {
             self.0.failed_requests.fetch_add(1, Ordering::AcqRel);
         }
         answer
     }
 
-    /// How many requests for accounts and tokens the hub did not answer: where there are more than before, it may be away. Streams do not
-    /// count, since proxies cut and buffer them while everything else works.
+    /// The failed requests for accounts and tokens: if there are more than before, the hub may be unavailable. Streams do not count, since
+    /// proxies cut them while everything else works.
     pub(super) fn failed_requests(&self) -> u64 {
         self.0.failed_requests.load(Ordering::Acquire)
     }
 
-    /// Opens a stream of changes after a number. It has no turn to wait for and no end; whoever reads it knows how long to wait.
-    pub(super) async fn stream(&self, path: &str, client: HeaderValue, after: Option<i64>) -> Result<Response<Incoming>, Trouble> {
+    /// Opens the change feed after a number. It has no limit and no end; the reader has its own timeout.
+    pub(super) async fn stream(&self, path: &str, client: HeaderValue, after: Option<i64>) -> Result<Response<Incoming>, HubError> {
         let mut request = Request::builder().uri(format!("{}{path}", self.0.base)).header(AUTHORIZATION, client);
         request = request.header(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(after) = after {
             request = request.header("last-event-id", after);
         }
-        let request = request.body(Full::default()).map_err(|_| Trouble::Request)?;
-        let answered = tokio::time::timeout(PATIENCE, self.0.fresh.request(request)).await.map_err(|_| Trouble::Slow);
-        answered.and_then(|answered| answered.map_err(|error| Trouble::Unreachable(reason(&error))))
+        let request = request.body(Full::default()).map_err(|_| HubError::Request)?;
+        let answered = tokio::time::timeout(HUB_TIMEOUT, self.0.fresh.request(request)).await.map_err(|_| HubError::Slow);
+        answered.and_then(|answered| answered.map_err(|error| HubError::Unreachable(reason(&error))))
     }
 
-    fn request(&self, ask: Ask<'_>) -> Option<Request<Full<Bytes>>> {
+    fn request(&self, ask: HubRequest<'_>) -> Option<Request<Full<Bytes>>> {
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
         let mut request = Request::builder().method(method).uri(format!("{}{}", self.0.base, ask.path));
         request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
@@ -205,14 +204,15 @@ fn reason(error: &dyn std::error::Error) -> String {
 fn connector(base: &str) -> Result<HttpsConnector<HttpConnector>, BootError> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
-    http.set_connect_timeout(Some(CONNECT));
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
     http.set_nodelay(true);
     let mut roots = RootCertStore::empty();
     if base.starts_with("https://") {
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            let problem = "this machine knows no certificate authority, so that no hub can be trusted; install ca-certificates, or name a file of them in SSL_CERT_FILE";
+            let problem =
+                "this machine has no CA certificates, so no hub can be trusted; install ca-certificates, or name a file in SSL_CERT_FILE";
             let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
             return Err(BootError(format!("OAUTH_HUB_URL: {problem}{reason}")));
         }
@@ -220,7 +220,7 @@ fn connector(base: &str) -> Result<HttpsConnector<HttpConnector>, BootError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| BootError(format!("TLS cannot be used: {error}")))?
+        .map_err(|error| BootError(format!("TLS is unavailable: {error}")))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(http))

@@ -1,5 +1,4 @@
-//! Whether the hub answers, asked before a person is led there: a browser that is sent to a hub that is away shows an error of its own,
-//! which says nothing of trying again.
+//! Checks that the hub answers before a browser is redirected there. At an unavailable hub the browser would show its own error page.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -7,40 +6,40 @@ use crate::clock;
 use crate::problem::oauth::OauthError;
 
 use super::Satellite;
-use super::hub_client::{Ask, Lane};
+use super::hub_client::{HubRequest, Lane};
 
-/// How long an answer of the hub stands for the next ones.
+/// How long a check counts.
 const FRESH_SECONDS: i64 = 2;
 const MAX_BYTES: usize = 64 * 1024;
 
 /// When the hub last answered, in seconds.
 #[derive(Debug)]
-pub(super) struct Presence(AtomicI64);
+pub(super) struct HubHealth(AtomicI64);
 
-impl Default for Presence {
+impl Default for HubHealth {
     fn default() -> Self {
-        Presence(AtomicI64::new(i64::MIN))
+        HubHealth(AtomicI64::new(i64::MIN))
     }
 }
 
-/// Refuses while the hub does not answer. Whatever it answers will do, unless that is a fault of its own.
+/// Refuses while the hub does not answer, or answers 5xx.
 pub(super) async fn expect_hub(satellite: &Satellite) -> Result<(), OauthError> {
-    let answered_at = &satellite.0.presence.0;
+    let answered_at = &satellite.0.hub_health.0;
     if clock::now().unix().saturating_sub(answered_at.load(Ordering::Relaxed)) < FRESH_SECONDS {
         return Ok(());
     }
-    let ask = Ask { path: "/health", body: None, authorization: None, most_bytes: MAX_BYTES };
-    match satellite.0.upstream.send(Lane::Reads, ask).await {
+    let ask = HubRequest { path: "/health", body: None, authorization: None, max_bytes: MAX_BYTES };
+    match satellite.0.hub_client.send(Lane::Reads, ask).await {
         Ok(answer) if answer.status < 500 => {
             answered_at.store(clock::now().unix(), Ordering::Relaxed);
             Ok(())
         }
         Ok(answer) => {
-            tracing::warn!(status = answer.status, "the hub cannot answer now, and a login was not begun");
+            tracing::warn!(status = answer.status, "refused a login: the hub cannot answer");
             Err(OauthError::HubAway)
         }
         Err(trouble) => {
-            tracing::warn!(%trouble, "the hub does not answer, and a login was not begun");
+            tracing::warn!(%trouble, "refused a login: could not reach the hub");
             Err(OauthError::HubAway)
         }
     }

@@ -1,11 +1,11 @@
-//! A request to an endpoint of the satellite, read: a JSON object of known texts, from a page that may post here.
+//! Reads a request to an endpoint of the satellite: a JSON object of known strings, from a page that may post here.
 
 use axum::extract::Request;
 use axum::http::Method;
 use identity::error::{Error, ErrorCode};
 use query::json::{self, Json};
 
-use crate::http::body::{self, MOST_BYTES_TO_SIGN_IN, is_media_type};
+use crate::http::body::{self, MAX_SIGN_IN_BYTES, is_media_type};
 use crate::http::request_context::RequestContext;
 use crate::problem::oauth::OauthError;
 
@@ -15,12 +15,12 @@ pub(super) const fn malformed(description: &'static str) -> OauthError {
     OauthError::Rule(Error::new(ErrorCode::InvalidRequest, description))
 }
 
-/// The texts of a body, by the keys that were asked for; one that is null or empty counts as left out.
-pub(super) struct Texts<const KEYS: usize>([Option<String>; KEYS]);
+/// The strings of a body, in the order of the known keys. One that is null or empty counts as missing.
+pub(super) struct Strings<const KEYS: usize>([Option<String>; KEYS]);
 
-impl<const KEYS: usize> Texts<KEYS> {
-    /// The text of a key by its place, which must be there and not be empty.
-    pub(super) fn needed(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
+impl<const KEYS: usize> Strings<KEYS> {
+    /// A string that must be there, by the place of its key.
+    pub(super) fn required(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
         self.optional(place).ok_or(malformed(missing))
     }
 
@@ -29,25 +29,25 @@ impl<const KEYS: usize> Texts<KEYS> {
     }
 }
 
-/// A POST of a JSON object with these keys and no other. What a page of somebody else made a browser send is refused first.
+/// A POST of a JSON object with these keys and no other. A request from a page of another origin is refused first.
 pub(super) async fn posted<const KEYS: usize>(
     satellite: &Satellite,
     request: Request,
     keys: [&str; KEYS],
     accepted: &'static str,
-) -> Result<(RequestContext, Texts<KEYS>), OauthError> {
+) -> Result<(RequestContext, Strings<KEYS>), OauthError> {
     if request.method() != Method::POST {
         return Err(OauthError::Method("POST"));
     }
     let (head, content) = request.into_parts();
-    let sender = RequestContext::of(&satellite.0.proxies, head);
-    refuse_foreign(satellite, &sender)?;
-    let bytes = body::bytes(content, MOST_BYTES_TO_SIGN_IN).await?;
-    if !is_media_type(sender.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
+    let context = RequestContext::of(&satellite.0.proxies, head);
+    refuse_cross_origin(satellite, &context)?;
+    let bytes = body::bytes(content, MAX_SIGN_IN_BYTES).await?;
+    if !is_media_type(context.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
         return Err(OauthError::NotJson);
     }
     let Ok(Json::Object(entries)) = json::strict(&bytes) else {
-        return Err(malformed("the body is no JSON object whose names are unique"));
+        return Err(malformed("the body must be a JSON object with unique names"));
     };
     let mut texts = [const { None }; KEYS];
     for (name, value) in entries {
@@ -55,20 +55,20 @@ pub(super) async fn posted<const KEYS: usize>(
         match value {
             Json::Text(text) => texts[place] = Some(text),
             Json::Null => {}
-            _ => return Err(malformed("a member of the body is no text")),
+            _ => return Err(malformed("the members of the body must be strings")),
         }
     }
-    Ok((sender, Texts(texts)))
+    Ok((context, Strings(texts)))
 }
 
-/// Pages that may post here: our own, the app's at the origin of its callback, and those that CORS allows.
-fn refuse_foreign(satellite: &Satellite, sender: &RequestContext) -> Result<(), OauthError> {
+/// Pages that may post here: our own, those at the origin of the redirect URI, and those of CORS_ORIGINS.
+fn refuse_cross_origin(satellite: &Satellite, context: &RequestContext) -> Result<(), OauthError> {
     let welcome = |origin: &str| {
         let listed = satellite.0.origins.iter().any(|listed| listed == origin);
         listed || satellite.0.settings.redirect.origin() == origin
     };
-    if sender.origin().is_some_and(welcome) {
+    if context.origin().is_some_and(welcome) {
         return Ok(());
     }
-    sender.refuse_foreign(&satellite.0.app_url)
+    context.refuse_cross_origin(&satellite.0.app_url)
 }

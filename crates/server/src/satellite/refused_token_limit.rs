@@ -1,5 +1,5 @@
-//! Limits the refresh tokens that one client address may send and the hub refuses. Anybody can post to `/auth/refresh` and `/auth/logout`,
-//! and each post costs the hub a request. Tokens that the hub accepts are not counted.
+//! Limits the refused refresh tokens of one client address. Anybody can post to `/auth/refresh` and `/auth/logout`, and each post costs the
+//! hub a request. Accepted tokens do not count.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,45 +10,44 @@ use tokio::time::timeout;
 
 use crate::problem::oauth::OauthError;
 
-use super::hub_client::PATIENCE;
+use super::hub_client::HUB_TIMEOUT;
 
-/// Where refused tokens are counted, by client address.
+/// The kind of the counters in the replica state.
 const KIND: &str = "refused-token";
-/// How many in a window are answered by the hub: an office whose logins have all expired is not held up, a flood is.
+/// The refused tokens in a window: enough for an office whose logins all expired, too few for a flood.
 const MAX_REFUSED: u64 = 300;
 const WINDOW_SECONDS: u64 = 60;
-/// How many requests of one client address go to the hub at once. The others wait, so that a burst cannot pass the count before the
-/// first answer is in.
+/// The concurrent requests of one client address. The others wait, so that a burst cannot pass before the first refusal counts.
 const MAX_AT_ONCE: usize = 8;
 
-/// The count, and the requests under way.
+/// The counters, and the requests in flight.
 #[derive(Debug)]
-pub(super) struct TokenLimit {
+pub(super) struct RefusedTokenLimit {
     shared: Shared,
-    /// Counts for this process while the shared store is out of reach.
+    /// Counts for this process while the replica state is unavailable.
     own: Shared,
-    under_way: Mutex<HashMap<Key, Arc<Semaphore>>>,
+    in_flight: Mutex<HashMap<Key, Arc<Semaphore>>>,
 }
 
 /// A request that may go to the hub.
 #[derive(Debug)]
 pub(super) struct Turn<'l> {
-    limit: &'l TokenLimit,
+    limit: &'l RefusedTokenLimit,
     client: Key,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl TokenLimit {
+impl RefusedTokenLimit {
     pub(super) fn new(shared: Shared) -> Self {
-        TokenLimit { shared, own: Shared::memory(), under_way: Mutex::default() }
+        RefusedTokenLimit { shared, own: Shared::memory(), in_flight: Mutex::default() }
     }
 
     /// Waits for a turn of this client address; refuses it if too many of its tokens were refused.
     pub(super) async fn turn(&self, address: &str) -> Result<Turn<'_>, OauthError> {
         let client = identity::bearer::digest(address);
-        let turns = self.under_way().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_AT_ONCE))).clone();
+        let turns = self.in_flight().entry(client).or_insert_with(|| Arc::new(Semaphore::new(MAX_AT_ONCE))).clone();
         let mut turn = Turn { limit: self, client, permit: None };
-        turn.permit = timeout(PATIENCE, turns.acquire_owned()).await.map_err(|_| OauthError::Busy)?.ok();
+        turn.permit = timeout(HUB_TIMEOUT, turns.acquire_owned()).await.map_err(|_| OauthError::Busy)?.ok();
         let refused = match self.shared.counted(KIND, &client).await {
             Ok(refused) => refused,
             Err(_) => self.own.counted(KIND, &client).await?,
@@ -56,8 +55,8 @@ impl TokenLimit {
         if refused >= MAX_REFUSED { Err(OauthError::Throttled(WINDOW_SECONDS as i64)) } else { Ok(turn) }
     }
 
-    fn under_way(&self) -> MutexGuard<'_, HashMap<Key, Arc<Semaphore>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_flight(&self) -> MutexGuard<'_, HashMap<Key, Arc<Semaphore>>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,11 +72,11 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut under_way = self.limit.under_way();
+        let mut in_flight = self.limit.in_flight();
         drop(self.permit.take());
-        // Whoever waits or works holds the semaphore beside the map.
-        if under_way.get(&self.client).is_some_and(|turns| Arc::strong_count(turns) == 1) {
-            under_way.remove(&self.client);
+        // Waiting and running requests hold the semaphore too.
+        if in_flight.get(&self.client).is_some_and(|turns| Arc::strong_count(turns) == 1) {
+            in_flight.remove(&self.client);
         }
     }
 }
@@ -87,22 +86,22 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_is_kept_of_addresses_that_have_no_request_under_way() {
+    async fn nothing_is_kept_of_addresses_that_have_no_request_in_flight() {
         // contract I30.10
-        let limit = TokenLimit::new(Shared::memory());
+        let limit = RefusedTokenLimit::new(Shared::memory());
         let (one, two) = (limit.turn("192.0.2.1").await.expect("a turn"), limit.turn("192.0.2.1").await.expect("a turn"));
         let other = limit.turn("192.0.2.2").await.expect("a turn");
-        assert_eq!(limit.under_way().len(), 2);
+        assert_eq!(limit.in_flight().len(), 2);
         drop((one, other));
-        assert_eq!(limit.under_way().len(), 1);
+        assert_eq!(limit.in_flight().len(), 1);
         drop(two);
-        assert!(limit.under_way().is_empty());
+        assert!(limit.in_flight().is_empty());
     }
 
     #[tokio::test]
     async fn a_few_requests_of_an_address_go_on_at_once_and_the_next_waits() {
         // contract I30.10
-        let limit = TokenLimit::new(Shared::memory());
+        let limit = RefusedTokenLimit::new(Shared::memory());
         let mut turns = Vec::new();
         for _ in 0..MAX_AT_ONCE {
             turns.push(limit.turn("192.0.2.1").await.expect("a turn"));

@@ -1,5 +1,5 @@
-//! Whose a refresh token was that was traded a moment ago. The hub tells of such a token only that it is not active, yet a logout may come
-//! with it, from another tab of the same app, and ends at the hub what it ends.
+//! Remembers the account of a refresh token that was just rotated. A logout in another tab may still send the old token; the hub revokes its
+//! family, but introspection says only that it is not active, and this satellite must drop the account at once.
 
 use std::time::Duration;
 
@@ -11,30 +11,31 @@ use crate::clock;
 
 use super::Satellite;
 
-/// Where they are kept.
+/// The kind of the entries in the replica state.
 const KIND: &str = "traded";
-/// How long a refresh waits for that: it is worth no more.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a refresh waits for the replica state.
+const STORE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The account and, if it has an id, the family of a token.
+/// The account of a token, and its family if it has an id.
 pub(super) type Bearer = (Uuid, Option<Uuid>);
 
-/// Remembers whose a refresh token was by the access token that it was traded for, and for as long as that one lasts. Only who held a
-/// token of the hub gets here, so that nobody fills what replicas share with inventions.
+/// Remembers the account of a rotated refresh token, by the new access token and as long as that is valid. Only a token of the hub gets
+/// here, so that nobody can fill the replica state.
 pub(super) async fn remember(satellite: &Satellite, token: &str, tokens: &Map<String, Value>) {
     let Some(access) = tokens.get("access_token").and_then(Value::as_str) else { return };
     let Ok(verified) = satellite.verify(access).await else { return };
     let claims = verified.claims();
     let seconds = u64::try_from(claims.expires_at.since(clock::now())).unwrap_or_default().max(1);
     let (digest, value) = (identity::bearer::digest(token), written((claims.account, claims.family)));
-    let kept = tokio::time::timeout(PATIENCE, satellite.0.shared.put(KIND, &digest, Entry { value: &value, seconds, owner: None })).await;
+    let kept =
+        tokio::time::timeout(STORE_TIMEOUT, satellite.0.shared.put(KIND, &digest, Entry { value: &value, seconds, owner: None })).await;
     if !matches!(kept, Ok(Ok(()))) {
-        tracing::debug!("a logout with the token before this one will be heard of from the hub alone");
+        tracing::debug!("could not remember a rotated token; a logout with it reaches this satellite by the change feed");
     }
 }
 
-/// Whose a refresh token was, if it was traded here or at a replica.
-pub(super) async fn whose(satellite: &Satellite, token: &str) -> Option<Bearer> {
+/// The account of a refresh token that was rotated here or at a replica.
+pub(super) async fn account_of(satellite: &Satellite, token: &str) -> Option<Bearer> {
     let taken = satellite.0.shared.take(KIND, &identity::bearer::digest(token)).await;
     taken.ok().flatten().as_deref().and_then(read)
 }

@@ -83,7 +83,7 @@ fn an_earlier_key_is_refused_with_what_to_do() {
     assert!(folder.run(&["keys", "rotate", "--now"], &[]).good().contains("signs now"));
     folder.write(".keys/oauth-private.key", &first);
     let message = refused(&folder, "local-provider", None);
-    assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the key that signs is "), "{message}");
+    assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the signing key is "), "{message}");
     assert!(message.contains("put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
     // What the message says helps.
     folder.run(&["keys", "generate", "--out", "new"], &[]).good();

@@ -60,7 +60,7 @@ async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_fil
         let log = serving.stop();
         let lines: Vec<Value> =
             log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
-        let failed = lines.iter().find(|line| line["fields"]["message"] == "a request failed").unwrap_or_else(|| panic!("{filter}: {log}"));
+        let failed = lines.iter().find(|line| line["fields"]["message"] == "request failed").unwrap_or_else(|| panic!("{filter}: {log}"));
         let (id, method, path) = (&failed["span"]["id"], &failed["span"]["method"], &failed["span"]["path"]);
         assert_eq!((id, method, path), (&"find-me-1".into(), &"POST".into(), &list.into()), "{filter}: {failed}");
     }

@@ -1,5 +1,5 @@
-//! `GET /events`: changes of accounts as they happen, to clients that show their secret. Server-sent events whose ids are the numbers
-//! of the changes and whose data are security event tokens; `Last-Event-ID` goes on where a stream broke off.
+//! `GET /events`: streams account changes to authenticated clients, as server-sent events. The id of an event is the number of the change,
+//! its data a security event token; `Last-Event-ID` resumes a stream.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,41 +16,41 @@ use identity::token::security_event::{MOST_AUDIENCES, Subject};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::hub::change_feed::{Feed, StreamPlace};
-use crate::hub::client_authentication::Presented;
+use crate::hub::change_feed::{ChangeFeed, StreamSlot};
+use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request};
 use crate::problem::oauth::OauthError;
 
-/// How long a stream is silent at most: whoever hears nothing for longer knows that it broke.
-const SILENCE: Duration = Duration::from_secs(10);
+/// A stream sends something this often, so that a satellite notices a broken one.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Proxies that gather answers would hold changes back.
-const UNGATHERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Keeps proxies from buffering the stream.
+const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-const AUDIENCE: Error = Error::new(ErrorCode::InvalidRequest, "audience is a comma list of up to 64 client ids");
+const AUDIENCE: Error = Error::new(ErrorCode::InvalidRequest, "audience must be a comma-separated list of up to 64 client ids");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
     let hub = &hub;
     if request.method() != Method::GET {
         return Err(OauthError::Method("GET"));
     }
-    let sender = form_request::bare(hub, request);
-    // Before the client is looked up: should it be closed from here on, the stream hears of it.
+    let context = form_request::bare(hub, request);
+    // Read before the client is looked up, so that the stream sees a later change of the client.
     let numbers = store::changes::numbers(hub.records()).await?;
-    let presented = Presented::read(hub, &sender, &Parameters::read([])?).await?;
-    let client = presented.prove(hub, &sender).await?.client().id.clone();
-    let asked = sender.parameters()?;
-    let mut listeners = vec![client];
-    listeners.extend(audiences(asked.get("audience"))?);
-    let place = Feed::enter(hub, &listeners[0]).ok_or(OauthError::Streams)?;
-    let last = sender.headers().get(LAST_EVENT_ID).map_or_else(|| asked.get("after"), |value| value.to_str().ok());
+    let presented = UnverifiedClient::read(hub, &context, &Parameters::read([])?).await?;
+    let client = presented.authenticate(hub, &context).await?.client().id.clone();
+    let asked = context.parameters()?;
+    let mut clients = vec![client];
+    clients.extend(audiences(asked.get("audience"))?);
+    let place = ChangeFeed::enter(hub, &clients[0]).ok_or(OauthError::Streams)?;
+    let last = context.headers().get(LAST_EVENT_ID).map_or_else(|| asked.get("after"), |value| value.to_str().ok());
     let resumed = last.and_then(|text| text.parse().ok()).filter(|after| numbers.reach(*after));
     let stream = Stream {
         hub: hub.clone(),
-        listeners,
+        clients,
         position: resumed.unwrap_or(numbers.newest),
         pending: VecDeque::new(),
-        silent_at: Instant::now() + SILENCE,
+        keepalive_at: Instant::now() + KEEPALIVE_INTERVAL,
         newest: hub.feed().newest(),
         retired: hub.feed().retired(),
         state: StreamState::Open,
@@ -59,7 +59,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     Ok(stream.answer(if resumed.is_some() { "ready" } else { "reset" }))
 }
 
-/// The further clients whose tokens the client accepts.
+/// The other clients whose tokens this client accepts.
 fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
     let named: Result<Vec<ClientId>, _> = text.into_iter().flat_map(|text| text.split(',')).map(ClientId::parse).collect();
     match named {
@@ -71,29 +71,29 @@ fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
 /// A stream to one client.
 struct Stream {
     hub: Hub,
-    /// The client itself, and the others that it wants to hear about.
-    listeners: Vec<ClientId>,
-    /// The last change that was looked at.
+    /// The client, and the others that it named.
+    clients: Vec<ClientId>,
+    /// The number of the last change that was read.
     position: i64,
     pending: VecDeque<Bytes>,
-    /// When it has been silent for too long.
-    silent_at: Instant,
+    /// When the next keepalive is due.
+    keepalive_at: Instant,
     newest: watch::Receiver<i64>,
     retired: watch::Receiver<bool>,
     state: StreamState,
-    _place: StreamPlace,
+    _place: StreamSlot,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamState {
     Open,
-    /// What is pending is the last.
+    /// Ends after the pending events.
     Closing,
 }
 
 impl Stream {
     fn answer(mut self, first: &'static str) -> Response<Body> {
-        self.tell(first);
+        self.push_position(first);
         let chunks = stream::unfold(self, |mut stream| async move {
             let chunk = stream.next().await?;
             Some((Ok::<_, std::convert::Infallible>(chunk), stream))
@@ -102,34 +102,34 @@ impl Stream {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(UNGATHERED, HeaderValue::from_static("no"));
+        headers.insert(NO_BUFFERING, HeaderValue::from_static("no"));
         response
     }
 
-    /// Says where the stream stands: everything after the number will be told. After `reset`, what came before may have been missed.
-    fn tell(&mut self, event: &'static str) {
+    /// Sends the position: every later change will follow. After `reset` the satellite may have missed earlier ones.
+    fn push_position(&mut self, event: &'static str) {
         self.pending.push_back(Bytes::from(format!("id: {0}\nevent: {event}\ndata: {0}\n\n", self.position)));
     }
 
-    /// What to send next; nothing at the end.
+    /// The next bytes; none at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(chunk) = self.pending.pop_front() {
-                self.silent_at = Instant::now() + SILENCE;
+                self.keepalive_at = Instant::now() + KEEPALIVE_INTERVAL;
                 return Some(chunk);
             }
             if self.state == StreamState::Closing || *self.retired.borrow() {
                 return None;
             }
-            // Changes that concern others are not heard, however many there are: whether it is time is asked before each.
-            if Instant::now() >= self.silent_at {
-                // The number goes along, so that a stream that was about others can still be taken up.
+            // Checked before each change, since changes of other clients send nothing.
+            if Instant::now() >= self.keepalive_at {
+                // With the position, so that the stream can be resumed after changes of other clients.
                 self.pending.push_back(Bytes::from(format!("id: {}\n: still here\n\n", self.position)));
                 continue;
             }
             if *self.newest.borrow_and_update() > self.position {
                 if let Err(error) = self.advance().await {
-                    tracing::debug!(%error, "a stream of changes ends: it can be taken up again where it broke off");
+                    tracing::debug!(%error, "a stream of account changes failed; the satellite resumes it");
                     return None;
                 }
                 continue;
@@ -137,35 +137,35 @@ impl Stream {
             tokio::select! {
                 _ = self.newest.changed() => {}
                 _ = self.retired.changed() => {}
-                () = tokio::time::sleep_until(self.silent_at) => {}
+                () = tokio::time::sleep_until(self.keepalive_at) => {}
             }
         }
     }
 
-    /// Looks at the changes that came since.
+    /// Reads the changes after the position.
     async fn advance(&mut self) -> Result<(), store::Error> {
         let hub = self.hub.clone();
         let changes = hub.feed().after(hub.records(), self.position).await?;
         if changes.first().is_none_or(|first| first.event.sequence != self.position + 1) {
-            // So far behind that what came next is no longer kept.
+            // The next changes were purged.
             self.position = store::changes::numbers(hub.records()).await?.newest;
-            self.tell("reset");
+            self.push_position("reset");
             return Ok(());
         }
-        for told in changes {
-            self.position = told.event.sequence;
-            if !told.concerns(&self.listeners) {
+        for entry in changes {
+            self.position = entry.event.sequence;
+            if !entry.concerns(&self.clients) {
                 continue;
             }
-            let Some(text) = hub.feed().text(&hub, &told.event, &self.listeners[0]) else {
+            let Some(text) = hub.feed().text(&hub, &entry.event, &self.clients[0]) else {
                 self.state = StreamState::Closing;
                 return Ok(());
             };
             self.pending.push_back(text);
-            // Each may have cost a signature, and a satellite that was away asks for hundreds at once.
+            // Each may cost a signature, and a satellite that was away gets hundreds.
             tokio::task::yield_now().await;
-            if told.event.subject == Subject::Client(self.listeners[0].clone()) {
-                // It shows its secret again, if it still can.
+            if entry.event.subject == Subject::Client(self.clients[0].clone()) {
+                // The client itself changed: it must authenticate again.
                 self.state = StreamState::Closing;
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! `POST /introspect` (RFC 7662): what a token is worth now, told to a client that it is for.
+//! `POST /introspect` (RFC 7662): tells a client whether a token that was issued for it is active.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -12,7 +12,7 @@ use identity::token::AccessClaims;
 use serde_json::{Value, json};
 use store::families::Found;
 
-use crate::hub::client_authentication::Presented;
+use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request, name_of};
 use crate::problem::oauth::OauthError;
 use crate::response::json_no_store;
@@ -21,9 +21,9 @@ const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing")
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
     let hub = &hub;
-    let (sender, body) = form_request::posted(hub, request).await?;
-    let presented = Presented::read(hub, &sender, &body).await?;
-    let client = presented.prove(hub, &sender).await?;
+    let (context, body) = form_request::posted(hub, request).await?;
+    let presented = UnverifiedClient::read(hub, &context, &body).await?;
+    let client = presented.authenticate(hub, &context).await?;
     let text = body.get("token").ok_or(MISSING)?;
     let found = match RefreshToken::parse(text) {
         Some(token) => refresh(hub, client, &token).await?,

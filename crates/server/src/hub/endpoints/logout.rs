@@ -1,5 +1,5 @@
-//! `/logout`: ends the session of a browser and what it gave. A GET does so only when it shows an id_token of this very session;
-//! otherwise any page could sign people out by an image.
+//! `/logout`: ends the session of a browser and its grants. A GET does so only with an ID token of this session, since any page can make a
+//! browser send a GET.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -18,16 +18,16 @@ use crate::problem::oauth::OauthError;
 use crate::response::{Redirection, no_content, redirect};
 
 const ELSEWHERE: Error =
-    Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri does not share the origin of a redirect of the client it is for");
-const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was made for another client than client_id");
+    Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri must share the origin of the redirect URI of the client");
+const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was issued for another client than client_id");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
     let hub = &hub;
     let get = matches!(*request.method(), Method::GET | Method::HEAD);
     let page = form_request::wants_page(request.headers());
     let answered = if get {
-        let sender = form_request::bare(hub, request);
-        asked(hub, &sender).await
+        let context = form_request::bare(hub, request);
+        asked(hub, &context).await
     } else {
         posted(hub, request).await
     };
@@ -38,47 +38,46 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
     }
 }
 
-async fn asked(hub: &Hub, sender: &RequestContext) -> Result<Response<Body>, OauthError> {
-    let parameters = sender.parameters()?;
-    let farewell = Farewell::read(hub, &parameters).await?;
-    let live = session_cookie::every_live(hub, sender).await?;
-    if live.iter().any(|(session, _)| farewell.session != Some(session.id())) {
+async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
+    let parameters = context.parameters()?;
+    let logout = LogoutRequest::read(hub, &parameters).await?;
+    let live = session_cookie::every_live(hub, context).await?;
+    if live.iter().any(|(session, _)| logout.session != Some(session.id())) {
         return Ok(pages::confirm_logout(&parameters));
     }
-    farewell.done(hub, sender, Redirection::Found).await
+    logout.execute(hub, context, Redirection::Found).await
 }
 
 async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     if request.method() != Method::POST {
         return Err(OauthError::Method("GET, POST"));
     }
-    let (sender, body) = form_request::posted(hub, request).await?;
-    let provenance = sender.refuse_foreign(hub.issuer());
-    let farewell = Farewell::read(hub, &body).await?;
-    match (provenance, farewell.session) {
-        (Ok(()), _) => farewell.done(hub, &sender, Redirection::SeeOther).await,
-        // A page of the app: the hint says what it may end, since the browser need not send the cookie along. Whoever else is signed in
-        // there stays so.
+    let (context, body) = form_request::posted(hub, request).await?;
+    let provenance = context.refuse_cross_origin(hub.issuer());
+    let logout = LogoutRequest::read(hub, &body).await?;
+    match (provenance, logout.session) {
+        (Ok(()), _) => logout.execute(hub, &context, Redirection::SeeOther).await,
+        // A page of the app: it may end the session of the hint, since the browser may not send the cookie. Other sessions stay.
         (Err(_), Some(session)) => {
-            store::endings::end(hub.records(), &Ending::Logout(session), None, sender.occasion()).await?;
-            farewell.gone(&sender, Redirection::SeeOther)
+            store::endings::end(hub.records(), &Ending::Logout(session), None, context.occasion()).await?;
+            logout.response(&context, Redirection::SeeOther)
         }
         (Err(fault), None) => {
-            hub.note_foreign(&sender).await?;
+            hub.note_cross_origin(&context).await?;
             Err(fault)
         }
     }
 }
 
-/// What a logout asks for beside the end.
-struct Farewell {
-    /// The session that the hint is of.
+/// The parameters of a logout.
+struct LogoutRequest {
+    /// The session of the hint.
     session: Option<Uuid>,
-    /// Where to go then.
-    address: Option<String>,
+    /// The URL to redirect to.
+    return_url: Option<String>,
 }
 
-impl Farewell {
+impl LogoutRequest {
     async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, OauthError> {
         let hint = parameters.get("id_token_hint").and_then(|text| hub.hint(text));
         let client = match (parameters.get("client_id"), &hint) {
@@ -87,7 +86,7 @@ impl Farewell {
             (None, Some(hint)) => hint.common.audiences.first().cloned(),
             (None, None) => None,
         };
-        let address = match parameters.get("post_logout_redirect_uri") {
+        let return_url = match parameters.get("post_logout_redirect_uri") {
             None => None,
             Some(address) => {
                 let client = match client {
@@ -98,23 +97,23 @@ impl Farewell {
                 Some(with_state(address, parameters.get("state")))
             }
         };
-        Ok(Farewell { session: hint.and_then(|hint| hint.session), address })
+        Ok(LogoutRequest { session: hint.and_then(|hint| hint.session), return_url })
     }
 
-    async fn done(self, hub: &Hub, sender: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
-        for (session, _) in session_cookie::every_live(hub, sender).await? {
-            store::endings::end(hub.records(), &Ending::Logout(session.id()), None, sender.occasion()).await?;
+    async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+        for (session, _) in session_cookie::every_live(hub, context).await? {
+            store::endings::end(hub.records(), &Ending::Logout(session.id()), None, context.occasion()).await?;
         }
-        let mut response = self.gone(sender, redirection)?;
-        Cookies::cleared(hub, sender)?.set(&mut response);
+        let mut response = self.response(context, redirection)?;
+        Cookies::cleared(hub, context)?.set(&mut response);
         Ok(response)
     }
 
-    /// What is answered once it is over.
-    fn gone(self, sender: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
-        match self.address {
+    /// The response after the end.
+    fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+        match self.return_url {
             Some(address) => Ok(redirect(redirection, &address)?),
-            None if sender.wants_page() => Ok(pages::signed_out()),
+            None if context.wants_page() => Ok(pages::signed_out()),
             None => Ok(no_content()),
         }
     }
@@ -124,7 +123,7 @@ fn with_state(address: &str, state: Option<&str>) -> String {
     match state {
         None => address.to_owned(),
         Some(state) => {
-            // What comes behind `#` stays with the browser.
+            // The fragment stays at the end.
             let end = address.find('#').unwrap_or(address.len());
             let (bare, fragment) = address.split_at(end);
             format!("{bare}{}{}{fragment}", if bare.contains('?') { "&" } else { "?" }, form::write([("state", state)]))

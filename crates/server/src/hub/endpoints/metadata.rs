@@ -6,7 +6,7 @@ use axum::http::Response;
 use axum::http::request::Parts;
 use serde_json::json;
 
-use crate::http::etag::Tagged;
+use crate::http::etag::StaticDocument;
 use crate::hub::Hub;
 use crate::problem::Problem;
 
@@ -41,7 +41,7 @@ pub(super) async fn key_set(State(hub): State<Hub>, request: Parts) -> Result<Re
 }
 
 /// The metadata document of an issuer.
-pub(in crate::hub) fn document(issuer: &str) -> Tagged {
+pub(in crate::hub) fn document(issuer: &str) -> StaticDocument {
     let at = |path: &str| format!("{issuer}{path}");
     let methods = json!(["client_secret_basic", "client_secret_post"]);
     let document = json!({
@@ -71,5 +71,5 @@ pub(in crate::hub) fn document(issuer: &str) -> Tagged {
         "request_uri_parameter_supported": false,
         "claims_parameter_supported": false,
     });
-    Tagged::new("application/json", document.to_string())
+    StaticDocument::new("application/json", document.to_string())
 }

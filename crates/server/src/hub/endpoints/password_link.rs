@@ -1,5 +1,5 @@
-//! `/password?link=…`: the page behind an invitation or a reset, where whoever holds the link sets one account's password, once. Showing
-//! the form uses nothing up, since mail programs open links on their own.
+//! `/password?link=…`: sets the password of an account, once, by the link of an invitation or a reset. Showing the form does not use up the
+//! link, since mail programs open links.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -36,17 +36,17 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
 }
 
 async fn shown(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
-    let sender = form_request::bare(hub, request);
-    let parameters = sender.parameters()?;
+    let context = form_request::bare(hub, request);
+    let parameters = context.parameters()?;
     let (token, account) = opened(hub, &parameters).await?;
     Ok(pages::set_password(&token.expose(), name_of(&account), None))
 }
 
 async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
-    let (sender, body) = form_request::posted(hub, request).await?;
-    hub.refuse_foreign(&sender).await?;
-    match renewed(hub, &sender, &body).await {
-        // The link is in the body: to open this address again would lose it.
+    let (context, body) = form_request::posted(hub, request).await?;
+    hub.refuse_cross_origin(&context).await?;
+    match renewed(hub, &context, &body).await {
+        // The link is in the body; a reload of the URL would lose it.
         Err(fault) if fault.is_temporary() => {
             let link = form::encode(body.get("link").unwrap_or_default());
             Ok(pages::refusal_at(&fault, &format!("/password?link={link}")))
@@ -55,10 +55,10 @@ async fn set(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     }
 }
 
-async fn renewed(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Result<Response<Body>, OauthError> {
+async fn renewed(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Response<Body>, OauthError> {
     let (token, account) = opened(hub, body).await?;
     let Ok(password) = Password::chosen(body.get("password").unwrap_or_default()) else {
-        return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&credentials::UNFIT.into())));
+        return Ok(pages::set_password(&token.expose(), name_of(&account), Some(&credentials::INVALID_PASSWORD.into())));
     };
     let hash = hub.hasher().admit()?.make(password).await?;
     let mut transaction = hub.records().begin().await?;
@@ -66,13 +66,13 @@ async fn renewed(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Resul
         return Err(DEAD.into());
     }
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Link };
-    if !credentials::renew(transaction, &renewal, sender).await? {
+    if !credentials::renew(transaction, &renewal, context).await? {
         return Err(DEAD.into());
     }
     Ok(redirect(Redirection::SeeOther, &Notice::PasswordSet.at("/sign-in"))?)
 }
 
-/// The link that is shown, and whose password it sets.
+/// The link, and the account whose password it sets.
 async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), OauthError> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
     let row = store::links::load(hub.records(), &token.digest()).await?;

@@ -1,5 +1,5 @@
-//! `POST /revoke` (RFC 7009): a client gives a token back, and the whole family ends with it; with `end_session=true` so does the session
-//! that the family came out of, as a satellite wants it whose user signs out.
+//! `POST /revoke` (RFC 7009): revokes the whole family of a token. With `end_session=true`, which satellites send at a logout, it also ends
+//! the session of the family.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -11,7 +11,7 @@ use identity::opaque::RefreshToken;
 use identity::session::Ending;
 use identity::token::AccessClaims;
 
-use crate::hub::client_authentication::Presented;
+use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request};
 use crate::problem::oauth::OauthError;
 use crate::response::json_no_store;
@@ -20,19 +20,18 @@ const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "token is missing")
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
     let hub = &hub;
-    let (sender, body) = form_request::posted(hub, request).await?;
-    let presented = Presented::read(hub, &sender, &body).await?;
-    let client = presented.prove(hub, &sender).await?;
+    let (context, body) = form_request::posted(hub, request).await?;
+    let presented = UnverifiedClient::read(hub, &context, &body).await?;
+    let client = presented.authenticate(hub, &context).await?;
     let family = family_of(hub, body.get("token").ok_or(MISSING)?).await?;
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
-    let (records, occasion) = (hub.records(), sender.occasion());
+    let (records, occasion) = (hub.records(), context.occasion());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
         Some(Revoked::Family(family)) => store::endings::end(records, &Ending::FamilyEnded(family), None, occasion).await.map(drop)?,
         Some(Revoked::SessionOf(family)) => store::endings::end_session_of(records, family, occasion).await.map(drop)?,
         None => {}
     }
-    // A token that is unknown or somebody else's gets the same answer: it is not good any more, as was asked.
-    // Some clients read whatever comes as JSON.
+    // RFC 7009: an unknown token gets the same answer. Some clients parse every answer as JSON.
     Ok(json_no_store("{}"))
 }
 

@@ -23,23 +23,23 @@ const MISSING: Error = Error::new(ErrorCode::InvalidRequest, "access_token is mi
 const REFUSED: Error = Error::new(ErrorCode::InvalidToken, "the access token is not good here");
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
-    let (sender, body) = form_request::posted(&hub, request).await?;
-    hub.refuse_foreign(&sender).await?;
-    match cookies(&hub, &sender, &body).await? {
+    let (context, body) = form_request::posted(&hub, request).await?;
+    hub.refuse_cross_origin(&context).await?;
+    match cookies(&hub, &context, &body).await? {
         Ok(cookies) => {
             let mut response = no_content();
             cookies.set(&mut response);
             Ok(response)
         }
         Err((account, error)) => {
-            hub.note_refusal(&Event::SignInRefused { account, reason: SignInRefusal::Token }, &sender).await?;
+            hub.note_refusal(&Event::SignInRefused { account, reason: SignInRefusal::Token }, &context).await?;
             Err(error.into())
         }
     }
 }
 
 /// The cookies of the session that the token begins, or the account of the token and why it begins none.
-async fn cookies(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Result<Result<Cookies, (Option<Uuid>, Error)>, OauthError> {
+async fn cookies(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Result<Cookies, (Option<Uuid>, Error)>, OauthError> {
     let token = body.get("access_token").ok_or(MISSING).and_then(|text| hub.verify(text, hub.issuer()).map_err(|_| REFUSED));
     let token: Verified<AccessClaims> = match token {
         Ok(token) => token,
@@ -47,7 +47,7 @@ async fn cookies(hub: &Hub, sender: &RequestContext, body: &Parameters) -> Resul
     };
     let account = Some(token.claims().account());
     match session_of(hub, &token).await? {
-        Ok(session) => Ok(session_cookie::begin(hub, sender, session, By::Token(&token)).await?.ok_or((account, REFUSED))),
+        Ok(session) => Ok(session_cookie::begin(hub, context, session, By::Token(&token)).await?.ok_or((account, REFUSED))),
         Err(error) => Ok(Err((account, error))),
     }
 }

@@ -1,4 +1,4 @@
-//! `/sign-in`: the page where an account proves who it is. Works without scripts; a success goes on to where the browser came from.
+//! `/sign-in`: the sign-in page. It works without scripts; a success redirects to the return path.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -24,16 +24,16 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
     let hub = &hub;
     match *request.method() {
         Method::GET | Method::HEAD => {
-            let sender = form_request::bare(hub, request);
-            shown(hub, &sender).await.unwrap_or_else(|fault| pages::refusal(&fault))
+            let context = form_request::bare(hub, request);
+            shown(hub, &context).await.unwrap_or_else(|fault| pages::refusal(&fault))
         }
         Method::POST => tried(hub, request).await.unwrap_or_else(|fault| pages::refusal(&fault)),
         _ => pages::refusal(&OauthError::Method("GET, POST")),
     }
 }
 
-async fn shown(hub: &Hub, sender: &RequestContext) -> Result<Response<Body>, OauthError> {
-    let parameters = sender.parameters()?;
+async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
+    let parameters = context.parameters()?;
     let continuation = Continuation::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
@@ -42,17 +42,17 @@ async fn shown(hub: &Hub, sender: &RequestContext) -> Result<Response<Body>, Oau
 }
 
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
-    let (sender, body) = form_request::posted(hub, request).await?;
-    hub.refuse_foreign(&sender).await?;
+    let (context, body) = form_request::posted(hub, request).await?;
+    hub.refuse_cross_origin(&context).await?;
     let continuation = Continuation::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
-    match proven(hub, &sender, name, body.get("password").unwrap_or_default()).await {
+    match proven(hub, &context, name, body.get("password").unwrap_or_default()).await {
         Ok(cookies) => {
             let mut response = redirect(Redirection::SeeOther, continuation.as_str())?;
             cookies.set(&mut response);
             Ok(response)
         }
-        // Nothing that was typed is lost, also when the database is away; then the name of the app is left out.
+        // Keeps what was typed, also when the database is unavailable; then the name of the app is missing.
         Err(fault) if matches!(fault, OauthError::Rule(_) | OauthError::Throttled(_)) || fault.is_temporary() => {
             let app = app_of(hub, &continuation).await.unwrap_or_default();
             let continuation = continuation.as_str();
@@ -62,23 +62,23 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError
     }
 }
 
-async fn proven(hub: &Hub, sender: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
+async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
-        // Nobody has such a name or such a password, so that nothing is compared or counted.
-        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, sender).await?;
+        // No account has such a name or password, so nothing is compared or counted.
+        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
         return Err(WRONG.into());
     };
-    let judged = credentials::judge(hub, name, password, sender).await?;
-    let (account, proof) = judged.admitted().ok_or(WRONG)?;
-    if let Some(cookies) = session_cookie::begin(hub, sender, session_cookie::fresh(account.id), By::Password(proof)).await? {
+    let checked = credentials::check(hub, name, password, context).await?;
+    let (account, proof) = checked.admitted().ok_or(WRONG)?;
+    if let Some(cookies) = session_cookie::begin(hub, context, session_cookie::fresh(account.id), By::Password(proof)).await? {
         return Ok(cookies);
     }
-    // It was the password when it was compared, and is not any more.
-    credentials::note_compared(hub, Some(account.id), SignInRefusal::Credentials, sender).await?;
+    // The password changed after it was compared.
+    credentials::record_failure(hub, Some(account.id), SignInRefusal::Credentials, context).await?;
     Err(WRONG.into())
 }
 
-/// What one is signing in to: the name of the client that the continuation is for.
+/// The name of the client that the return path is for.
 async fn app_of(hub: &Hub, continuation: &Continuation) -> Result<Option<String>, store::Error> {
     let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();

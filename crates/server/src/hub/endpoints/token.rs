@@ -1,4 +1,4 @@
-//! `POST /token`: three grants, one answer.
+//! `POST /token`: answers the three grants.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -8,7 +8,7 @@ use identity::scope::Scope;
 use serde_json::{Map, Value};
 
 use crate::clock;
-use crate::hub::grants::Desk;
+use crate::hub::grants::TokenRequest;
 use crate::hub::{Hub, client_authentication, form_request};
 use crate::problem::oauth::OauthError;
 use crate::random;
@@ -16,13 +16,13 @@ use crate::response::json_no_store;
 
 pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<Response<Body>, OauthError> {
     let hub = &hub;
-    let (sender, body) = form_request::posted(hub, request).await?;
-    let credentials = client_authentication::read(hub, &sender, &body).await?;
-    let issue = Desk { hub, sender: &sender, credentials: &credentials, body: &body }.serve().await?;
+    let (context, body) = form_request::posted(hub, request).await?;
+    let credentials = client_authentication::read(hub, &context, &body).await?;
+    let issue = TokenRequest { hub, context: &context, credentials: &credentials, body: &body }.execute().await?;
     Ok(json_no_store(written(hub, &issue)?))
 }
 
-/// RFC 6749, 5.1. One signature a token.
+/// RFC 6749, section 5.1.
 fn written(hub: &Hub, issue: &Issue) -> Result<String, OauthError> {
     let now = clock::now();
     let access = hub.keys().sign(&issue.access_claims(hub.issuer(), random::uuid(), now))?;

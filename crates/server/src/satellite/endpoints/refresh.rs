@@ -1,4 +1,4 @@
-//! `POST /auth/refresh`: trades a refresh token for its successor and a new access token.
+//! `POST /auth/refresh`: rotates a refresh token and returns a new access token.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -8,14 +8,14 @@ use crate::problem::oauth::OauthError;
 use crate::response::json_no_store;
 use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
 
-pub(super) const ACCEPTED: &str = "the body has a member that is not known: refresh_token is accepted";
-pub(super) const MISSING: &str = "refresh_token is missing: the text that the callback gave";
+pub(super) const ACCEPTED: &str = "the body has an unknown member; refresh_token is accepted";
+pub(super) const MISSING: &str = "refresh_token is missing; /auth/callback returned it";
 
 pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
     let satellite = &satellite;
-    let (sender, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
-    let token = texts.needed(0, MISSING)?;
-    let turn = satellite.0.token_limit.turn(&sender.address).await?;
+    let (context, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let token = texts.required(0, MISSING)?;
+    let turn = satellite.0.refused_token_limit.turn(&context.address).await?;
     let tokens = match token_exchange::tokens(satellite, &[("grant_type", "refresh_token"), ("refresh_token", &token)]).await {
         Ok(tokens) => tokens,
         Err(fault) => {
