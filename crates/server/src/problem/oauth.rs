@@ -169,7 +169,7 @@ impl OauthError {
             OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
             OauthError::Shared(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
             OauthError::HubRefuses => {
-                tracing::error!("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET: nobody can sign in")
+                tracing::error!("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET: nobody can sign in");
             }
             OauthError::Internal(reason) => tracing::error!(status = status.as_u16(), reason, "request failed"),
             _ => {}
