@@ -23,7 +23,7 @@ use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
 use crate::key_files;
 use crate::query_service::QueryService;
-use crate::query_service::reader::Reader;
+use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
 
 /// Boots a server.
@@ -49,7 +49,7 @@ pub async fn boot(config: &Config) -> Result<AppState, BootError> {
         Role::Satellite(settings) => Authenticator::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    let queries = QueryService { catalog: Arc::new(catalog), reader: Reader::new(primary, replica, &budgets), budgets };
+    let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
     Ok(AppState { queries, authenticator, graphql, app_files })
 }
 

@@ -23,7 +23,7 @@ use crate::budget::{Budgets, CallerKey};
 use crate::caller::Caller;
 use crate::problem::Problem;
 
-use reader::Reader;
+use reader::DatabaseReader;
 
 pub(crate) use row_key::key_parts;
 pub(crate) use validation::ALWAYS_OFFLOAD;
@@ -37,7 +37,7 @@ pub struct QueryService {
     /// The declared resources.
     pub catalog: Arc<Catalog>,
     /// Runs statements on the database.
-    pub reader: Reader,
+    pub reader: DatabaseReader,
     /// What the process may hold at once.
     pub budgets: Budgets,
 }

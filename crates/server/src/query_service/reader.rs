@@ -17,7 +17,7 @@ const FAST_FAILURE: Duration = Duration::from_millis(250);
 
 /// The database that reads use.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct DatabaseReader {
     /// The primary database.
     pub primary: Database,
     replica: Option<Replica>,
@@ -53,11 +53,11 @@ pub(crate) struct Slots {
     _stream: Option<Slot>,
 }
 
-impl Reader {
+impl DatabaseReader {
     /// Reads of a database and perhaps a replica of it.
     pub fn new(primary: Database, replica: Option<Database>, budgets: &Budgets) -> Self {
         let replica = replica.map(|database| Replica { database, away_until: Arc::default() });
-        Reader { primary, replica, statements: budgets.statements.clone(), streams: budgets.streams.clone(), ping: Arc::default() }
+        DatabaseReader { primary, replica, statements: budgets.statements.clone(), streams: budgets.streams.clone(), ping: Arc::default() }
     }
 
     /// Runs a statement for a caller.
