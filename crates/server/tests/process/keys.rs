@@ -84,7 +84,7 @@ fn an_earlier_key_is_refused_with_what_to_do() {
     folder.write(".keys/oauth-private.key", &first);
     let message = refused(&folder, "local-provider", None);
     assert!(message.starts_with("OAUTH_PRIVATE_KEY_PATH: the signing key is "), "{message}");
-    assert!(message.contains("put its file back, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
+    assert!(message.contains("restore its file, or, if it is lost, make a key with `peristyle keys generate --out FOLDER`"), "{message}");
     // What the message says helps.
     folder.run(&["keys", "generate", "--out", "new"], &[]).good();
     let variables = [("OAUTH_STRATEGY", "local-provider"), ("OAUTH_PRIVATE_KEY_PATH", "new/oauth-private.key")];

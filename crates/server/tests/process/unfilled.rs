@@ -58,5 +58,5 @@ async fn a_view_that_was_never_filled_is_told_as_such_until_it_is() {
         |line: &&Value| line["level"] == "ERROR" && line["fields"]["error"].as_str().is_some_and(|error| error.contains("\"reports\""));
     let error = lines.iter().find(told).unwrap_or_else(|| panic!("no such line: {log}"))["fields"]["error"].as_str().expect("a text");
     assert!(error.starts_with("what is read is not ready: ") && error.contains("REFRESH MATERIALIZED VIEW"), "{error}");
-    assert!(!log.contains("out of reach") && !log.contains("the replica does not answer"), "{log}");
+    assert!(!log.contains("out of reach") && !log.contains("the read replica does not answer"), "{log}");
 }
