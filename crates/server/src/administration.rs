@@ -9,12 +9,12 @@ mod session;
 mod tenant;
 
 use identity::account::rights::RightsFault;
-use identity::account::{Account, Holding, is_invisible};
-use identity::event::{Change, Event, Record};
+use identity::account::{Account, RolePermissions, is_invisible};
+use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange};
 use serde_json::{Map, Value};
-use store::events::{self, Occasion};
-use store::records::{Records, Transaction};
-use store::{accounts, rights};
+use store::hub_records::audit_log::{self, AuditContext};
+use store::hub_records::{Records, Transaction};
+use store::hub_records::{accounts, rights};
 use uuid::Uuid;
 
 use crate::random::NoRandomness;
@@ -112,7 +112,7 @@ pub struct Administration<'a> {
     /// On whose behalf.
     pub actor: Actor,
     /// When, and from where.
-    pub occasion: Occasion<'a>,
+    pub occasion: AuditContext<'a>,
 }
 
 /// A change that is being made.
@@ -146,16 +146,16 @@ impl Administration<'_> {
     }
 
     /// Notes a change.
-    async fn note(&self, work: &mut Work, record: Record, change: Change) -> Result<(), Fault> {
+    async fn note(&self, work: &mut Work, record: ChangedRecord, change: RecordChange) -> Result<(), Fault> {
         let actor = match self.actor {
             Actor::CommandLine => None,
             Actor::Account(id) => Some(id),
         };
-        Ok(events::append(&mut work.transaction, &Event::Changed { record, change, actor }, self.occasion).await?)
+        Ok(audit_log::append(&mut work.transaction, &AuditEvent::Changed { record, change, actor }, self.occasion).await?)
     }
 
     /// Notes a change as the last step of its transaction, and makes it count.
-    async fn finish(&self, mut work: Work, record: Record, change: Change) -> Result<(), Fault> {
+    async fn finish(&self, mut work: Work, record: ChangedRecord, change: RecordChange) -> Result<(), Fault> {
         self.note(&mut work, record, change).await?;
         Ok(work.transaction.commit().await?)
     }
@@ -170,7 +170,7 @@ impl Work {
     }
 
     /// Nobody grants what they do not hold.
-    fn may_grant(&self, holding: &Holding) -> Result<(), Fault> {
+    fn may_grant(&self, holding: &RolePermissions) -> Result<(), Fault> {
         match &self.power {
             Power::Operator => Ok(()),
             Power::Account(actor) => Ok(actor.rights.may_grant(holding)?),

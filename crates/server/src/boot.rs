@@ -9,7 +9,7 @@ use query::catalog::Catalog;
 use query::manifest::{Manifest, ManifestError};
 use query::sql::Dialect;
 use store::check::Report;
-use store::records::Records;
+use store::hub_records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
@@ -101,7 +101,7 @@ async fn start_hub(
     files: KeyFiles,
     budgets: &Budgets,
 ) -> Result<Hub, BootError> {
-    if let Some(path) = Database::file(&config.database_url).filter(|path| key_files::others_can_read(path.as_ref())) {
+    if let Some(path) = Database::sqlite_path(&config.database_url).filter(|path| key_files::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;
@@ -109,8 +109,8 @@ async fn start_hub(
         tracing::info!(step, "migrated the tables of the hub");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
-    if store::accounts::count(&records).await.map_err(unusable)? == 0 {
+    store::hub_records::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
+    if store::hub_records::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
@@ -125,8 +125,10 @@ async fn start_hub(
 
 /// Logs how to allow a client to change records over HTTP, if none may yet.
 async fn log_administration_hint(records: &Records) -> Result<(), store::Error> {
-    let clients = store::clients::list(records).await?;
-    if !clients.is_empty() && !clients.iter().any(|client| client.administers) && store::accounts::active_administrators(records).await? > 0
+    let clients = store::hub_records::clients::list(records).await?;
+    if !clients.is_empty()
+        && !clients.iter().any(|client| client.administers)
+        && store::hub_records::accounts::active_administrators(records).await? > 0
     {
         tracing::info!(
             "no client of this hub may change its records over HTTP; to let one: peristyle client update --id CLIENT --administers true"
@@ -199,7 +201,7 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
 
 /// Opens a database. A missing SQLite file is created only if the manifest declares no tables.
 pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
-    if let Some(path) = Database::file(url) {
+    if let Some(path) = Database::sqlite_path(url) {
         let missing = !Path::new(path).exists();
         if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
             return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables in it")));
@@ -210,8 +212,8 @@ pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalo
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
     let database = Database::open(url, settings).map_err(refused)?;
-    database.refuse_other_encodings().await.map_err(refused)?;
-    database.refuse_shared_sessions().await.map_err(refused)?;
+    database.check_encoding().await.map_err(refused)?;
+    database.check_pooling().await.map_err(refused)?;
     Ok(database)
 }
 
@@ -230,7 +232,7 @@ pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, 
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
+    store::hub_records::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
 }
 

@@ -81,7 +81,7 @@ impl Caller {
 
     /// Refuses a caller without a permission: 401 without a token, 403 with one.
     pub fn require(&self, permission: &str) -> Result<(), Problem> {
-        if self.viewer.holds(permission) { Ok(()) } else { Err(self.refusal()) }
+        if self.viewer.has_permission(permission) { Ok(()) } else { Err(self.refusal()) }
     }
 
     /// The refusal for a missing permission: 401 for an anonymous caller, 403 otherwise.

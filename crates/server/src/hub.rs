@@ -23,14 +23,14 @@ use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
-use identity::event::{Event, SignInRefusal};
-use identity::grant::{RefreshRules, Terms, standing};
+use identity::audit_event::{AuditEvent, SignInRefusal};
+use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use query::policy::Viewer;
 use serde_json::{Value, json};
-use store::events::Occasion;
-use store::families::Standing;
-use store::records::Records;
+use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
+use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
 
 use crate::boot_error::BootError;
@@ -132,12 +132,12 @@ impl Hub {
     }
 
     /// Records the refusal of an unauthenticated request. Of a flood it records the number.
-    async fn note_refusal(&self, event: &Event, context: &RequestContext) -> Result<(), store::Error> {
+    async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
         self.0.refusal_log.note(self.records(), event, context).await
     }
 
     /// Records the refusal of an operation of administration. Of a flood it records the number.
-    pub(crate) async fn note_refused_operation(&self, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+    pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         self.0.refusal_log.note_at(self.records(), event, occasion).await
     }
 
@@ -149,7 +149,7 @@ impl Hub {
     }
 
     async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
-        self.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
+        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
     }
 
     fn budgets(&self) -> &Budgets {
@@ -187,9 +187,9 @@ impl Hub {
     }
 
     /// The same with the family of the token.
-    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Standing>, store::Error> {
-        let found = store::families::standing(self.records(), token.claims().family).await?;
-        Ok(found.filter(|found| standing::account(token, Some(&found.family), Some(&found.account)).is_ok()))
+    async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
+        let found = store::hub_records::token_families::load(self.records(), token.claims().family).await?;
+        Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
     /// The caller of a request, by its bearer token.
@@ -199,7 +199,7 @@ impl Hub {
         let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
         let _slot = self.budgets().lookups.acquire(address).await?;
         let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
-        let Standing { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
+        let LoadedFamily { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
         Ok(Caller::of_account(account.id, Arc::new(viewer(&account)), unmarked_client))
     }

@@ -84,12 +84,12 @@ impl Limits {
     /// The limits of the listener that serves clients.
     pub fn new(budgets: &Budgets, config: &Config) -> Self {
         let proxies = Proxies::new(&config.trusted_proxies);
-        Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.patience }
+        Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.stall_timeout }
     }
 
     /// The limits of a listener for few clients, such as the one for metrics.
     pub(crate) fn small(config: &Config) -> Self {
-        Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.patience }
+        Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.stall_timeout }
     }
 
     fn address_limit(&self, peer: &SocketAddr) -> AddressLimit {

@@ -395,8 +395,8 @@ impl IntoResponse for Problem {
 fn fault_summary<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
     match (messages.len(), messages.next()) {
         (1, Some(message)) => message.to_owned(),
-        (query::error::MOST_FAULTS, _) => {
-            format!("the {what} has {} faults or more; so many are listed in `errors`", query::error::MOST_FAULTS)
+        (query::error::MAX_FAULTS, _) => {
+            format!("the {what} has {} faults or more; so many are listed in `errors`", query::error::MAX_FAULTS)
         }
         (count, _) => format!("the {what} has {count} faults; each is listed in `errors`"),
     }

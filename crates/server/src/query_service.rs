@@ -14,7 +14,7 @@ use query::catalog::{Catalog, ResourceId};
 use query::merge::merged;
 use query::parse::Body;
 use query::plan::{self, Operation};
-use query::policy::{self, Entrance};
+use query::policy::{self, ReadAccess};
 use query::sql::{self, Query};
 use store::Answer;
 use store::run::Format;
@@ -44,14 +44,14 @@ pub struct QueryService {
 
 impl QueryService {
     /// Decides permission. This comes before the statement is read.
-    pub(crate) fn enter<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<Entrance<'s, 'c>, Problem> {
-        policy::enter(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
+    pub(crate) fn enter<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
+        policy::authorize_read(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
     }
 
     /// Validates a parsed `{query?, constraint?}`, for the row with this key if there is one, and writes its SQL. It takes no connection.
     pub(crate) fn render(
         &self,
-        entrance: Entrance<'_, '_>,
+        entrance: ReadAccess<'_, '_>,
         operation: Operation,
         key: Option<&[String]>,
         body: Body,

@@ -10,7 +10,7 @@ use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::parse;
 use query::plan::Operation;
-use query::policy::Entrance;
+use query::policy::ReadAccess;
 
 use crate::authenticator::Authenticator;
 use crate::caller::Caller;
@@ -139,7 +139,7 @@ async fn changed(
 
 async fn rows(
     queries: &QueryService,
-    (caller, entrance): (&Caller, Entrance<'_, '_>),
+    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     operation: Operation,
     id: Option<String>,
     request: Request,

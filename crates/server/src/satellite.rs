@@ -26,7 +26,7 @@ use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
-use store::shared::{Invalidation, Shared};
+use store::replica_state::{Invalidation, ReplicaState};
 use uuid::Uuid;
 
 use crate::boot_error::BootError;
@@ -70,7 +70,7 @@ struct Inner {
     account_cache: AccountCache,
     lookups: SingleFlight<TokenDigest, Lookup>,
     refused_token_limit: RefusedTokenLimit,
-    shared: Shared,
+    shared: ReplicaState,
     /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
@@ -82,8 +82,8 @@ impl Satellite {
     pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
         let hub_client = HubClient::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
-            None => Shared::memory(),
-            Some(url) => Shared::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
+            None => ReplicaState::memory(),
+            Some(url) => ReplicaState::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
         };
         let at = Registration {
             issuer: settings.hub_url.clone(),

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use identity::account::AccountKind;
-use identity::link::LinkPurpose;
-use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
+use identity::password_link::LinkPurpose;
+use identity::timestamp::Timestamp;
 use peristyle::administration::{AccountChange, Actor, Administration, AppChange, Fault, NewAccount, RoleChange, Which};
-use store::events::Occasion;
-use store::records::Records;
-use store::{Database, DatabaseSettings, accounts};
+use store::hub_records::Records;
+use store::hub_records::accounts;
+use store::hub_records::audit_log::AuditContext;
+use store::{Database, DatabaseSettings};
 
 fn named(name: &str, roles: &[&str]) -> NewAccount {
     NewAccount {
@@ -30,7 +31,7 @@ fn holding(names: &[&str]) -> RoleChange {
 }
 
 fn on(records: &Records, actor: Actor) -> Administration<'_> {
-    Administration { records, actor, occasion: Occasion { now: Moment::from_unix(1_800_000_000), address: None } }
+    Administration { records, actor, occasion: AuditContext { now: Timestamp::from_unix(1_800_000_000), address: None } }
 }
 
 // contract I12.4
@@ -98,7 +99,7 @@ async fn a_removal_that_did_not_happen_is_not_noted() {
     let operator = on(&records, Actor::CommandLine);
     let ana = operator.create_account(named("ana", &[])).await.expect("an account");
     operator.create_app("shop", AppChange::default()).await.expect("an app");
-    let events = async || store::events::newest(&records, 50).await.expect("events").len();
+    let events = async || store::hub_records::audit_log::newest(&records, 50).await.expect("events").len();
     let before = events().await;
     assert!(!operator.expel(Which::Name("shop"), ana.id).await.expect("an answer"));
     assert_eq!(events().await, before);

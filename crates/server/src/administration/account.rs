@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use identity::account::rights::keep_an_administrator;
 use identity::account::{Account, AccountKind, Names, Rights};
-use identity::event::{Altered, Change, Record};
-use identity::link::{LinkPurpose, LinkRecord};
-use identity::opaque::LinkToken;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use identity::password::PasswordHash;
-use identity::session::Ending;
+use identity::password_link::{LinkPurpose, LinkRecord};
+use identity::revocation::Revocation;
+use identity::secret_token::LinkToken;
 use serde_json::{Map, Value, json};
-use store::rights::{self, Concerned};
-use store::roles::RoleRecord;
-use store::tenants::Tenant;
-use store::{accounts, endings, links, roles, tenants};
+use store::hub_records::rights::{self, Concerned};
+use store::hub_records::roles::RoleRecord;
+use store::hub_records::tenants::Tenant;
+use store::hub_records::{accounts, password_links, revocation, roles, tenants};
 use uuid::Uuid;
 
 use crate::random;
@@ -111,7 +111,7 @@ impl Administration<'_> {
         self.join(&mut work, &account, &new.tenants).await?;
         rights::recompute(&mut work.transaction, Concerned::Accounts(&[account.id])).await?;
         let made = accounts::by_id(&mut work.transaction, account.id).await?.unwrap_or(account);
-        self.finish(work, Record::Account(made.id), Change::Created).await?;
+        self.finish(work, ChangedRecord::Account(made.id), RecordChange::Created).await?;
         Ok(made)
     }
 
@@ -134,11 +134,11 @@ impl Administration<'_> {
         rights::recompute(&mut work.transaction, Concerned::Accounts(&[id])).await?;
         keep_an_administrator(before, accounts::active_administrators(&mut work.transaction).await?)?;
         if !account.is_active {
-            self.end(&mut work, &Ending::AccountClosed(id)).await?;
+            self.end(&mut work, &Revocation::AccountClosed(id)).await?;
         }
         let changed = accounts::by_id(&mut work.transaction, id).await?.unwrap_or(account);
         let new = describe(&changed, &roles::names_of(&mut work.transaction, id).await?);
-        self.finish(work, Record::Account(id), Change::Updated(Altered::between(&old, &new, &TOLD))).await?;
+        self.finish(work, ChangedRecord::Account(id), RecordChange::Updated(ChangedFields::between(&old, &new, &TOLD))).await?;
         Ok(changed)
     }
 
@@ -150,8 +150,8 @@ impl Administration<'_> {
         accounts::remove(&mut work.transaction, id, self.occasion.now).await?;
         rights::recompute(&mut work.transaction, Concerned::Accounts(&[id])).await?;
         keep_an_administrator(before, accounts::active_administrators(&mut work.transaction).await?)?;
-        self.end(&mut work, &Ending::AccountClosed(id)).await?;
-        self.finish(work, Record::Account(id), Change::Removed).await
+        self.end(&mut work, &Revocation::AccountClosed(id)).await?;
+        self.finish(work, ChangedRecord::Account(id), RecordChange::Removed).await
     }
 
     /// Sets a password, ours or one from elsewhere; what was granted before ends.
@@ -159,8 +159,8 @@ impl Administration<'_> {
         let mut work = self.begin("iam.account.update").await?;
         work.touchable(id).await?;
         accounts::set_credential(&mut work.transaction, id, hash, self.occasion.now).await?;
-        self.end(&mut work, &Ending::PasswordChanged { account: id, kept: None }).await?;
-        self.finish(work, Record::Account(id), Change::CredentialChanged).await
+        self.end(&mut work, &Revocation::PasswordChanged { account: id, kept: None }).await?;
+        self.finish(work, ChangedRecord::Account(id), RecordChange::CredentialChanged).await
     }
 
     /// Makes a one-time link that sets a password.
@@ -169,15 +169,15 @@ impl Administration<'_> {
         work.touchable(id).await?;
         let token = LinkToken::from_random(random::bytes()?);
         let now = self.occasion.now;
-        links::insert(&mut work.transaction, &LinkRecord::make(&token, id, purpose, now), now).await?;
-        self.finish(work, Record::Account(id), Change::LinkMade).await?;
+        password_links::insert(&mut work.transaction, &LinkRecord::make(&token, id, purpose, now), now).await?;
+        self.finish(work, ChangedRecord::Account(id), RecordChange::LinkMade).await?;
         Ok(token)
     }
 
     /// Ends what an ending ends, and notes it.
-    pub(super) async fn end(&self, work: &mut Work, ending: &Ending) -> Result<endings::Over, Fault> {
-        let over = endings::carry_out(&mut work.transaction, ending, self.occasion.now).await?;
-        endings::note(&mut work.transaction, &over, self.occasion).await?;
+    pub(super) async fn end(&self, work: &mut Work, ending: &Revocation) -> Result<revocation::Revoked, Fault> {
+        let over = revocation::revoke_in(&mut work.transaction, ending, self.occasion.now).await?;
+        revocation::log(&mut work.transaction, &over, self.occasion).await?;
         Ok(over)
     }
 
@@ -193,7 +193,7 @@ impl Administration<'_> {
             let tenant = Tenant { id, code: id.to_string(), name: id.to_string() };
             let inserted = tenants::insert(&mut work.transaction, &tenant, self.occasion.now).await;
             inserted.map_err(|error| Fault::named(error, "a tenant with this code"))?;
-            self.note(work, Record::Tenant(id), Change::Created).await?;
+            self.note(work, ChangedRecord::Tenant(id), RecordChange::Created).await?;
         }
         Ok(accounts::set_tenants(&mut work.transaction, account.id, ids).await?)
     }

@@ -1,12 +1,12 @@
 //! Apps: made, changed, removed, and who may sign in to a closed one.
 
 use identity::account::Account;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use identity::client::{Client, ClientId};
-use identity::event::{Altered, Change, Record};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
-use store::apps::{self, Access, App};
-use store::{accounts, clients};
+use store::hub_records::apps::{self, Access, App};
+use store::hub_records::{accounts, clients};
 use uuid::Uuid;
 
 use crate::random;
@@ -44,7 +44,7 @@ impl Administration<'_> {
         };
         let inserted = apps::insert(&mut work.transaction, &app, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, Record::App(app.id), Change::Created).await?;
+        self.finish(work, ChangedRecord::App(app.id), RecordChange::Created).await?;
         Ok(app)
     }
 
@@ -63,8 +63,8 @@ impl Administration<'_> {
         app.access = change.access.unwrap_or(app.access);
         let updated = apps::update(&mut work.transaction, &app, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, TAKEN))?;
-        let altered = Altered::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
-        self.finish(work, Record::App(app.id), Change::Updated(altered)).await?;
+        let altered = ChangedFields::between(&old, &describe_app(&app), &["code", "name", "url", "isClosed"]);
+        self.finish(work, ChangedRecord::App(app.id), RecordChange::Updated(altered)).await?;
         Ok(app)
     }
 
@@ -77,7 +77,7 @@ impl Administration<'_> {
         for client in clients {
             work.give_own_app(client, app.access, self.occasion.now).await?;
         }
-        self.finish(work, Record::App(app.id), Change::Removed).await
+        self.finish(work, ChangedRecord::App(app.id), RecordChange::Removed).await
     }
 
     /// Lists an account for an app: the id of the new row, or nothing if it is listed already.
@@ -90,7 +90,7 @@ impl Administration<'_> {
         if !apps::admit(&mut work.transaction, id, app.id, account, self.occasion.now).await? {
             return Ok(None);
         }
-        self.finish(work, Record::Listing { app: app.id, account }, Change::Created).await?;
+        self.finish(work, ChangedRecord::Listing { app: app.id, account }, RecordChange::Created).await?;
         Ok(Some(id))
     }
 
@@ -100,7 +100,7 @@ impl Administration<'_> {
         let app = work.app(which).await?;
         let was_listed = apps::expel(&mut work.transaction, app.id, account).await?;
         if was_listed {
-            self.finish(work, Record::Listing { app: app.id, account }, Change::Removed).await?;
+            self.finish(work, ChangedRecord::Listing { app: app.id, account }, RecordChange::Removed).await?;
         }
         Ok(was_listed)
     }
@@ -111,7 +111,7 @@ impl Administration<'_> {
         let found = apps::listing(&mut work.transaction, listing).await?;
         let (app, account) = found.ok_or_else(|| Fault::Unknown(format!("no list has a row {listing}")))?;
         apps::expel(&mut work.transaction, app, account).await?;
-        self.finish(work, Record::Listing { app, account }, Change::Removed).await
+        self.finish(work, ChangedRecord::Listing { app, account }, RecordChange::Removed).await
     }
 }
 
@@ -131,7 +131,7 @@ impl Work {
     }
 
     /// Gives a client the app of its own, since the one that it had is gone. Whom that kept out, this one does too.
-    async fn give_own_app(&mut self, mut client: Client, access: Access, now: Moment) -> Result<(), Fault> {
+    async fn give_own_app(&mut self, mut client: Client, access: Access, now: Timestamp) -> Result<(), Fault> {
         client.app = Some(match apps::by_code(&mut self.transaction, &own_code(&client.id)).await? {
             Some(mut own) => {
                 if access == Access::Closed {
@@ -146,7 +146,7 @@ impl Work {
     }
 
     /// Makes the app of a client that names none.
-    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Moment) -> Result<Uuid, Fault> {
+    pub(super) async fn make_own_app(&mut self, client: &ClientId, name: &str, access: Access, now: Timestamp) -> Result<Uuid, Fault> {
         let app = App { id: random::uuid(), code: own_code(client), name: name.to_owned(), url: None, access };
         let inserted = apps::insert(&mut self.transaction, &app, now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
-use identity::event::{Altered, Change, Record};
-use identity::opaque::ClientSecret;
-use identity::session::Ending;
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
+use identity::client::{Client, ClientId, GrantType, Redirect, SECRET_OVERLAP_SECONDS, SecretRecord};
+use identity::lifetime::Lifetimes;
+use identity::revocation::Revocation;
+use identity::secret_token::ClientSecret;
 use serde_json::{Map, Value, json};
-use store::apps::Access;
-use store::clients;
+use store::hub_records::apps::Access;
+use store::hub_records::clients;
 use uuid::Uuid;
 
 use crate::random;
@@ -85,7 +86,7 @@ impl Administration<'_> {
         };
         let inserted = clients::insert(&mut work.transaction, &client, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, Record::Client(client.id.clone()), Change::Created).await?;
+        self.finish(work, ChangedRecord::Client(client.id.clone()), RecordChange::Created).await?;
         Ok((client, secret))
     }
 
@@ -110,12 +111,13 @@ impl Administration<'_> {
         }
         clients::update(&mut work.transaction, &client, self.occasion.now).await?;
         if !client.is_active {
-            self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
+            self.end(&mut work, &Revocation::ClientClosed(client.id.clone())).await?;
         }
         let new = describe_client(&client);
         // Nothing of a client but its secret is private, and that is not described.
         let told: Vec<&str> = new.keys().map(String::as_str).collect();
-        self.finish(work, Record::Client(client.id.clone()), Change::Updated(Altered::between(&old, &new, &told))).await?;
+        self.finish(work, ChangedRecord::Client(client.id.clone()), RecordChange::Updated(ChangedFields::between(&old, &new, &told)))
+            .await?;
         Ok(client)
     }
 
@@ -126,7 +128,7 @@ impl Administration<'_> {
         let mut client = work.client(id).await?;
         client.secret = client.secret.renew(&secret, self.occasion.now, SECRET_OVERLAP_SECONDS);
         clients::update(&mut work.transaction, &client, self.occasion.now).await?;
-        self.finish(work, Record::Client(client.id.clone()), Change::CredentialChanged).await?;
+        self.finish(work, ChangedRecord::Client(client.id.clone()), RecordChange::CredentialChanged).await?;
         Ok((client, secret))
     }
 
@@ -134,10 +136,10 @@ impl Administration<'_> {
     pub async fn remove_client(&self, id: &str) -> Result<(), Fault> {
         let mut work = self.begin("oAuth.client.delete").await?;
         let client = work.client(id).await?;
-        self.end(&mut work, &Ending::ClientClosed(client.id.clone())).await?;
+        self.end(&mut work, &Revocation::ClientClosed(client.id.clone())).await?;
         clients::remove(&mut work.transaction, &client.id).await?;
         work.remove_own_app(&client.id).await?;
-        self.finish(work, Record::Client(client.id), Change::Removed).await
+        self.finish(work, ChangedRecord::Client(client.id), RecordChange::Removed).await
     }
 }
 

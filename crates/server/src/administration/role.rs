@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use identity::account::rights::{ADMINISTRATOR_NAME, may_change_role};
-use identity::account::{Holding, Permission};
-use identity::event::{Altered, Change, Record};
+use identity::account::{Permission, RolePermissions};
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use serde_json::{Map, Value, json};
-use store::roles::{self, RoleRecord};
+use store::hub_records::roles::{self, RoleRecord};
 
 use crate::random;
 
@@ -44,12 +44,12 @@ impl Administration<'_> {
     pub async fn create_role(&self, name: &str, new: RoleChange) -> Result<RoleRecord, Fault> {
         let mut work = self.begin("iam.role.create").await?;
         let permissions = listed(&new.permissions.unwrap_or_default())?;
-        work.may_grant(&Holding::Listed(permissions.clone()))?;
+        work.may_grant(&RolePermissions::Listed(permissions.clone()))?;
         let description = new.description.map(|text| readable("a role's description", &text)).transpose()?;
         let role = RoleRecord { id: random::uuid(), name: role_name(name)?, description, permissions };
         let inserted = roles::insert(&mut work.transaction, &role, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, TAKEN))?;
-        self.finish(work, Record::Role(role.id), Change::Created).await?;
+        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Created).await?;
         Ok(role)
     }
 
@@ -71,8 +71,8 @@ impl Administration<'_> {
         }
         let updated = roles::update(&mut work.transaction, &role, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, TAKEN))?;
-        let altered = Altered::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
-        self.finish(work, Record::Role(role.id), Change::Updated(altered)).await?;
+        let altered = ChangedFields::between(&old, &describe_role(&role), &["name", "description", "permissions"]);
+        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Updated(altered)).await?;
         Ok(role)
     }
 
@@ -82,7 +82,7 @@ impl Administration<'_> {
         let role = work.role(which).await?;
         work.may_grant(role.role().holding())?;
         roles::remove(&mut work.transaction, role.id).await?;
-        self.finish(work, Record::Role(role.id), Change::Removed).await
+        self.finish(work, ChangedRecord::Role(role.id), RecordChange::Removed).await
     }
 }
 

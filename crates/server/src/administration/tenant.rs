@@ -1,8 +1,8 @@
 //! Tenants: made, changed, removed.
 
-use identity::event::{Altered, Change, Record};
+use identity::audit_event::{ChangedFields, ChangedRecord, RecordChange};
 use serde_json::{Map, Value, json};
-use store::tenants::{self, Tenant};
+use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::random;
@@ -17,7 +17,7 @@ impl Administration<'_> {
         let tenant = Tenant { id, code: readable("a tenant's code", code)?, name: readable("a tenant's name", name)? };
         let inserted = tenants::insert(&mut work.transaction, &tenant, self.occasion.now).await;
         inserted.map_err(|error| Fault::named(error, "a tenant with this id or code"))?;
-        self.finish(work, Record::Tenant(tenant.id), Change::Created).await?;
+        self.finish(work, ChangedRecord::Tenant(tenant.id), RecordChange::Created).await?;
         Ok(tenant)
     }
 
@@ -30,8 +30,8 @@ impl Administration<'_> {
         tenant.name = readable("a tenant's name", name.unwrap_or(&tenant.name))?;
         let updated = tenants::update(&mut work.transaction, &tenant, self.occasion.now).await;
         updated.map_err(|error| Fault::named(error, "a tenant with this code"))?;
-        let altered = Altered::between(&old, &describe_tenant(&tenant), &["code", "name"]);
-        self.finish(work, Record::Tenant(id), Change::Updated(altered)).await?;
+        let altered = ChangedFields::between(&old, &describe_tenant(&tenant), &["code", "name"]);
+        self.finish(work, ChangedRecord::Tenant(id), RecordChange::Updated(altered)).await?;
         Ok(tenant)
     }
 
@@ -40,7 +40,7 @@ impl Administration<'_> {
         let mut work = self.begin("iam.tenant.delete").await?;
         work.tenant(id).await?;
         tenants::remove(&mut work.transaction, id).await?;
-        self.finish(work, Record::Tenant(id), Change::Removed).await
+        self.finish(work, ChangedRecord::Tenant(id), RecordChange::Removed).await
     }
 }
 

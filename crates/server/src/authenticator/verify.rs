@@ -41,7 +41,7 @@ async fn verified(authenticator: &Authenticator, request: &Parts) -> Result<Resp
     let asked = permissions(request.uri.query().unwrap_or_default())?;
     let caller = authenticator.caller(&request.headers, &request.extensions).await?;
     let account = caller.account().ok_or_else(|| caller.refusal())?;
-    let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().holds(name)).collect();
+    let held: Vec<&str> = asked.iter().map(String::as_str).filter(|name| caller.viewer().has_permission(name)).collect();
     if held.is_empty() && !asked.is_empty() {
         return Err(caller.refusal());
     }

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use identity::account::{Account, AccountKind};
-use identity::link::LinkPurpose;
+use identity::password_link::LinkPurpose;
 use serde_json::{Value, json};
-use store::{accounts, overview, roles, sessions, tenants};
+use store::hub_records::{accounts, roles, sessions, summaries, tenants};
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, NewAccount};
@@ -201,7 +201,7 @@ async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
     let account = self::chosen(desk, chosen).await?;
     let roles = roles::names_of(&desk.records, account.id).await?;
     let tenants = tenants::by_ids(&desk.records, &account.tenants).await?;
-    let password = overview::password_set_at(&desk.records, account.id).await?;
+    let password = summaries::password_set_at(&desk.records, account.id).await?;
     let sessions = sessions::of_account(&desk.records, account.id, None, 1, desk.now).await?.all;
     let permissions: Vec<&str> = account.rights.all().collect();
     let everything = account.rights.are_everything().then_some(["everything"].as_slice());

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::apps::{self, Access, App};
-use store::{clients, overview};
+use store::hub_records::apps::{self, Access, App};
+use store::hub_records::{clients, summaries};
 use uuid::Uuid;
 
 use crate::administration::{AppChange, Which, describe_app};
@@ -112,7 +112,7 @@ async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
         }
     };
     let clients: Vec<String> = clients::of_app(&desk.records, app.id).await?.iter().map(|client| client.id.to_string()).collect();
-    let accounts = overview::users(&desk.records, app.id, MAX_NAMES).await?;
+    let accounts = summaries::users(&desk.records, app.id, MAX_NAMES).await?;
     let table = Table::default()
         .row("id", app.id.to_string())
         .row("code", &app.code)

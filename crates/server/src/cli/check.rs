@@ -9,7 +9,7 @@ use query::manifest::{ManifestError, ManifestFault};
 use serde_json::{Value, json};
 use store::Database;
 use store::check::{Finding, Severity};
-use store::records::Records;
+use store::hub_records::Records;
 
 use crate::boot::{self, Unresolved};
 use crate::boot_error::unusable;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use identity::client::{ACCESS_TOKEN_SECONDS, Client, GrantType, Lifetimes, REFRESH_TOKEN_SECONDS, SECRET_OVERLAP_SECONDS};
+use identity::client::{Client, GrantType, SECRET_OVERLAP_SECONDS};
+use identity::lifetime::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
 use serde_json::{Value, json};
-use store::{apps, clients};
+use store::hub_records::{apps, clients};
 use uuid::Uuid;
 
 use crate::administration::{ClientChange, NewClient, describe_client};

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use identity::account::Account;
-use identity::moment::Moment;
 use identity::password::{Password, PasswordHash};
+use identity::timestamp::Timestamp;
 use serde_json::{Map, Value};
-use store::events::Occasion;
-use store::records::Records;
-use store::{accounts, overview};
+use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
+use store::hub_records::{accounts, summaries};
 use zeroize::Zeroizing;
 
 use crate::administration::{Actor, Administration};
@@ -31,7 +31,7 @@ const MAX_COMPARED: i64 = 10_000;
 /// The records of the database that is configured, brought to their newest shape.
 pub(super) struct Desk {
     pub(super) records: Records,
-    pub(super) now: Moment,
+    pub(super) now: Timestamp,
     output: Output,
 }
 
@@ -44,7 +44,7 @@ impl Desk {
 
     /// The administration on behalf of whoever typed the command.
     pub(super) fn administration(&self) -> Administration<'_> {
-        Administration { records: &self.records, actor: Actor::CommandLine, occasion: Occasion { now: self.now, address: None } }
+        Administration { records: &self.records, actor: Actor::CommandLine, occasion: AuditContext { now: self.now, address: None } }
     }
 
     /// The account with a username or email.
@@ -52,7 +52,7 @@ impl Desk {
         if let Some(account) = accounts::by_login(&self.records, name).await? {
             return Ok(account);
         }
-        let known = overview::login_names(&self.records, MAX_COMPARED).await?;
+        let known = summaries::login_names(&self.records, MAX_COMPARED).await?;
         Err(unknown(&format!("account with the username or email {name:?}"), name, &known, "account"))
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
-use store::events::{self, Noted};
-use store::overview;
+use store::hub_records::audit_log::{self, LoggedEvent};
+use store::hub_records::summaries;
 use uuid::Uuid;
 
 use crate::clock;
@@ -46,16 +46,16 @@ enum Action {
     Follow,
 }
 
-fn shown(event: &Noted) -> Value {
+fn shown(event: &LoggedEvent) -> Value {
     json!({ "sequence": event.sequence, "at": at(event), "event": event.name, "address": event.address, "data": event.data })
 }
 
-fn at(event: &Noted) -> String {
+fn at(event: &LoggedEvent) -> String {
     clock::rfc3339(event.at)
 }
 
 /// An event as people read it.
-fn line(event: &Noted, names: &Names) -> String {
+fn line(event: &LoggedEvent, names: &Names) -> String {
     format!("{}\t{}\t{}\t{}", at(event), event.name, event.address.as_deref().unwrap_or("-"), told(&event.data, names))
 }
 
@@ -63,10 +63,10 @@ fn line(event: &Noted, names: &Names) -> String {
 type Names = BTreeMap<Uuid, String>;
 
 /// The accounts that events name.
-async fn names(desk: &Desk, events: &[Noted]) -> Result<Names, Failure> {
-    let id = |event: &Noted, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
+async fn names(desk: &Desk, events: &[LoggedEvent]) -> Result<Names, Failure> {
+    let id = |event: &LoggedEvent, key: &str| event.data.get(key).and_then(Value::as_str).and_then(|text| text.parse().ok());
     let ids: BTreeSet<Uuid> = events.iter().flat_map(|event| [id(event, "account"), id(event, "actor")]).flatten().collect();
-    Ok(overview::account_names(&desk.records, &ids.into_iter().collect::<Vec<_>>()).await?)
+    Ok(summaries::account_names(&desk.records, &ids.into_iter().collect::<Vec<_>>()).await?)
 }
 
 /// The data of an event, `key=value`; the ids of accounts with their names, and behind the names of changed fields what became of them.
@@ -109,17 +109,17 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<ExitCod
     let desk = Desk::open(config, Output::of(arguments.json)).await?;
     match arguments.action {
         Action::List { limit } => {
-            let events = events::newest(&desk.records, limit.into()).await?;
+            let events = audit_log::newest(&desk.records, limit.into()).await?;
             let names = names(&desk, &events).await?;
             let lines: Vec<String> = events.iter().map(|event| line(event, &names)).collect();
             desk.list("events", &lines, events.iter().map(shown).collect())
         }
         Action::Follow => {
             let watch = Watch::new();
-            let mut seen: BTreeSet<i64> = events::newest(&desk.records, BACK).await?.iter().map(|event| event.sequence).collect();
+            let mut seen: BTreeSet<i64> = audit_log::newest(&desk.records, BACK).await?.iter().map(|event| event.sequence).collect();
             loop {
                 let last = seen.last().copied().unwrap_or_default();
-                let mut news = events::after(&desk.records, last - BACK, BACK * 2).await?;
+                let mut news = audit_log::after(&desk.records, last - BACK, BACK * 2).await?;
                 news.retain(|event| seen.insert(event.sequence));
                 let names = if news.is_empty() { Names::new() } else { names(&desk, &news).await? };
                 for event in news {

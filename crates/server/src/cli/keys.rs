@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use identity::event::Event;
+use identity::audit_event::AuditEvent;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyLength, PrivateKey};
 use serde_json::{Value, json};
-use store::events::{self, Occasion};
-use store::signing_keys;
+use store::hub_records::audit_log::{self, AuditContext};
+use store::hub_records::signing_keys;
 
 use crate::config::Config;
 use crate::key_files::{self, KeyPair, PUBLIC_NAME};
@@ -126,9 +126,9 @@ async fn rotate(config: &Config, announced_seconds: i64, output: Output) -> Resu
     };
     ring.purge(desk.now);
     signing_keys::save(&mut transaction, &ring).await?;
-    let occasion = Occasion { now: desk.now, address: None };
+    let occasion = AuditContext { now: desk.now, address: None };
     let name = key.public().id().as_str().to_owned();
-    events::append(&mut transaction, &Event::KeyRotated { key: name.clone(), state }, occasion).await?;
+    audit_log::append(&mut transaction, &AuditEvent::KeyRotated { key: name.clone(), state }, occasion).await?;
     transaction.commit().await?;
     let text = if promoting {
         moved(&next, path)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use query::catalog::Catalog;
 use serde_json::json;
-use store::records::Records;
+use store::hub_records::Records;
 
 use crate::boot;
 use crate::boot_error::unusable;

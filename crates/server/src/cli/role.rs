@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::overview;
-use store::roles::{self, RoleRecord};
+use store::hub_records::roles::{self, RoleRecord};
+use store::hub_records::summaries;
 use uuid::Uuid;
 
 use crate::administration::{RoleChange, Which, describe_role};
@@ -101,7 +101,7 @@ async fn chosen(desk: &Desk, chosen: Chosen) -> Result<RoleRecord, Failure> {
 
 async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
     let role = self::chosen(desk, chosen).await?;
-    let accounts = overview::holders(&desk.records, role.id, MAX_NAMES).await?;
+    let accounts = summaries::holders(&desk.records, role.id, MAX_NAMES).await?;
     let table = Table::default()
         .row("id", role.id.to_string())
         .row("name", &role.name)

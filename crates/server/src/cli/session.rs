@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::overview::{self, ClientInUse};
-use store::sessions::{self, Seen};
+use store::hub_records::sessions::{self, SessionDetails};
+use store::hub_records::summaries::{self, ClientInUse};
 use uuid::Uuid;
 
 use crate::clock;
@@ -54,7 +54,7 @@ pub(super) struct End {
 
 /// A session with the names that belong to it.
 struct Named {
-    seen: Seen,
+    seen: SessionDetails,
     account: String,
     clients: Vec<ClientInUse>,
 }
@@ -79,7 +79,7 @@ impl Named {
     }
 
     fn shown(&self) -> Value {
-        let Seen { session, device, address, last_used_at } = &self.seen;
+        let SessionDetails { session, device, address, last_used_at } = &self.seen;
         json!({
             "id": session.id.to_string(), "account": session.account.to_string(), "accountName": self.account, "device": device,
             "address": address, "clients": self.client_ids(), "apps": self.app_codes(), "authenticatedAt": session.authenticated_at.unix(),
@@ -89,12 +89,12 @@ impl Named {
 }
 
 /// Looks up what accounts are called, and which clients are used.
-async fn named(desk: &Desk, all: Vec<Seen>) -> Result<Vec<Named>, Failure> {
+async fn named(desk: &Desk, all: Vec<SessionDetails>) -> Result<Vec<Named>, Failure> {
     let accounts: Vec<Uuid> = all.iter().map(|seen| seen.session.account).collect();
-    let names = overview::account_names(&desk.records, &accounts).await?;
+    let names = summaries::account_names(&desk.records, &accounts).await?;
     let ids: Vec<Uuid> = all.iter().map(|seen| seen.session.id).collect();
-    let clients = overview::clients_in_use(&desk.records, &ids).await?;
-    let with_names = |seen: Seen| Named {
+    let clients = summaries::clients_in_use(&desk.records, &ids).await?;
+    let with_names = |seen: SessionDetails| Named {
         account: names.get(&seen.session.account).cloned().unwrap_or_else(|| "-".to_owned()),
         clients: clients.iter().filter(|used| used.session == seen.session.id).cloned().collect(),
         seen,
@@ -107,7 +107,7 @@ async fn show(desk: &Desk, id: Uuid) -> Result<ExitCode, Failure> {
     let Some(named) = named(desk, found.into_iter().collect()).await?.pop() else {
         return Err(unknown(&format!("session {id}"), "", &[], "session"));
     };
-    let Seen { session, device: browser, address, last_used_at } = &named.seen;
+    let SessionDetails { session, device: browser, address, last_used_at } = &named.seen;
     let state = match session.ended_at {
         Some(_) => "ended",
         None if session.expires_at <= desk.now => "expired",

@@ -2,7 +2,7 @@
 
 use query::wording::near;
 use serde_json::Value;
-use store::overview::Belonging;
+use store::hub_records::summaries::AccountNames;
 
 use super::Failure;
 
@@ -30,7 +30,7 @@ impl Table {
     }
 
     /// How many accounts belong to it, and what the first of them are called.
-    pub(super) fn accounts(self, belonging: &Belonging) -> Self {
+    pub(super) fn accounts(self, belonging: &AccountNames) -> Self {
         let unnamed = belonging.all.saturating_sub(i64::try_from(belonging.names.len()).unwrap_or(i64::MAX));
         let more = if unnamed > 0 { format!(" and {unnamed} more") } else { String::new() };
         let text = if belonging.all == 0 { "0".to_owned() } else { format!("{}: {}{more}", belonging.all, belonging.names.join(", ")) };

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use store::overview;
-use store::tenants::{self, Tenant};
+use store::hub_records::summaries;
+use store::hub_records::tenants::{self, Tenant};
 use uuid::Uuid;
 
 use crate::administration::describe_tenant;
@@ -89,7 +89,7 @@ async fn show(desk: &Desk, chosen: Chosen) -> Result<ExitCode, Failure> {
         });
     };
     let tenant = all.swap_remove(place);
-    let accounts = overview::members(&desk.records, tenant.id, MAX_NAMES).await?;
+    let accounts = summaries::members(&desk.records, tenant.id, MAX_NAMES).await?;
     let table = Table::default().row("id", tenant.id.to_string()).row("code", &tenant.code).row("name", &tenant.name).accounts(&accounts);
     let mut object = shown(&tenant);
     merge(&mut object, json!({ "accounts": accounts.names, "accountCount": accounts.all }));

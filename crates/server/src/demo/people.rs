@@ -3,11 +3,11 @@
 use std::fmt;
 
 use identity::account::AccountKind;
-use identity::client::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
+use identity::lifetime::{ACCESS_TOKEN_SECONDS, Lifetimes, REFRESH_TOKEN_SECONDS};
 use identity::password::{Password, PasswordHash};
 use serde_json::Map;
 use store::DatabaseSettings;
-use store::events::Occasion;
+use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -82,7 +82,7 @@ pub(super) struct Made {
 pub(super) async fn make(url: &str, redirect: &str) -> Result<Made, Stopped> {
     let records = boot::records(url, &DatabaseSettings::default()).await?;
     let now = clock::now();
-    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: Occasion { now, address: None } };
+    let administration = Administration { records: &records, actor: Actor::CommandLine, occasion: AuditContext { now, address: None } };
     for shop::Tenant { id, code, name } in shop::tenants() {
         administration.create_tenant(Some(tenant_id(id)?), code, name).await?;
     }

@@ -9,7 +9,7 @@ use identity::error::Error;
 use identity::form;
 use identity::origin::{Provenance, provenance};
 use identity::parameters::Parameters;
-use store::events::Occasion;
+use store::hub_records::audit_log::AuditContext;
 
 use crate::clock;
 use crate::http::accept;
@@ -103,8 +103,8 @@ impl RequestContext {
     }
 
     /// What an audit event records of the request.
-    pub(crate) fn occasion(&self) -> Occasion<'_> {
-        Occasion { now: clock::now(), address: Some(&self.address) }
+    pub(crate) fn occasion(&self) -> AuditContext<'_> {
+        AuditContext { now: clock::now(), address: Some(&self.address) }
     }
 
     /// Whether the client prefers a page to JSON.

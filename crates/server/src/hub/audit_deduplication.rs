@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use identity::event::Event;
-use identity::moment::Moment;
-use store::events::{self, Occasion};
-use store::records::Records;
+use identity::audit_event::AuditEvent;
+use identity::timestamp::Timestamp;
+use store::hub_records::Records;
+use store::hub_records::audit_log::{self, AuditContext};
 
 use super::form_request::RequestContext;
 
@@ -25,11 +25,11 @@ const MAX_ENTRIES: usize = 10_000;
 pub(super) struct RefusalLog(Mutex<Recent>);
 
 #[derive(Debug, Default)]
-struct Recent(HashMap<(Event, Option<String>), Repeats>);
+struct Recent(HashMap<(AuditEvent, Option<String>), Repeats>);
 
 #[derive(Debug)]
 struct Repeats {
-    since: Moment,
+    since: Timestamp,
     /// The rows so far.
     rows: u64,
     /// The repeats beyond the rows.
@@ -39,14 +39,14 @@ struct Repeats {
 /// A refusal with repeats beyond its rows.
 #[derive(Debug, PartialEq, Eq)]
 struct Repeated {
-    event: Event,
+    event: AuditEvent,
     address: Option<String>,
     times: u64,
 }
 
 impl Recent {
     /// Whether a refusal becomes a row. Otherwise it counts as a repeat.
-    fn is_row(&mut self, event: &Event, address: &str, now: Moment) -> bool {
+    fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
         let mut key = (event.clone(), Some(address.to_owned()));
         if self.0.len() >= MAX_ENTRIES && !self.0.contains_key(&key) {
             key.1 = None;
@@ -64,7 +64,7 @@ impl Recent {
     }
 
     /// Removes the entries whose window is over, and returns those with repeats.
-    fn take_ended(&mut self, now: Moment) -> Vec<Repeated> {
+    fn take_ended(&mut self, now: Timestamp) -> Vec<Repeated> {
         let ended = self.0.extract_if(|_, repeats| now.since(repeats.since) >= WINDOW_SECONDS);
         let repeated = ended.filter(|(_, repeats)| repeats.times > 0);
         repeated.map(|((event, address), Repeats { times, .. })| Repeated { event, address, times }).collect()
@@ -72,9 +72,9 @@ impl Recent {
 }
 
 /// The rows of an event in a window. An account has a count for each operation, so the limit of operations is lower.
-fn max_rows(event: &Event) -> u64 {
+fn max_rows(event: &AuditEvent) -> u64 {
     match event {
-        Event::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
+        AuditEvent::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
         _ => MAX_ROWS,
     }
 }
@@ -85,25 +85,25 @@ impl RefusalLog {
     }
 
     /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
-    pub(super) async fn note(&self, records: &Records, event: &Event, context: &RequestContext) -> Result<(), store::Error> {
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
         self.note_at(records, event, context.occasion()).await
     }
 
     /// The same with the time and the client address.
-    pub(super) async fn note_at(&self, records: &Records, event: &Event, occasion: Occasion<'_>) -> Result<(), store::Error> {
+    pub(super) async fn note_at(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
         let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
         if is_row {
-            return events::append(records, event, occasion).await;
+            return audit_log::append(records, event, occasion).await;
         }
-        events::log(event, occasion);
+        audit_log::log(event, occasion);
         Ok(())
     }
 
     /// Records the repeats of windows that are over.
-    pub(super) async fn flush(&self, records: &Records, now: Moment) -> Result<(), store::Error> {
+    pub(super) async fn flush(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {
         let ended = self.recent().take_ended(now);
         for Repeated { event, address, times } in ended {
-            events::append_repeats(records, &event, times, Occasion { now, address: address.as_deref() }).await?;
+            audit_log::append_repeats(records, &event, times, AuditContext { now, address: address.as_deref() }).await?;
         }
         Ok(())
     }
@@ -111,18 +111,18 @@ impl RefusalLog {
 
 #[cfg(test)]
 mod tests {
-    use identity::event::SignInRefusal;
+    use identity::audit_event::SignInRefusal;
 
     use super::*;
 
-    fn refused(reason: SignInRefusal) -> Event {
-        Event::SignInRefused { account: None, reason }
+    fn refused(reason: SignInRefusal) -> AuditEvent {
+        AuditEvent::SignInRefused { account: None, reason }
     }
 
     #[test]
     fn repeats_beyond_a_hundred_a_minute_are_one_row() {
         // contract I13.4
-        let at = |seconds: i64| Moment::from_unix(1_800_000_000 + seconds);
+        let at = |seconds: i64| Timestamp::from_unix(1_800_000_000 + seconds);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
         for number in 0..MAX_ROWS {
             assert!(recent.is_row(&token, "192.0.2.1", at(0)), "{number}");
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_flood_of_client_addresses_counts_as_one() {
         // contract I13.4
-        let now = Moment::from_unix(1_800_000_000);
+        let now = Timestamp::from_unix(1_800_000_000);
         let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
         let rows = (0..MAX_ENTRIES * 2).filter(|number| recent.is_row(&token, &number.to_string(), now)).count();
         assert_eq!(rows, MAX_ENTRIES + 1);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use identity::client::ClientId;
 use identity::keys::KeyId;
-use identity::token::SecurityEvent;
+use identity::token::AccountChange;
 use identity::token::security_event::Subject;
 use lru::LruCache;
-use store::changes;
-use store::records::Records;
+use store::hub_records::Records;
+use store::hub_records::account_changes;
 use tokio::sync::watch;
 
 use super::Hub;
@@ -33,7 +33,7 @@ const MAX_STREAMS: usize = 1_024;
 /// A change, and the clients that hear of it.
 #[derive(Debug)]
 pub(super) struct FeedEntry {
-    pub(super) event: SecurityEvent,
+    pub(super) event: AccountChange,
     /// The clients that the account or the family has grants of.
     clients: BTreeSet<ClientId>,
 }
@@ -141,7 +141,7 @@ impl ChangeFeed {
     }
 
     /// The event of a change for a client, the same in every stream of the client.
-    pub(super) fn text(&self, hub: &Hub, event: &SecurityEvent, client: &ClientId) -> Option<Bytes> {
+    pub(super) fn text(&self, hub: &Hub, event: &AccountChange, client: &ClientId) -> Option<Bytes> {
         let keys = hub.keys().current();
         let key = (event.sequence, client.clone(), keys.signing().clone());
         if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -174,7 +174,7 @@ impl Drop for StreamSlot {
 
 /// Reads changes, and the clients that hear of them.
 async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Error> {
-    let events = changes::after(records, after, BATCH).await?;
+    let events = account_changes::after(records, after, BATCH).await?;
     let (mut accounts, mut families) = (Vec::new(), Vec::new());
     for event in &events {
         match event.subject {
@@ -183,7 +183,7 @@ async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Er
             Subject::Client(_) | Subject::Everybody => {}
         }
     }
-    let clients = changes::clients_of(records, &accounts, &families).await?;
+    let clients = account_changes::clients_of(records, &accounts, &families).await?;
     let entries = events.into_iter().map(|event| {
         let named = match event.subject {
             Subject::Account(id) | Subject::Family { family: id, .. } => clients.get(&id).cloned(),
@@ -224,7 +224,7 @@ async fn poll(feed: &ChangeFeed, records: &Records) -> Result<(), store::Error> 
     loop {
         let last = feed.recent().last();
         let Some(last) = last else {
-            let newest = changes::numbers(records).await?.newest;
+            let newest = account_changes::range(records).await?.newest;
             feed.recent().after = Some(newest);
             feed.newest.send_replace(newest);
             continue;

@@ -1,12 +1,12 @@
 //! Authenticates a client by its secret, the same way at every endpoint.
 
+use identity::audit_event::AuditEvent;
 use identity::client::{self, Authenticated, Client};
 use identity::error::ErrorCode;
-use identity::event::Event;
 use identity::parameters::Parameters;
-use identity::throttle::Verdict;
+use identity::throttle::ThrottleDecision;
 use identity::token_request::Credentials;
-use store::failures::Watch;
+use store::hub_records::throttle::ThrottleKeys;
 
 use crate::clock;
 use crate::problem::oauth::OauthError;
@@ -24,7 +24,7 @@ pub(super) struct UnverifiedClient {
 impl UnverifiedClient {
     pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters) -> Result<Self, OauthError> {
         let credentials = read(hub, context, body).await?;
-        let found = store::clients::by_id(hub.records(), credentials.id()).await?;
+        let found = store::hub_records::clients::by_id(hub.records(), credentials.id()).await?;
         Ok(UnverifiedClient { found, credentials })
     }
 
@@ -39,7 +39,7 @@ pub(super) async fn read(hub: &Hub, context: &RequestContext, body: &Parameters)
         Ok(credentials) => Ok(credentials),
         Err(error) => {
             if error.code() == ErrorCode::InvalidClient {
-                hub.note_refusal(&Event::ClientRefused { client: None }, context).await?;
+                hub.note_refusal(&AuditEvent::ClientRefused { client: None }, context).await?;
             }
             Err(error.into())
         }
@@ -58,11 +58,11 @@ pub(super) async fn authenticate<'c>(
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
-    let event = Event::ClientRefused { client: client.map(|client| client.id.clone()) };
+    let event = AuditEvent::ClientRefused { client: client.map(|client| client.id.clone()) };
     hub.note_refusal(&event, context).await?;
-    let watch = Watch::client(credentials.id(), &context.address);
-    match store::failures::client_failed(hub.records(), &watch, clock::now()).await? {
-        Verdict::Try => Err(error.into()),
-        Verdict::Wait(seconds) => Err(OauthError::Throttled(seconds)),
+    let watch = ThrottleKeys::client(credentials.id(), &context.address);
+    match store::hub_records::throttle::client_failed(hub.records(), &watch, clock::now()).await? {
+        ThrottleDecision::Try => Err(error.into()),
+        ThrottleDecision::Wait(seconds) => Err(OauthError::Throttled(seconds)),
     }
 }

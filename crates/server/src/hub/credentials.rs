@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use identity::account::Account;
+use identity::audit_event::{AuditEvent, ChangedRecord, RecordChange, SignInRefusal};
 use identity::error::{Error, ErrorCode};
-use identity::event::{Change, Event, Record, SignInRefusal};
 use identity::password::{Password, PasswordHash, Proof};
-use identity::session::{Ending, LiveSession};
-use store::accounts::Known;
-use store::failures::Watch;
-use store::records::Transaction;
+use identity::revocation::Revocation;
+use identity::session::LiveSession;
+use store::hub_records::Transaction;
+use store::hub_records::accounts::LoginCandidate;
+use store::hub_records::throttle::ThrottleKeys;
 use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
@@ -44,7 +45,7 @@ impl CheckedCredentials {
 
 /// Checks a name and a password, and counts the attempt.
 pub(super) async fn check(hub: &Hub, name: &str, password: Password, context: &RequestContext) -> Result<CheckedCredentials, OauthError> {
-    let known = store::accounts::known(hub.records(), name, &context.address).await?;
+    let known = store::hub_records::accounts::login_candidate(hub.records(), name, &context.address).await?;
     check_known(hub, name, known, password, context).await
 }
 
@@ -52,7 +53,7 @@ pub(super) async fn check(hub: &Hub, name: &str, password: Password, context: &R
 pub(super) async fn check_known(
     hub: &Hub,
     name: &str,
-    known: Option<Known>,
+    known: Option<LoginCandidate>,
     password: Password,
     context: &RequestContext,
 ) -> Result<CheckedCredentials, OauthError> {
@@ -65,12 +66,12 @@ pub(super) async fn check_known(
 async fn attempt(
     hub: &Hub,
     name: &str,
-    known: Option<Known>,
+    known: Option<LoginCandidate>,
     password: Password,
     context: &RequestContext,
 ) -> Result<CheckedCredentials, OauthError> {
     let records = hub.records();
-    let watch = Watch::sign_in(name, &context.address, known.as_ref());
+    let watch = ThrottleKeys::sign_in(name, &context.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
     let deadline = Instant::now() + OUTCOME_TIMEOUT;
@@ -78,14 +79,14 @@ async fn attempt(
         let ticket = hub.hasher().admit()?;
         let pending = hub.pending_attempts().enter(watch.counters().to_vec());
         // Counted before the hash is computed, so that parallel guesses count.
-        let refused = match store::failures::attempt(records, &watch, clock::now()).await? {
+        let refused = match store::hub_records::throttle::attempt(records, &watch, clock::now()).await? {
             Ok(attempt) => break (ticket, pending, attempt),
             Err(refused) => refused,
         };
         // Others may use the place in the queue.
         drop(ticket);
         if !pending.wait_for_others(&refused, deadline).await {
-            let event = Event::SignInRefused { account: id, reason: SignInRefusal::Throttled };
+            let event = AuditEvent::SignInRefused { account: id, reason: SignInRefusal::Throttled };
             hub.note_refusal(&event, context).await?;
             return Err(OauthError::Throttled(refused.seconds));
         }
@@ -96,10 +97,10 @@ async fn attempt(
         checked.proof = rehashed(hub, account.id, proof.clone(), password).await?;
     }
     if checked.admitted().is_some() {
-        store::failures::succeeded(records, &watch, clock::now()).await?;
+        store::hub_records::throttle::succeeded(records, &watch, clock::now()).await?;
         pending.succeeded();
     } else {
-        store::failures::failed(records, &watch, attempt).await?;
+        store::hub_records::throttle::failed(records, &watch, attempt).await?;
         let reason = if checked.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
         record_failure(hub, id, reason, context).await?;
     }
@@ -109,10 +110,10 @@ async fn attempt(
 /// Rehashes a password whose hash has old parameters. If the stored hash changed meanwhile, another sign-in may have rehashed it, so the
 /// password is compared again.
 async fn rehashed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, OauthError> {
-    if proof.renewed().is_none() || store::accounts::rehash(hub.records(), account, &proof).await? {
+    if proof.renewed().is_none() || store::hub_records::accounts::rehash(hub.records(), account, &proof).await? {
         return Ok(Some(proof));
     }
-    let kept = store::accounts::credential_of(hub.records(), account).await?;
+    let kept = store::hub_records::accounts::credential_of(hub.records(), account).await?;
     hub.hasher().admit()?.compare(kept, password).await
 }
 
@@ -123,7 +124,7 @@ pub(super) async fn record_failure(
     reason: SignInRefusal,
     context: &RequestContext,
 ) -> Result<(), store::Error> {
-    store::events::append(hub.records(), &Event::SignInRefused { account, reason }, context.occasion()).await
+    store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
 }
 
 /// A new password, and the right to set it.
@@ -150,21 +151,23 @@ pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, c
     let occasion = context.occasion();
     let kept = match right {
         Right::Link => {
-            store::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
+            store::hub_records::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;
             None
         }
         Right::Present(proof, session) => {
-            let replaced = store::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
-            if !replaced || store::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
+            let replaced = store::hub_records::accounts::replace_credential(&mut transaction, account, proof, hash, occasion.now).await?;
+            if !replaced || store::hub_records::sessions::owner(&mut transaction, session.id(), occasion.now).await? != Some(account) {
                 return Ok(false);
             }
             Some(session.id())
         }
     };
-    let over = store::endings::carry_out(&mut transaction, &Ending::PasswordChanged { account, kept }, occasion.now).await?;
-    let event = Event::Changed { record: Record::Account(account), change: Change::CredentialChanged, actor: Some(account) };
-    store::events::append(&mut transaction, &event, occasion).await?;
-    store::endings::note(&mut transaction, &over, occasion).await?;
+    let over =
+        store::hub_records::revocation::revoke_in(&mut transaction, &Revocation::PasswordChanged { account, kept }, occasion.now).await?;
+    let event =
+        AuditEvent::Changed { record: ChangedRecord::Account(account), change: RecordChange::CredentialChanged, actor: Some(account) };
+    store::hub_records::audit_log::append(&mut transaction, &event, occasion).await?;
+    store::hub_records::revocation::log(&mut transaction, &over, occasion).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -1,15 +1,15 @@
 //! The work of the token endpoint: looks up rows, lets `identity` decide, and saves the decision in one transaction.
 
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::client::{Authenticated, Client, GrantType};
 use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
-use identity::grant::{Fresh, Issue, authorization_code, password, refresh_token};
-use identity::opaque::{Code, RefreshToken};
+use identity::grant::{FamilySecrets, IssuedTokens, authorization_code, password, refresh_token};
 use identity::parameters::Parameters;
-use identity::session::Ending;
+use identity::revocation::Revocation;
+use identity::secret_token::{Code, RefreshToken};
 use identity::token_request::{Credentials, GrantRequest};
-use store::codes::Redeemed;
-use store::families::{Begun, Rotated};
+use store::hub_records::codes::Redeemed;
+use store::hub_records::token_families::{FamilyStart, Rotated};
 
 use crate::problem::oauth::OauthError;
 use crate::random;
@@ -34,7 +34,7 @@ pub(super) struct TokenRequest<'a> {
 impl TokenRequest<'_> {
     /// Executes the grant. It looks up the client together with the rows of the grant, in one query; they count only once the client is
     /// authenticated.
-    pub(super) async fn execute(&self) -> Result<Issue, OauthError> {
+    pub(super) async fn execute(&self) -> Result<IssuedTokens, OauthError> {
         let code = self.body.get("code").and_then(Code::parse);
         let token = self.body.get("refresh_token").and_then(RefreshToken::parse);
         match (self.body.get("grant_type"), code, token) {
@@ -53,29 +53,35 @@ impl TokenRequest<'_> {
     }
 
     /// `authorization_code`: redeems a code, once.
-    async fn redeem(&self, code: &Code) -> Result<Issue, OauthError> {
+    async fn redeem(&self, code: &Code) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
         for _ in 0..MAX_TRIES {
-            let rows = store::codes::presented(records, self.credentials.id(), &code.digest()).await?;
+            let rows = store::hub_records::codes::look_up(records, self.credentials.id(), &code.digest()).await?;
             let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::AuthorizationCode { redirect_uri, verifier, .. } = request else { return Err(RACED) };
-            let presented = authorization_code::Presented { client, redirect_uri: &redirect_uri, verifier: &verifier };
+            let presented = authorization_code::PresentedCode { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
             match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
-                authorization_code::Outcome::Redeem(redemption) => {
-                    match store::codes::redeem(records, &redemption, client.client(), self.context.occasion()).await? {
-                        Redeemed::Done => return Ok(redemption.begin.issue),
+                authorization_code::CodeDecision::Redeem(redemption) => {
+                    match store::hub_records::codes::redeem(records, &redemption, client.client(), self.context.occasion()).await? {
+                        Redeemed::Done => return Ok(redemption.start.issue),
                         Redeemed::Late => {}
                         Redeemed::Refused => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), CLOSED).await?),
                     }
                 }
-                authorization_code::Outcome::Replay { family, error } => {
-                    let event = Event::CodeReplayed { client: client.client().id.clone(), family };
-                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.context.occasion()).await?;
+                authorization_code::CodeDecision::Replay { family, error } => {
+                    let event = AuditEvent::CodeReplayed { client: client.client().id.clone(), family };
+                    store::hub_records::revocation::revoke(
+                        records,
+                        &Revocation::FamilyRevoked(family),
+                        Some(&event),
+                        self.context.occasion(),
+                    )
+                    .await?;
                     return Err(error.into());
                 }
-                authorization_code::Outcome::Refused(error) => {
+                authorization_code::CodeDecision::Refused(error) => {
                     return Err(self.refuse(client, Some(GrantType::AuthorizationCode), error).await?);
                 }
             }
@@ -84,38 +90,44 @@ impl TokenRequest<'_> {
     }
 
     /// `refresh_token`: rotates a refresh token.
-    async fn refresh(&self, token: &RefreshToken) -> Result<Issue, OauthError> {
+    async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
         for _ in 0..MAX_TRIES {
-            let rows = store::families::presented(records, self.credentials.id(), &token.digest()).await?;
+            let rows = store::hub_records::token_families::look_up(records, self.credentials.id(), &token.digest()).await?;
             let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
-            let presented = refresh_token::Presented { client, token, scope: scope.as_ref() };
-            let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::families::Found::as_rows);
-            let fresh = refresh_token::Fresh { successor: RefreshToken::from_random(random::bytes()?), nonce: random::bytes()? };
+            let presented = refresh_token::PresentedToken { client, token, scope: scope.as_ref() };
+            let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::hub_records::token_families::FoundToken::as_rows);
+            let fresh = refresh_token::SuccessorSecrets { successor: RefreshToken::from_random(random::bytes()?), nonce: random::bytes()? };
             let terms = self.hub.terms();
             if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
-                found.outage_seconds = store::outages::seconds_between(records, at, terms.now).await?;
+                found.outage_seconds = store::hub_records::heartbeats::seconds_between(records, at, terms.now).await?;
             }
             match refresh_token::decide(presented, found, fresh, terms) {
-                refresh_token::Outcome::Rotate(rotation) => {
-                    match store::families::rotate(records, &rotation, self.context.occasion()).await? {
+                refresh_token::RefreshDecision::Rotate(rotation) => {
+                    match store::hub_records::token_families::rotate(records, &rotation, self.context.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
                         Rotated::Late => {}
                     }
                 }
-                refresh_token::Outcome::Repeat(issue) => {
+                refresh_token::RefreshDecision::Repeat(issue) => {
                     let (client, family) = (client.client().id.clone(), issue.family().id);
-                    let event = Event::RefreshRepeated { account: issue.family().account, client, family };
-                    store::events::append(records, &event, self.context.occasion()).await?;
+                    let event = AuditEvent::RefreshRepeated { account: issue.family().account, client, family };
+                    store::hub_records::audit_log::append(records, &event, self.context.occasion()).await?;
                     return Ok(*issue);
                 }
-                refresh_token::Outcome::Reuse { family, error } => {
-                    let event = Event::RefreshReused { client: client.client().id.clone(), family };
-                    store::endings::end(records, &Ending::FamilyEnded(family), Some(&event), self.context.occasion()).await?;
+                refresh_token::RefreshDecision::Reuse { family, error } => {
+                    let event = AuditEvent::RefreshReused { client: client.client().id.clone(), family };
+                    store::hub_records::revocation::revoke(
+                        records,
+                        &Revocation::FamilyRevoked(family),
+                        Some(&event),
+                        self.context.occasion(),
+                    )
+                    .await?;
                     return Err(error.into());
                 }
-                refresh_token::Outcome::Refused(error) => {
+                refresh_token::RefreshDecision::Refused(error) => {
                     return Err(self.refuse(client, Some(GrantType::RefreshToken), error).await?);
                 }
             }
@@ -124,9 +136,11 @@ impl TokenRequest<'_> {
     }
 
     /// `password`. It also refuses unknown grant types.
-    async fn sign_in(&self) -> Result<Issue, OauthError> {
+    async fn sign_in(&self) -> Result<IssuedTokens, OauthError> {
         let name = self.body.get("username").unwrap_or_default();
-        let found = store::accounts::known_at(self.hub.records(), self.credentials.id(), name, &self.context.address).await?;
+        let found =
+            store::hub_records::accounts::login_candidate_at(self.hub.records(), self.credentials.id(), name, &self.context.address)
+                .await?;
         let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
         let (client, request) = self.authenticate(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
@@ -134,31 +148,33 @@ impl TokenRequest<'_> {
         let proven = checked.account.as_ref().zip(checked.proof);
         let grant = Some(GrantType::Password);
         match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
-            password::Outcome::Grant(entry) => {
-                match store::families::begin(self.hub.records(), &entry, client.client(), self.context.occasion()).await? {
-                    Begun::Done => Ok(entry.begin.issue),
-                    Begun::Refused => Err(self.refuse(client, grant, CLOSED).await?),
+            password::PasswordDecision::Grant(entry) => {
+                match store::hub_records::token_families::begin(self.hub.records(), &entry, client.client(), self.context.occasion())
+                    .await?
+                {
+                    FamilyStart::Done => Ok(entry.start.issue),
+                    FamilyStart::Refused => Err(self.refuse(client, grant, CLOSED).await?),
                     // The password changed after it was compared.
-                    Begun::Lapsed => {
-                        let account = Some(entry.begin.family.account);
+                    FamilyStart::Lapsed => {
+                        let account = Some(entry.start.family.account);
                         credentials::record_failure(self.hub, account, SignInRefusal::Credentials, self.context).await?;
                         Err(password::REFUSED.into())
                     }
                 }
             }
             // `credentials` has recorded it.
-            password::Outcome::Refused(error) => Err(error.into()),
+            password::PasswordDecision::Refused(error) => Err(error.into()),
         }
     }
 
     async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
         // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
-        let event = Event::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
+        let event = AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
         self.hub.note_refusal(&event, self.context).await?;
         Ok(error.into())
     }
 }
 
-fn fresh() -> Result<Fresh, OauthError> {
-    Ok(Fresh { family: random::uuid(), refresh: RefreshToken::from_random(random::bytes()?) })
+fn fresh() -> Result<FamilySecrets, OauthError> {
+    Ok(FamilySecrets { family: random::uuid(), refresh: RefreshToken::from_random(random::bytes()?) })
 }

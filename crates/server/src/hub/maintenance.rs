@@ -17,7 +17,7 @@ pub(crate) async fn keep(hub: Hub) {
     let mut complaint = None;
     loop {
         if round.is_multiple_of(PURGE_ROUNDS) {
-            match store::purge::purge(hub.records(), clock::now()).await {
+            match store::hub_records::purge::purge(hub.records(), clock::now()).await {
                 Ok(rows) => tracing::debug!(rows, "purged expired rows"),
                 Err(error) => tracing::warn!(%error, "could not purge expired rows; the next round tries again"),
             }

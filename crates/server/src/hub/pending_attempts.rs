@@ -7,13 +7,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::failures::{Key, Refused};
+use store::hub_records::throttle::{Delayed, ThrottleKey};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 /// The pending attempts of this process, by throttle counter.
 #[derive(Debug, Default)]
-pub(super) struct PendingAttempts(Mutex<HashMap<Key, Arc<Counter>>>);
+pub(super) struct PendingAttempts(Mutex<HashMap<ThrottleKey, Arc<Counter>>>);
 
 /// The pending attempts of one counter.
 #[derive(Debug, Default)]
@@ -33,13 +33,13 @@ struct CounterState {
 #[derive(Debug)]
 pub(super) struct PendingAttempt<'u> {
     attempts: &'u PendingAttempts,
-    counters_held: Vec<(Key, Arc<Counter>)>,
+    counters_held: Vec<(ThrottleKey, Arc<Counter>)>,
     /// The successes before it began, by counter.
     seen: Vec<u64>,
 }
 
 impl PendingAttempts {
-    pub(super) fn enter(&self, mut counters: Vec<Key>) -> PendingAttempt<'_> {
+    pub(super) fn enter(&self, mut counters: Vec<ThrottleKey>) -> PendingAttempt<'_> {
         counters.dedup();
         let mut all = lock(&self.0);
         let counters_held: Vec<_> = counters.into_iter().map(|key| (key, all.entry(key).or_default().clone())).collect();
@@ -64,7 +64,7 @@ impl PendingAttempt<'_> {
 
     /// Gives up this attempt and waits for the others of the counter that refused it, until the deadline. Returns whether one of them
     /// succeeded, so that a new try may pass. It does not wait if their success could not let it pass.
-    pub(super) async fn wait_for_others(self, refused: &Refused, deadline: Instant) -> bool {
+    pub(super) async fn wait_for_others(self, refused: &Delayed, deadline: Instant) -> bool {
         let found = self.counters_held.iter().zip(&self.seen).find(|((key, _), _)| *key == refused.counter);
         let Some((counter, seen)) = found.map(|((_, counter), seen)| (counter.clone(), *seen)) else { return false };
         drop(self);
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    const REFUSED: Refused = Refused { seconds: 2, counter: [1; 32], successes_wanted: 1 };
+    const REFUSED: Delayed = Delayed { seconds: 2, counter: [1; 32], successes_wanted: 1 };
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(3_600)
@@ -138,7 +138,7 @@ mod tests {
         assert!(!alone.wait_for_others(&REFUSED, later()).await, "no other attempt of this counter");
 
         let (_few, beyond) = (attempts.enter(vec![[1; 32]]), attempts.enter(vec![[1; 32]]));
-        assert!(!beyond.wait_for_others(&Refused { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
+        assert!(!beyond.wait_for_others(&Delayed { successes_wanted: 2, ..REFUSED }, later()).await, "one success would not be enough");
 
         let (_slow, patient) = (attempts.enter(vec![[1; 32]]), attempts.enter(vec![[1; 32]]));
         assert!(!patient.wait_for_others(&REFUSED, Instant::now()).await, "it took too long");

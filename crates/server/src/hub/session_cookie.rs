@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Response};
 use identity::account::Account;
 use identity::session::{LiveSession, SESSION_SECONDS, Session};
 use identity::token::HubSessionClaims;
-use store::sessions::{Arrival, Before, By};
+use store::hub_records::sessions::{PreviousSession, SignIn, SignInProof};
 use uuid::Uuid;
 
 use crate::clock;
@@ -37,7 +37,7 @@ pub(super) async fn every_live(hub: &Hub, context: &RequestContext) -> Result<Ve
     for text in context.cookies(cookie_name(hub, context)) {
         let Ok(cookie) = hub.verify::<HubSessionClaims>(text, &audience) else { continue };
         let now = clock::now();
-        let Some((row, account)) = store::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
+        let Some((row, account)) = store::hub_records::sessions::load(hub.records(), cookie.claims().session, now).await? else { continue };
         if let Some(session) = LiveSession::of(&cookie, Some(&row), Some(&account), now) {
             all.push((session, account));
         }
@@ -58,18 +58,23 @@ pub(super) fn fresh(account: Uuid) -> Session {
 
 /// Begins a new session and returns its cookies. An earlier session of another account ends; the grants of an earlier session of the same
 /// account move to the new one, so that a logout ends all of them. Returns none if the password or the token ended meanwhile.
-pub(super) async fn begin(hub: &Hub, context: &RequestContext, session: Session, by: By<'_>) -> Result<Option<Cookies>, OauthError> {
+pub(super) async fn begin(
+    hub: &Hub,
+    context: &RequestContext,
+    session: Session,
+    by: SignInProof<'_>,
+) -> Result<Option<Cookies>, OauthError> {
     let before = match live(hub, context).await? {
-        None => Before::Nothing,
-        Some((before, _)) if before.account() == session.account => Before::Own(before.id()),
-        Some((before, _)) => Before::Other(before.id()),
+        None => PreviousSession::Nothing,
+        Some((before, _)) if before.account() == session.account => PreviousSession::Own(before.id()),
+        Some((before, _)) => PreviousSession::Other(before.id()),
     };
     let device = context.user_agent();
-    let arrival = Arrival { session: &session, by, before, device: device.as_deref() };
-    if !store::sessions::begin(hub.records(), &arrival, context.occasion()).await? {
+    let arrival = SignIn { session: &session, by, before, device: device.as_deref() };
+    if !store::hub_records::sessions::begin(hub.records(), &arrival, context.occasion()).await? {
         return Ok(None);
     }
-    Cookies::of(hub, context, &hub.keys().sign(&HubSessionClaims::of(&session, hub.issuer()))?, SESSION_SECONDS).map(Some)
+    Cookies::of(hub, context, &hub.keys().sign(&session.claims(hub.issuer()))?, SESSION_SECONDS).map(Some)
 }
 
 /// The cookies that set or remove a session.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use identity::audit_event::AuditEvent;
 use identity::client::ClientId;
-use identity::event::Event;
 use identity::keys::rotation::KeyRing;
 use identity::keys::{KeyId, KeySet, PrivateKey};
-use identity::token::{Claims, SecurityEvent, sign};
-use store::events::Occasion;
-use store::records::Records;
+use identity::token::{AccountChange, UniqueNames, sign};
+use store::hub_records::Records;
+use store::hub_records::audit_log::AuditContext;
 
 use crate::boot_error::{BootError, unusable};
 use crate::clock;
@@ -82,7 +82,7 @@ impl CurrentKeys {
     }
 
     /// Signs an account change for a client.
-    pub(super) fn sign_event(&self, event: &SecurityEvent, issuer: &str, audience: &ClientId) -> Option<String> {
+    pub(super) fn sign_event(&self, event: &AccountChange, issuer: &str, audience: &ClientId) -> Option<String> {
         let signed = event.sign(issuer, audience, clock::now(), &self.signing);
         signed.inspect_err(|error| tracing::error!(%error, "could not sign an account change")).ok()
     }
@@ -113,7 +113,7 @@ impl SigningKeys {
     /// Reloads the keys: another replica may have announced, promoted or dropped one. Returns what is wrong with them. If no file holds the
     /// signing key, the previous one signs on; the other keys are published all the same.
     pub(super) async fn refresh(&self, records: &Records) -> Result<Option<String>, store::Error> {
-        let Some(ring) = store::signing_keys::load(records).await? else { return Ok(None) };
+        let Some(ring) = store::hub_records::signing_keys::load(records).await? else { return Ok(None) };
         let before = self.current().signing.clone();
         let (signing, problem) = match private_key(&self.files, Some(&before), &ring) {
             Ok(signing) => (signing, None),
@@ -147,8 +147,8 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
     let own = files.first.public();
     let now = clock::now();
     // Replicas that start together register one after the other.
-    store::signing_keys::lock(&mut transaction).await?;
-    let ring = match store::signing_keys::load(&mut transaction).await? {
+    store::hub_records::signing_keys::lock(&mut transaction).await?;
+    let ring = match store::hub_records::signing_keys::load(&mut transaction).await? {
         None => KeyRing::begin(own.clone(), now),
         Some(ring) => {
             if files.find(ring.signing().id()).is_some() || ring.knows(own.id()) {
@@ -157,8 +157,8 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             match ring.clone().replace(own.clone(), now) {
                 Ok(ring) => {
                     tracing::warn!(key = %own.id(), "the key file holds a new key: it signs from now on, and the previous one is retired");
-                    let event = Event::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
-                    store::events::append(&mut transaction, &event, Occasion { now, address: None }).await?;
+                    let event = AuditEvent::KeyRotated { key: own.id().as_str().to_owned(), state: "signing" };
+                    store::hub_records::audit_log::append(&mut transaction, &event, AuditContext { now, address: None }).await?;
                     ring
                 }
                 Err(fault) => {
@@ -168,7 +168,7 @@ async fn register(files: &KeyFiles, records: &Records) -> Result<KeyRing, store:
             }
         }
     };
-    store::signing_keys::save(&mut transaction, &ring).await?;
+    store::hub_records::signing_keys::save(&mut transaction, &ring).await?;
     transaction.commit().await?;
     Ok(ring)
 }

@@ -1,11 +1,11 @@
 //! One operation asked by one caller: permission first, then the input, then the change, and last the record as this caller may read it.
 
 use identity::account::rights::RightsFault;
-use identity::event::{Event, OperationRefusal};
+use identity::audit_event::{AuditEvent, OperationRefusal};
 use query::json::{self, Json, write_text};
 use query::parse;
 use query::plan::Operation as Reading;
-use store::events::Occasion;
+use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
@@ -106,13 +106,13 @@ impl<'a> Errand<'a> {
         Ok(written(record, &done))
     }
 
-    fn occasion(&self) -> Occasion<'a> {
-        Occasion { now: clock::now(), address: Some(self.address) }
+    fn occasion(&self) -> AuditContext<'a> {
+        AuditContext { now: clock::now(), address: Some(self.address) }
     }
 
     /// Notes in the audit log that somebody reached for more than they hold. They are refused whether or not that can be noted.
     async fn note_refusal(&self, reason: OperationRefusal) {
-        let event = Event::OperationRefused { actor: self.account, operation: self.operation.name(), reason };
+        let event = AuditEvent::OperationRefused { actor: self.account, operation: self.operation.name(), reason };
         if let Err(error) = self.hub.note_refused_operation(&event, self.occasion()).await {
             tracing::error!(%error, operation = self.operation.name(), "a refused operation could not be noted in the audit log");
         }

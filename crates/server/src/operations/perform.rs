@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use identity::account::AccountKind;
-use identity::client::{GrantType, Lifetimes, SECRET_OVERLAP_SECONDS};
-use identity::link::LinkPurpose;
-use identity::opaque::ClientSecret;
+use identity::client::{GrantType, SECRET_OVERLAP_SECONDS};
+use identity::lifetime::Lifetimes;
 use identity::password::{Password, PasswordHash};
+use identity::password_link::LinkPurpose;
+use identity::secret_token::ClientSecret;
 use serde_json::{Value, json};
-use store::apps::Access;
-use store::endings::Over;
+use store::hub_records::apps::Access;
+use store::hub_records::revocation::Revoked;
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, Administration, AppChange, ClientChange, Fault, NewAccount, NewClient, RoleChange, Which};
@@ -35,7 +36,7 @@ impl Done {
         Done::with(key, [("secret", Value::from(secret.expose().as_str()))])
     }
 
-    fn ended(key: &str, over: &Over) -> Self {
+    fn ended(key: &str, over: &Revoked) -> Self {
         Done::with(key, [("sessions", over.sessions.len().into()), ("grants", over.families.len().into())])
     }
 }

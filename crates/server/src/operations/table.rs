@@ -1,7 +1,7 @@
 //! Every operation of administration, and what it takes.
 
-use identity::client::LONGEST_REFRESH_SECONDS;
-use identity::token::LONGEST_LIFE_SECONDS;
+use identity::lifetime::MAX_REFRESH_SECONDS;
+use identity::lifetime::MAX_TOKEN_SECONDS;
 
 use super::{Answer, Field, Kind, Need, Operation, Target, Text};
 
@@ -58,9 +58,9 @@ const META: Field = optional("meta", Kind::Object, "What constraints and apps re
 const IS_ACTIVE: Field = optional("isActive", Kind::Flag, "Whether it can be used; false ends what it was granted");
 
 const ACCESS_SECONDS: Field =
-    optional("accessTokenSeconds", Kind::Seconds(LONGEST_LIFE_SECONDS), "How long access tokens live; 3600 when left out");
+    optional("accessTokenSeconds", Kind::Seconds(MAX_TOKEN_SECONDS), "How long access tokens live; 3600 when left out");
 const REFRESH_SECONDS: Field =
-    optional("refreshTokenSeconds", Kind::Seconds(LONGEST_REFRESH_SECONDS), "How long refresh tokens live; 2592000 when left out");
+    optional("refreshTokenSeconds", Kind::Seconds(MAX_REFRESH_SECONDS), "How long refresh tokens live; 2592000 when left out");
 const GRANTS: Field = optional("grants", Kind::Texts(Text::Grant), "What it may do; the first two when it is made without");
 const ADMINISTERS: Field =
     optional("administers", Kind::Flag, "Whether its tokens may change the hub's records; no when it is made without");

@@ -1,8 +1,8 @@
 //! Texts that are sent, by what they are: each is checked before anything is looked up, and says what would have been accepted.
 
-use identity::account::{AccountKind, LONGEST_NAME, LONGEST_PERMISSION, Names, Permission};
-use identity::client::{ClientId, GrantType, LONGEST_ID, LONGEST_REDIRECT, Redirect};
-use identity::password::{LONGEST_BYTES, LONGEST_HASH, Password, PasswordHash};
+use identity::account::{AccountKind, MAX_NAME_BYTES, MAX_PERMISSION_BYTES, Names, Permission};
+use identity::client::{ClientId, GrantType, MAX_ID_BYTES, MAX_REDIRECT_BYTES, Redirect};
+use identity::password::{MAX_HASH_BYTES, MAX_PASSWORD_BYTES, Password, PasswordHash};
 use uuid::Uuid;
 
 use crate::administration::{LONGEST_ADDRESS, LONGEST_READABLE, check_address, readable};
@@ -69,14 +69,14 @@ impl Text {
     pub(crate) fn longest(self) -> usize {
         match self {
             Text::Name | Text::Role => LONGEST_READABLE,
-            Text::Username | Text::Email => LONGEST_NAME,
+            Text::Username | Text::Email => MAX_NAME_BYTES,
             // Also in braces, and as a URN.
             Text::Uuid => 45,
-            Text::ClientId => LONGEST_ID,
-            Text::Permission => LONGEST_PERMISSION,
-            Text::Password => LONGEST_BYTES,
-            Text::PasswordHash => LONGEST_HASH,
-            Text::Redirect => LONGEST_REDIRECT,
+            Text::ClientId => MAX_ID_BYTES,
+            Text::Permission => MAX_PERMISSION_BYTES,
+            Text::Password => MAX_PASSWORD_BYTES,
+            Text::PasswordHash => MAX_HASH_BYTES,
+            Text::Redirect => MAX_REDIRECT_BYTES,
             Text::Address => LONGEST_ADDRESS,
             Text::Grant | Text::AccountType => 20,
         }

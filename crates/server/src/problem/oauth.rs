@@ -46,7 +46,7 @@ pub(crate) enum OauthError {
     /// The hub refuses the satellite's client id or secret.
     HubRefuses,
     /// The replica state is unavailable.
-    Shared(store::shared::Error),
+    ReplicaState(store::replica_state::StateError),
     /// The database failed.
     Store(store::Error),
     /// A bug or a misconfiguration. Only the log names it.
@@ -65,9 +65,9 @@ impl From<store::Error> for OauthError {
     }
 }
 
-impl From<store::shared::Error> for OauthError {
-    fn from(error: store::shared::Error) -> Self {
-        OauthError::Shared(error)
+impl From<store::replica_state::StateError> for OauthError {
+    fn from(error: store::replica_state::StateError) -> Self {
+        OauthError::ReplicaState(error)
     }
 }
 
@@ -117,8 +117,8 @@ impl OauthError {
             OauthError::HubRefuses => {
                 (ErrorCode::InvalidClient.as_str(), "the hub does not accept the client id and secret of this satellite")
             }
-            OauthError::Shared(store::shared::Error::Full) => (later, "too many logins are under way; try again shortly"),
-            OauthError::Shared(_) => (later, "the login store is unavailable; try again shortly"),
+            OauthError::ReplicaState(store::replica_state::StateError::Full) => (later, "too many logins are under way; try again shortly"),
+            OauthError::ReplicaState(_) => (later, "the login store is unavailable; try again shortly"),
             OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
                 (later, "the database is unavailable; try again shortly")
             }
@@ -138,7 +138,7 @@ impl OauthError {
             OauthError::Throttled(_) | OauthError::Crowded(_) => StatusCode::TOO_MANY_REQUESTS,
             OauthError::HubOdd => StatusCode::BAD_GATEWAY,
             OauthError::HubRefuses => StatusCode::UNAUTHORIZED,
-            OauthError::HubAway | OauthError::Shared(_) => StatusCode::SERVICE_UNAVAILABLE,
+            OauthError::HubAway | OauthError::ReplicaState(_) => StatusCode::SERVICE_UNAVAILABLE,
             OauthError::Busy
             | OauthError::Streams
             | OauthError::Store(store::Error::Overloaded | store::Error::Unavailable(_) | store::Error::Timeout) => {
@@ -167,7 +167,7 @@ impl OauthError {
         let status = self.status();
         match self {
             OauthError::Store(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
-            OauthError::Shared(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            OauthError::ReplicaState(error) => tracing::error!(status = status.as_u16(), %error, "request failed"),
             OauthError::HubRefuses => {
                 tracing::error!("the hub refuses OAUTH_CLIENT_ID or OAUTH_CLIENT_SECRET: nobody can sign in");
             }

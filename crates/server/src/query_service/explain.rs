@@ -6,7 +6,7 @@ use axum::http::Response;
 use query::merge::merged;
 use query::parse;
 use query::plan::{self, Operation};
-use query::policy::Entrance;
+use query::policy::ReadAccess;
 use query::sql;
 use query::statement::Statement;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub enum Analyze {
 /// Answers `POST …/explain`; `?analyze=true` adds the database's own plan.
 pub(crate) async fn answer(
     queries: &QueryService,
-    (caller, entrance): (&Caller, Entrance<'_, '_>),
+    (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     let analyze = request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == "analyze" || pair == "analyze=true"));
@@ -52,7 +52,7 @@ pub(crate) async fn answer(
 }
 
 /// The merged statement, the SQL of each level, and perhaps the database's own plan of each.
-pub async fn explain(database: &Database, entrance: Entrance<'_, '_>, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
+pub async fn explain(database: &Database, entrance: ReadAccess<'_, '_>, statement: Statement, analyze: Analyze) -> Result<Value, Problem> {
     let merged = query::explain::statement(&statement);
     let (mut described, query) = {
         let plan = plan::plan(entrance, statement, Operation::Paginate, None)?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use identity::freshness::{self, ACCOUNT_SECONDS, Freshness};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use identity::token::BearerClaims;
 use lru::LruCache;
 use uuid::Uuid;
@@ -49,10 +49,10 @@ struct Entry {
     account_id: Uuid,
     /// None if the token has no `sid`.
     family: Option<Uuid>,
-    token_expires_at: Moment,
-    fetched_at: Moment,
+    token_expires_at: Timestamp,
+    fetched_at: Timestamp,
     /// A random time before the two minutes end, so that entries of one moment are not renewed together.
-    renewed_at: Moment,
+    renewed_at: Timestamp,
 }
 
 impl Entry {
@@ -60,7 +60,7 @@ impl Entry {
         ENTRY_BYTES + self.account.as_ref().map_or(0, |account| account.row.len() * FORMS)
     }
 
-    fn found(&self, now: Moment) -> Found {
+    fn found(&self, now: Timestamp) -> Found {
         let Some(account) = &self.account else {
             return if now < self.renewed_at { Found::Refused } else { Found::Nothing };
         };
@@ -152,7 +152,7 @@ impl AccountCache {
     }
 
     /// The cached state of a token.
-    pub(super) fn find(&self, digest: &TokenDigest, now: Moment) -> Found {
+    pub(super) fn find(&self, digest: &TokenDigest, now: Timestamp) -> Found {
         self.shard(digest).entries.get(digest).map_or(Found::Nothing, |entry| entry.found(now))
     }
 

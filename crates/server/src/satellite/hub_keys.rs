@@ -4,9 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use identity::freshness::{self, Freshness, KEY_SET_SECONDS, may_refetch};
-use identity::keys::key_set::LONGEST_KEY_SET;
+use identity::keys::key_set::MAX_KEY_SET_BYTES;
 use identity::keys::{KeyId, KeySet};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use tokio::sync::Mutex;
 
 use crate::clock;
@@ -38,7 +38,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// The last valid set, and when it was fetched.
-    set: Option<(Arc<KeySet>, Moment)>,
+    set: Option<(Arc<KeySet>, Timestamp)>,
     /// How many other requests to the hub had failed at the time of that fetch.
     failed_requests: u64,
     /// Why a key of that set is not used.
@@ -46,9 +46,9 @@ struct Known {
     /// The failed fetches since then.
     failures: u32,
     /// When an unknown key last caused a fetch.
-    sought_at: Option<Moment>,
+    sought_at: Option<Timestamp>,
     /// When an unknown key last caused a fetch because other requests failed.
-    checked_at: Option<Moment>,
+    checked_at: Option<Timestamp>,
 }
 
 /// Why there is no key.
@@ -67,7 +67,7 @@ impl Known {
     }
 
     /// The set, unless it is too old.
-    fn usable(&self, now: Moment) -> Option<&Arc<KeySet>> {
+    fn usable(&self, now: Timestamp) -> Option<&Arc<KeySet>> {
         let (set, fetched_at) = self.set.as_ref()?;
         (freshness::key_set(*fetched_at, now) != Freshness::Over).then_some(set)
     }
@@ -131,7 +131,7 @@ impl HubKeys {
 
     /// Fetches the set once. An invalid set changes nothing: the last valid one stays in use.
     async fn fetch(&self) {
-        let ask = HubRequest { path: PATH, body: None, authorization: None, max_bytes: LONGEST_KEY_SET };
+        let ask = HubRequest { path: PATH, body: None, authorization: None, max_bytes: MAX_KEY_SET_BYTES };
         let failed_requests = self.0.hub_client.failed_requests();
         let fetched = match self.0.hub_client.send(Lane::Keys, ask).await {
             Err(trouble) => Err(trouble.to_string()),

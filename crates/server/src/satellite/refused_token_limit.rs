@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::shared::{Key, Shared};
+use store::replica_state::{ReplicaState, StateKey};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -23,9 +23,9 @@ const MAX_AT_ONCE: usize = 8;
 /// The counters, and the requests in flight.
 #[derive(Debug)]
 pub(super) struct RefusedTokenLimit {
-    shared: Shared,
+    shared: ReplicaState,
     /// Counts for this process while the replica state is unavailable.
-    own: Shared,
+    own: ReplicaState,
     in_flight: Mutex<HashMap<Key, Arc<Semaphore>>>,
 }
 
@@ -38,8 +38,8 @@ pub(super) struct Turn<'l> {
 }
 
 impl RefusedTokenLimit {
-    pub(super) fn new(shared: Shared) -> Self {
-        RefusedTokenLimit { shared, own: Shared::memory(), in_flight: Mutex::default() }
+    pub(super) fn new(shared: ReplicaState) -> Self {
+        RefusedTokenLimit { shared, own: ReplicaState::memory(), in_flight: Mutex::default() }
     }
 
     /// Waits for a turn of this client address; refuses it if too many of its tokens were refused.
@@ -88,7 +88,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_kept_of_addresses_that_have_no_request_in_flight() {
         // contract I30.10
-        let limit = RefusedTokenLimit::new(Shared::memory());
+        let limit = RefusedTokenLimit::new(ReplicaState::memory());
         let (one, two) = (limit.turn("192.0.2.1").await.expect("a turn"), limit.turn("192.0.2.1").await.expect("a turn"));
         let other = limit.turn("192.0.2.2").await.expect("a turn");
         assert_eq!(limit.in_flight().len(), 2);
@@ -101,7 +101,7 @@ mod tests {
     #[tokio::test]
     async fn a_few_requests_of_an_address_go_on_at_once_and_the_next_waits() {
         // contract I30.10
-        let limit = RefusedTokenLimit::new(Shared::memory());
+        let limit = RefusedTokenLimit::new(ReplicaState::memory());
         let mut turns = Vec::new();
         for _ in 0..MAX_AT_ONCE {
             turns.push(limit.turn("192.0.2.1").await.expect("a turn"));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use store::shared::Entry;
+use store::replica_state::Entry;
 use uuid::Uuid;
 
 use crate::clock;

@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use identity::client::ClientId;
 use identity::form;
-use identity::token::security_event::{MOST_AUDIENCES, SecurityEvent, Subject};
+use identity::token::security_event::{AccountChange, MAX_AUDIENCES, Subject};
 use identity::token::{End, Expectation, Unverified};
 use tokio::time::Instant;
 
@@ -31,7 +31,7 @@ pub(super) async fn follow(satellite: Satellite) {
     if !uncovered.is_empty() {
         tracing::warn!(
             audiences = uncovered.join(", "),
-            "OAUTH_AUDIENCES: the change feed covers at most {MOST_AUDIENCES} client ids; changes of accounts with tokens of these audiences take up to two minutes"
+            "OAUTH_AUDIENCES: the change feed covers at most {MAX_AUDIENCES} client ids; changes of accounts with tokens of these audiences take up to two minutes"
         );
     }
     let mut subscription = Subscription { satellite, last: None, state: FeedState::Unknown };
@@ -134,7 +134,7 @@ impl Subscription {
     }
 
     /// Verifies a change. An invalid one ends the stream, so that no forged change counts and none is lost while keys rotate.
-    async fn verify(&self, token: &str) -> Result<SecurityEvent, String> {
+    async fn verify(&self, token: &str) -> Result<AccountChange, String> {
         let inner = &self.satellite.0;
         let not = |reason: &dyn std::fmt::Display| format!("a change cannot be verified: {reason}");
         let unverified = Unverified::read(token).map_err(|fault| not(&fault))?;
@@ -158,7 +158,7 @@ impl Subscription {
 fn audiences(settings: &SatelliteSettings) -> (Vec<&str>, Vec<&str>) {
     let (mut clients, mut others): (Vec<&str>, _) =
         settings.audiences.iter().map(String::as_str).partition(|text| ClientId::parse(text).is_ok());
-    others.extend(clients.drain(clients.len().min(MOST_AUDIENCES)..));
+    others.extend(clients.drain(clients.len().min(MAX_AUDIENCES)..));
     (clients, others)
 }
 

@@ -2,7 +2,7 @@
 
 use identity::account::ADMINISTRATOR;
 use serde_json::{Value, json};
-use store::records::Bind;
+use store::hub_records::Bind;
 use uuid::Uuid;
 
 use crate::stage::{CLIENT, PASSWORD, Stage, basic, bearer, posted};
@@ -94,9 +94,9 @@ pub(crate) async fn administers(stage: &Stage, flag: bool) {
 async fn administrator(stage: &Stage, name: &str) -> Uuid {
     let id = stage.add_account(name, &[]).await;
     let mut transaction = stage.records.begin().await.unwrap();
-    store::accounts::set_roles(&mut transaction, id, &[ADMINISTRATOR]).await.unwrap();
+    store::hub_records::accounts::set_roles(&mut transaction, id, &[ADMINISTRATOR]).await.unwrap();
     transaction.commit().await.unwrap();
-    store::rights::refresh(&stage.records, id).await.unwrap();
+    store::hub_records::rights::refresh(&stage.records, id).await.unwrap();
     id
 }
 

@@ -249,13 +249,13 @@ async fn at_once(desk: &Desk, requests: [Request; 2]) -> Vec<u16> {
 
 /// The administrators that are active.
 async fn survivors(desk: &Desk) -> Vec<Uuid> {
-    let accounts = store::accounts::list(&desk.stage.records, 1_000, 0).await.unwrap();
+    let accounts = store::hub_records::accounts::list(&desk.stage.records, 1_000, 0).await.unwrap();
     accounts.into_iter().filter(|account| account.is_active && account.rights.are_everything()).map(|account| account.id).collect()
 }
 
 async fn demote(desk: &Desk, id: Uuid) {
     let mut transaction = desk.stage.records.begin().await.unwrap();
-    store::accounts::set_roles(&mut transaction, id, &[]).await.unwrap();
+    store::hub_records::accounts::set_roles(&mut transaction, id, &[]).await.unwrap();
     transaction.commit().await.unwrap();
-    store::rights::refresh(&desk.stage.records, id).await.unwrap();
+    store::hub_records::rights::refresh(&desk.stage.records, id).await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! What satellites do when something changes at their hub.
 
-use identity::session::Ending;
+use identity::revocation::Revocation;
 use serde_json::Value;
 
 use crate::house::{House, end, take_rights, tokens_of, touch};
@@ -41,13 +41,13 @@ async fn signing_out_a_new_password_and_a_closed_account_count_at_once() {
     house.hears().await;
     let records = &house.hub.records;
     let (ana, token) = known(&house, "ana").await;
-    end(records, &Ending::LogoutEverywhere(ana)).await;
+    end(records, &Revocation::LogoutEverywhere(ana)).await;
     house.until(&token, 401).await;
     let (bo, token) = known(&house, "bo").await;
-    end(records, &Ending::PasswordChanged { account: bo, kept: None }).await;
+    end(records, &Revocation::PasswordChanged { account: bo, kept: None }).await;
     house.until(&token, 401).await;
     let (cy, token) = known(&house, "cy").await;
-    end(records, &Ending::AccountClosed(cy)).await;
+    end(records, &Revocation::AccountClosed(cy)).await;
     house.until(&token, 401).await;
     // One sign-in of several: the others go on.
     let verifier = verifier();
@@ -58,7 +58,7 @@ async fn signing_out_a_new_password_and_a_closed_account_count_at_once() {
         house.until(&tokens["access_token"], 200).await;
     }
     let family = crate::stage::part(&one["access_token"], 1)["sid"].as_str().unwrap().parse().unwrap();
-    end(records, &Ending::FamilyEnded(family)).await;
+    end(records, &Revocation::FamilyRevoked(family)).await;
     house.until(&one["access_token"], 401).await;
     assert_eq!(house.ask(&other["access_token"]).await, [200, 200, 200]);
 }
@@ -109,7 +109,7 @@ async fn a_hub_whose_numbers_are_others_makes_satellites_ask_again() {
     house.cable.set(Cable::Cut);
     take_rights(&house.hub.records, ana).await;
     // So long ago that nobody can be told of it any more.
-    store::purge::purge(&house.hub.records, crate::stage::now().plus(2 * 86_400)).await.unwrap();
+    store::hub_records::purge::purge(&house.hub.records, crate::stage::now().plus(2 * 86_400)).await.unwrap();
     assert_eq!(house.ask(&token).await, [200]);
     house.cable.set(Cable::Whole);
     until("asked again", async || house.ask(&token).await != [200]).await;

@@ -2,9 +2,9 @@
 
 use identity::client::ClientId;
 use identity::keys::{KeyLength, PrivateKey};
-use identity::session::Ending;
-use identity::token::SecurityEvent;
-use identity::token::security_event::{Happening, Subject};
+use identity::revocation::Revocation;
+use identity::token::AccountChange;
+use identity::token::security_event::{ChangeKind, Subject};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -20,8 +20,8 @@ fn key() -> PrivateKey {
     PrivateKey::from_pem(&std::fs::read_to_string(key_file()).unwrap()).unwrap()
 }
 
-fn revoked(sequence: i64, account: Uuid) -> SecurityEvent {
-    SecurityEvent { sequence, happening: Happening::SessionRevoked, subject: Subject::Account(account), at: now() }
+fn revoked(sequence: i64, account: Uuid) -> AccountChange {
+    AccountChange { sequence, happening: ChangeKind::SessionRevoked, subject: Subject::Account(account), at: now() }
 }
 
 /// A satellite that has cached a token, and the one who tells it things.
@@ -76,7 +76,7 @@ async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_
         victims.push((what, text, Victim::of(&hub, &token).await));
     }
     // From here on only what the stream says can tell a satellite that the token is over.
-    crate::house::end(&hub.records, &Ending::LogoutEverywhere(hub.account)).await;
+    crate::house::end(&hub.records, &Revocation::LogoutEverywhere(hub.account)).await;
     for (what, text, victim) in &mut victims {
         tell(&mut victim.wire, 11, "secevent", text).await;
         // It comes back to hear what it has not heard.

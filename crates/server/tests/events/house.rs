@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use identity::event::Event;
-use identity::session::Ending;
+use identity::audit_event::AuditEvent;
+use identity::revocation::Revocation;
 use peristyle::random;
 use serde_json::Value;
-use store::accounts;
-use store::records::Records;
-use store::rights::{self, Concerned};
+use store::hub_records::Records;
+use store::hub_records::accounts;
+use store::hub_records::rights::{self, Concerned};
 use uuid::Uuid;
 
 use crate::pair::{self, NOTES};
@@ -149,7 +149,7 @@ pub(crate) async fn touch(records: &Records, account: Uuid) {
     transaction.commit().await.unwrap();
 }
 
-pub(crate) async fn end(records: &Records, ending: &Ending) {
-    let occasion = store::events::Occasion { now: now(), address: None };
-    store::endings::end(records, ending, None::<&Event>, occasion).await.unwrap();
+pub(crate) async fn end(records: &Records, ending: &Revocation) {
+    let occasion = store::hub_records::audit_log::AuditContext { now: now(), address: None };
+    store::hub_records::revocation::revoke(records, ending, None::<&AuditEvent>, occasion).await.unwrap();
 }

@@ -4,12 +4,12 @@ use std::process::{Command, Stdio};
 
 use identity::client::{ClientId, GrantType};
 use identity::keys::KeySet;
-use identity::session::Ending;
-use identity::token::security_event::{Happening, Subject};
+use identity::revocation::Revocation;
+use identity::token::security_event::{ChangeKind, Subject};
 use identity::token::{End, Expectation, Unverified};
 use serde_json::json;
-use store::changes;
-use store::records::Bind;
+use store::hub_records::Bind;
+use store::hub_records::account_changes;
 
 use crate::house::{Ear, Told, end, events, take_rights, tokens_of, touch};
 use crate::stage::{CLIENT, ISSUER, Stage, basic, bearer, error, now, part, setup};
@@ -20,9 +20,9 @@ async fn only_a_client_that_shows_its_secret_hears_anything() {
     // contract I37.1
     let stage = Stage::start(Place::Sqlite).await;
     let closed = stage.add_client("closed", &GrantType::ALL, None).await;
-    let mut client = store::clients::by_id(&stage.records, "closed").await.unwrap().unwrap();
+    let mut client = store::hub_records::clients::by_id(&stage.records, "closed").await.unwrap().unwrap();
     client.is_active = false;
-    store::clients::update(&stage.records, &client, now()).await.unwrap();
+    store::hub_records::clients::update(&stage.records, &client, now()).await.unwrap();
     for path in ["/events", "/api/o-auth/events"] {
         for authorization in [basic(CLIENT, "wrong"), basic("nobody", &stage.secret), basic("closed", &closed)] {
             let answer = stage.send(&get(path).header("authorization", &authorization)).await;
@@ -66,7 +66,7 @@ async fn a_change_is_told_at_once_as_a_token_that_only_its_client_believes() {
         let key = keys.find(token.key_id()).expect("a published key");
         let expected = Expectation { issuer: ISSUER, audiences: &[CLIENT], now: now(), end: End::Issuers };
         let event = token.verify_security_event(key, &expected).unwrap().into_claims();
-        assert_eq!((event.sequence, event.happening, event.subject), (told.id, Happening::ClaimsChange, Subject::Account(stage.account)));
+        assert_eq!((event.sequence, event.happening, event.subject), (told.id, ChangeKind::ClaimsChange, Subject::Account(stage.account)));
         let other = Expectation { audiences: &["other", ISSUER], ..expected };
         assert!(token.verify_security_event(key, &other).is_err());
         // It opens nothing.
@@ -109,7 +109,7 @@ async fn a_stream_goes_on_where_it_broke_off_and_says_when_it_cannot() {
             assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"), "{unknown}");
         }
         // What is no longer kept cannot be told.
-        store::purge::purge(&stage.records, now().plus(2 * 86_400)).await.unwrap();
+        store::hub_records::purge::purge(&stage.records, now().plus(2 * 86_400)).await.unwrap();
         let (_, reset) = Ear::open(address, &request.clone().header("last-event-id", &first.id.to_string())).await;
         assert_eq!((reset.id, reset.event.as_str()), (newest, "reset"));
         let (_, ready) = Ear::open(address, &request.clone().header("last-event-id", &newest.to_string())).await;
@@ -144,7 +144,7 @@ async fn a_client_hears_of_accounts_that_it_knows_and_of_no_others() {
     let pairs = [("grant_type", "password"), ("username", "ada"), ("password", crate::stage::PASSWORD)];
     let tokens = stage.send(&stage.token_request(&pairs).header("authorization", &basic("other", &secret))).await.good();
     let family = part(&tokens["access_token"], 1)["sid"].clone();
-    end(&stage.records, &Ending::FamilyEnded(family.as_str().unwrap().parse().unwrap())).await;
+    end(&stage.records, &Revocation::FamilyRevoked(family.as_str().unwrap().parse().unwrap())).await;
     assert_eq!(other.subject().await["session"]["id"], family);
     touch(&stage.records, stage.account).await;
     assert_eq!((own.subject().await, other.subject().await), (ada.clone(), ada));
@@ -157,10 +157,10 @@ async fn a_stream_ends_with_its_client_and_with_the_process_and_there_are_not_to
     let secret = stage.add_client("other", &GrantType::ALL, None).await;
     let address = stage.server.address;
     let (mut closed, _) = Ear::open(address, &events("other", &secret)).await;
-    let mut client = store::clients::by_id(&stage.records, "other").await.unwrap().unwrap();
+    let mut client = store::hub_records::clients::by_id(&stage.records, "other").await.unwrap().unwrap();
     client.is_active = false;
-    store::clients::update(&stage.records, &client, now()).await.unwrap();
-    end(&stage.records, &Ending::ClientClosed(ClientId::parse("other").unwrap())).await;
+    store::hub_records::clients::update(&stage.records, &client, now()).await.unwrap();
+    end(&stage.records, &Revocation::ClientClosed(ClientId::parse("other").unwrap())).await;
     let last = closed.subject().await;
     assert_eq!(last, json!({ "format": "complex", "application": { "format": "opaque", "id": "other" } }));
     assert_eq!(closed.next().await, None);
@@ -223,7 +223,7 @@ async fn a_stream_that_was_far_behind_tells_everything_in_order() {
     // contract I37.3
     let stage = Stage::start(Place::Postgres).await;
     stage.tokens().await;
-    let before = changes::numbers(&stage.records).await.unwrap().newest;
+    let before = account_changes::range(&stage.records).await.unwrap().newest;
     // More than is read at once, and all before anybody listens.
     for _ in 0..30 {
         let mut transaction = stage.records.begin().await.unwrap();

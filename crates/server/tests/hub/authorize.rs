@@ -3,7 +3,7 @@
 use identity::client::GrantType;
 use peristyle::random;
 use serde_json::{Value, json};
-use store::apps::{Access, App};
+use store::hub_records::apps::{Access, App};
 
 use crate::stage::{CLIENT, ISSUER, PASSWORD, REDIRECT, Stage, authorize, basic, cookie, error, now, parameter, posted, verifier};
 use crate::support::{PLACES, Place, Request, get};
@@ -94,7 +94,7 @@ async fn every_refusal_is_noted_without_what_was_sent() {
         let stage = Stage::start(place).await;
         let tokens = stage.tokens().await;
         let last = async || {
-            let noted = store::events::newest(&stage.records, 1).await.unwrap().pop().unwrap();
+            let noted = store::hub_records::audit_log::newest(&stage.records, 1).await.unwrap().pop().unwrap();
             assert!(noted.address.is_some());
             (noted.name, Value::Object(noted.data))
         };
@@ -149,7 +149,7 @@ async fn every_refusal_is_a_row_until_there_is_a_flood_of_it() {
     for place in PLACES {
         let stage = Stage::start(place).await;
         let rows = async |name: &str, reason: Option<&str>| {
-            let events = store::events::newest(&stage.records, 1_000).await.unwrap();
+            let events = store::hub_records::audit_log::newest(&stage.records, 1_000).await.unwrap();
             let fits = |data: &serde_json::Map<String, Value>| reason.is_none_or(|reason| data["reason"] == reason);
             events.iter().filter(|event| event.name == name && fits(&event.data)).count()
         };
@@ -251,13 +251,13 @@ async fn a_closed_app_admits_the_listed_alone() {
     for place in PLACES {
         let stage = Stage::start(place).await;
         let app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
-        store::apps::insert(&stage.records, &app, now()).await.unwrap();
+        store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
         stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let cookie = stage.sign_in().await;
         let ask = get(&authorize(&verifier(), &[("client_id", "inner")])).header("cookie", &cookie);
         let refused = stage.send(&ask).await;
         assert_eq!(parameter(refused.header("location").unwrap(), "error"), "access_denied");
-        store::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
+        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
         assert!(!parameter(stage.send(&ask).await.header("location").unwrap(), "code").is_empty());
     }
 }
@@ -268,19 +268,19 @@ async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
     for place in PLACES {
         let stage = Stage::start(place).await;
         let mut app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
-        store::apps::insert(&stage.records, &app, now()).await.unwrap();
-        store::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
+        store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
+        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
         let secret = stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let ask = |pairs: &[(&str, &str)]| posted("/token", pairs).header("authorization", &basic("inner", &secret));
         let tokens = stage.send(&ask(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)])).await.good();
         let refresh =
             |tokens: &Value| ask(&[("grant_type", "refresh_token"), ("refresh_token", tokens["refresh_token"].as_str().unwrap())]);
         let tokens = stage.send(&refresh(&tokens)).await.good();
-        store::apps::expel(&stage.records, app.id, stage.account).await.unwrap();
+        store::hub_records::apps::expel(&stage.records, app.id, stage.account).await.unwrap();
         assert_eq!(error(&stage.send(&refresh(&tokens)).await, 400), "invalid_grant");
         // Nothing was used up by that: an app that is open again goes on.
         app.access = Access::Open;
-        store::apps::update(&stage.records, &app, now()).await.unwrap();
+        store::hub_records::apps::update(&stage.records, &app, now()).await.unwrap();
         stage.send(&refresh(&tokens)).await.good();
     }
 }

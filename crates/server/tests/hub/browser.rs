@@ -148,10 +148,15 @@ async fn a_link_sets_a_password_once() {
     // contract I22.7, I9.5
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let token = identity::opaque::LinkToken::from_random([3; 32]);
-        let link = identity::link::LinkRecord::make(&token, stage.account, identity::link::LinkPurpose::Reset, crate::stage::now());
+        let token = identity::secret_token::LinkToken::from_random([3; 32]);
+        let link = identity::password_link::LinkRecord::make(
+            &token,
+            stage.account,
+            identity::password_link::LinkPurpose::Reset,
+            crate::stage::now(),
+        );
         let mut transaction = stage.records.begin().await.unwrap();
-        store::links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
+        store::hub_records::password_links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
         transaction.commit().await.unwrap();
         let text = token.expose();
         let page = stage.send(&get(&format!("/password?link={}", text.as_str()))).await;

@@ -2,7 +2,7 @@
 
 use identity::client::GrantType;
 use serde_json::{Value, json};
-use store::records::Bind;
+use store::hub_records::Bind;
 
 use crate::stage::{CLIENT, ISSUER, PASSWORD, Stage, authorize, basic, cookie, error, part, posted, redemption, verifier};
 use crate::support::{PLACES, Place, Request, get, post};
@@ -59,7 +59,7 @@ async fn a_new_password_is_noted_with_all_that_it_ended() {
         assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=password-changed")));
         let told = stage.send(&get("/?done=password-changed").header("cookie", &here)).await;
         assert!(told.text().contains("role=\"status\"") && told.text().contains("Your password was changed"), "{}", told.text());
-        let events = store::events::newest(&stage.records, 50).await.unwrap();
+        let events = store::hub_records::audit_log::newest(&stage.records, 50).await.unwrap();
         let count = |name: &str| events.iter().filter(|event| event.name == name).count();
         assert_eq!((count("account.password-changed"), count("session.ended"), count("grant.revoked")), (1, 1, 1), "{events:?}");
         assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
@@ -253,7 +253,7 @@ async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
 async fn gets_no_younger(stage: &Stage, tokens: &Value) -> Value {
     let signed_in = async |seconds: i64| {
         let ago = crate::stage::now().plus(-seconds);
-        stage.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::moment(ago)]).await.unwrap();
+        stage.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::timestamp(ago)]).await.unwrap();
         ago
     };
     let ago = signed_in(200).await;

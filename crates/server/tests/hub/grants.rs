@@ -55,7 +55,7 @@ async fn a_code_is_for_its_client_and_its_minute() {
         let stolen = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("other", &secret));
         assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
         let old = "UPDATE peristyle.code SET expires_at = $1";
-        stage.records.run(old, &[store::records::Bind::Instant(1_000_000)]).await.unwrap();
+        stage.records.run(old, &[store::hub_records::Bind::Timestamp(1_000_000)]).await.unwrap();
         assert_eq!(error(&stage.redeem(&code, &verifier()).await, 400), "invalid_grant");
     }
 }
@@ -104,7 +104,7 @@ async fn a_refresh_token_has_one_successor_and_a_retry_gets_the_same() {
         let third = stage.token(&wider[..2]).await.good();
         // Long after, the first one again: two hold it, so the family ends.
         let late = "UPDATE peristyle.refresh_token SET used_at = $1 WHERE used_at IS NOT NULL";
-        stage.records.run(late, &[store::records::Bind::Instant(1_000_000)]).await.unwrap();
+        stage.records.run(late, &[store::hub_records::Bind::Timestamp(1_000_000)]).await.unwrap();
         assert_eq!(error(&stage.token(&refresh).await, 400), "invalid_grant");
         let newest = [refresh[0], ("refresh_token", third["refresh_token"].as_str().unwrap())];
         assert_eq!(error(&stage.token(&newest).await, 400), "invalid_grant");
@@ -280,7 +280,7 @@ async fn each_refusal_and_each_refresh_is_one_event() {
         let stage = Stage::start(place).await;
         let mut seen = 0;
         let mut news = async || {
-            let events = store::events::newest(&stage.records, 50).await.unwrap();
+            let events = store::hub_records::audit_log::newest(&stage.records, 50).await.unwrap();
             let fresh: Vec<String> = events.into_iter().skip(seen).map(|event| event.name).collect();
             seen += fresh.len();
             fresh

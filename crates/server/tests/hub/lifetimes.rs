@@ -1,7 +1,7 @@
 //! How long a sign-in can be refreshed.
 
 use serde_json::Value;
-use store::records::Bind;
+use store::hub_records::Bind;
 
 use crate::stage::{CLIENT, Stage, basic, error, now, posted, setup};
 use crate::support::PLACES;
@@ -18,7 +18,7 @@ async fn a_sign_in_is_refreshed_for_ninety_days_and_no_longer() {
         let tokens = stage.tokens().await;
         let aged = async |days: i64| {
             let begun = now().plus(-days * 86_400);
-            stage.records.run("UPDATE peristyle.family SET created_at = $1", &[Bind::moment(begun)]).await.unwrap();
+            stage.records.run("UPDATE peristyle.family SET created_at = $1", &[Bind::timestamp(begun)]).await.unwrap();
             begun
         };
         let begun = aged(89).await;
@@ -65,7 +65,7 @@ async fn an_outage_does_not_count_against_a_refresh_token() {
         let first = stage.tokens().await;
         let second = stage.token(&refresh(&first)).await.good();
         let outage = "INSERT INTO peristyle.outage (began_at, ended_at) VALUES ($1, $2)";
-        let between = [Bind::moment(now().plus(-1_000)), Bind::moment(now().plus(-10))];
+        let between = [Bind::timestamp(now().plus(-1_000)), Bind::timestamp(now().plus(-10))];
         stage.records.run(outage, &between).await.unwrap();
         used(&stage, 1_005).await;
         assert_eq!(stage.token(&refresh(&first)).await.good()["refresh_token"], second["refresh_token"], "the same successor as before");
@@ -77,5 +77,5 @@ async fn an_outage_does_not_count_against_a_refresh_token() {
 /// Has every refresh token that was used be used so many seconds ago.
 async fn used(stage: &Stage, seconds: i64) {
     let ago = "UPDATE peristyle.refresh_token SET used_at = $1 WHERE used_at IS NOT NULL";
-    stage.records.run(ago, &[Bind::moment(now().plus(-seconds))]).await.unwrap();
+    stage.records.run(ago, &[Bind::timestamp(now().plus(-seconds))]).await.unwrap();
 }

@@ -79,7 +79,7 @@ async fn a_fault_of_a_post_is_told_like_that_of_a_get() {
     // In the body and in the address is twice, too.
     let both = posted(&address, &[("state", "again")]);
     assert_eq!(error(&stage.send(&both).await, 400), "invalid_request");
-    let rows = store::events::newest(&stage.records, 2).await.unwrap();
+    let rows = store::hub_records::audit_log::newest(&stage.records, 2).await.unwrap();
     assert!(rows.iter().all(|row| row.name == "grant.refused"), "{rows:?}");
     assert_eq!(stage.send(&by_post(&address).header("content-type", "text/plain")).await.status(), 415);
     assert_eq!(stage.send(&posted("/authorize", &[("state", &"x".repeat(70_000))])).await.status(), 413);

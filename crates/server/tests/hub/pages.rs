@@ -1,6 +1,6 @@
 //! What a person in a browser meets where a program gets JSON.
 
-use store::records::Bind;
+use store::hub_records::Bind;
 
 use crate::stage::{PASSWORD, Stage, authorize, posted, setup, verifier};
 use crate::support::proxy::{Cable, Proxy};
@@ -161,10 +161,11 @@ async fn a_password_link_survives_an_outage() {
     let (host, name) = rest.split_once('/').expect("a name");
     let cable = Proxy::to(host.to_owned()).await;
     let server = setup().serve_at(&format!("postgres://postgres@{}/{name}", cable.address)).await;
-    let token = identity::opaque::LinkToken::from_random([5; 32]);
-    let link = identity::link::LinkRecord::make(&token, stage.account, identity::link::LinkPurpose::Reset, crate::stage::now());
+    let token = identity::secret_token::LinkToken::from_random([5; 32]);
+    let link =
+        identity::password_link::LinkRecord::make(&token, stage.account, identity::password_link::LinkPurpose::Reset, crate::stage::now());
     let mut transaction = stage.records.begin().await.unwrap();
-    store::links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
+    store::hub_records::password_links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
     transaction.commit().await.unwrap();
     let text = token.expose();
     let set = posted("/password", &[("link", text.as_str()), ("password", "a brand new one")]);
@@ -190,7 +191,7 @@ async fn equal_browsers_are_told_apart_by_when_and_from_where_they_signed_in() {
         }
         // Three sign-ins of one browser: at different times, and from different addresses.
         let moved = "UPDATE peristyle.session SET address = $1 WHERE id = $2";
-        let listed = store::sessions::of_account(&stage.records, stage.account, None, 10, crate::stage::now()).await.unwrap();
+        let listed = store::hub_records::sessions::of_account(&stage.records, stage.account, None, 10, crate::stage::now()).await.unwrap();
         for (number, seen) in listed.seen.iter().enumerate() {
             let address = format!("203.0.113.{number}");
             stage.records.run(moved, &[Bind::Text(&address), Bind::Id(seen.session.id)]).await.unwrap();

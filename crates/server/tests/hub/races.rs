@@ -1,8 +1,8 @@
 //! What was good when a request came, and is not any more when its answer is saved: somebody holds the account in between.
 
 use identity::password::{Password, PasswordHash};
-use identity::session::Ending;
-use store::records::{Records, Transaction};
+use identity::revocation::Revocation;
+use store::hub_records::{Records, Transaction};
 
 use crate::stage::{PASSWORD, Stage, bearer, error, now, posted};
 use crate::support::{Place, Request, Response, get};
@@ -13,9 +13,9 @@ const CHOSEN: &str = "the administrator's";
 async fn change(stage: &Stage) -> Transaction {
     let hash = PasswordHash::make(&Password::presented(CHOSEN).unwrap(), [3; 16]).unwrap();
     let mut transaction = stage.records.begin().await.unwrap();
-    store::accounts::set_credential(&mut transaction, stage.account, &hash, now()).await.unwrap();
-    let ending = Ending::PasswordChanged { account: stage.account, kept: None };
-    store::endings::carry_out(&mut transaction, &ending, now()).await.unwrap();
+    store::hub_records::accounts::set_credential(&mut transaction, stage.account, &hash, now()).await.unwrap();
+    let ending = Revocation::PasswordChanged { account: stage.account, kept: None };
+    store::hub_records::revocation::revoke_in(&mut transaction, &ending, now()).await.unwrap();
     transaction
 }
 

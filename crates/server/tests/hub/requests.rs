@@ -74,7 +74,7 @@ async fn a_client_learns_when_somebody_signed_in_and_can_ask_for_it_again() {
         let ask = |more: &[(&str, &str)]| get(&authorize(&verifier(), more)).header("cookie", &cookie);
         let long_ago = crate::stage::now().plus(-600);
         let older = "UPDATE peristyle.session SET authenticated_at = $1";
-        stage.records.run(older, &[store::records::Bind::moment(long_ago)]).await.unwrap();
+        stage.records.run(older, &[store::hub_records::Bind::timestamp(long_ago)]).await.unwrap();
         for (more, asked) in
             [(("max_age", "60"), true), (("max_age", "6000"), false), (("prompt", "login"), true), (("prompt", "consent"), false)]
         {
@@ -169,7 +169,7 @@ async fn a_code_is_long_and_not_at_rest_and_needs_its_verifier() {
         let (code, other) = (stage.code(&verifier(), "openid").await, stage.code(&verifier(), "openid").await);
         assert!(code.len() >= 43 && code != other);
         let kept = "SELECT count(*) FROM peristyle.code WHERE hash = $1";
-        let as_it_is = stage.records.run(kept, &[store::records::Bind::Bytes(code.as_bytes())]).await.unwrap();
+        let as_it_is = stage.records.run(kept, &[store::hub_records::Bind::Bytes(code.as_bytes())]).await.unwrap();
         assert_eq!(as_it_is[0].number(0).unwrap(), 0);
         let own = verifier();
         let whole = redemption(&code, &own);

@@ -34,11 +34,11 @@ async fn a_missing_permission_is_401_without_a_token_and_403_with_one() {
                 assert_eq!((answer.status(), answer.header("www-authenticate")), (401, Some("Bearer error=\"invalid_token\"")), "{header}");
             }
         }
-        store::accounts::by_id(&stage.records, stage.account).await.unwrap();
-        let mut account = store::accounts::by_id(&stage.records, stage.account).await.unwrap().unwrap();
+        store::hub_records::accounts::by_id(&stage.records, stage.account).await.unwrap();
+        let mut account = store::hub_records::accounts::by_id(&stage.records, stage.account).await.unwrap().unwrap();
         account.is_active = false;
         let mut transaction = stage.records.begin().await.unwrap();
-        store::accounts::update(&mut transaction, &account, crate::stage::now()).await.unwrap();
+        store::hub_records::accounts::update(&mut transaction, &account, crate::stage::now()).await.unwrap();
         transaction.commit().await.unwrap();
         // attack 35: closed at once
         assert_eq!(stage.send(&notes.header("authorization", &ada)).await.status(), 401);
@@ -107,7 +107,7 @@ async fn an_account_that_is_told_in_pieces_is_told_whole() {
         let stage = Stage::start(place).await;
         let token = token_of(&stage, "ada").await;
         let meta = json!({"words": "x".repeat(3_000_000)}).to_string();
-        let binds = [store::records::Bind::Json(&meta), store::records::Bind::Id(stage.account)];
+        let binds = [store::hub_records::Bind::Json(&meta), store::hub_records::Bind::Id(stage.account)];
         stage.records.run("UPDATE peristyle.account SET meta = $1 WHERE id = $2", &binds).await.unwrap();
         for path in ["/api/iam/me", "/auth/me"] {
             let me = stage.send(&get(path).header("authorization", &token)).await.good();

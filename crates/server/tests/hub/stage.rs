@@ -10,18 +10,19 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use identity::account::{Account, AccountKind, Permission, Rights};
-use identity::client::{Client, ClientId, GrantType, Lifetimes, Redirect, SecretRecord};
+use identity::client::{Client, ClientId, GrantType, Redirect, SecretRecord};
 use identity::form;
 use identity::keys::{KeyLength, PrivateKey};
-use identity::moment::Moment;
-use identity::opaque::ClientSecret;
+use identity::lifetime::Lifetimes;
 use identity::password::{Password, PasswordHash};
 use identity::pkce::Verifier;
+use identity::secret_token::ClientSecret;
+use identity::timestamp::Timestamp;
 use peristyle::random;
 use serde_json::Value;
 use store::DatabaseSettings;
-use store::records::Records;
-use store::roles::RoleRecord;
+use store::hub_records::Records;
+use store::hub_records::roles::RoleRecord;
 use uuid::Uuid;
 
 use crate::support::{Database, Place, Request, Response, Server, Setup};
@@ -73,10 +74,10 @@ fn hash() -> &'static PasswordHash {
     HASH.get_or_init(|| PasswordHash::make(&Password::presented(PASSWORD).unwrap(), [7; 16]).unwrap())
 }
 
-pub fn now() -> Moment {
+pub fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "rows of a test are of today")]
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    Moment::from_unix(since.as_secs() as i64)
+    Timestamp::from_unix(since.as_secs() as i64)
 }
 
 impl Stage {
@@ -113,9 +114,9 @@ impl Stage {
             updated_at: now(),
             deleted_at: None,
         };
-        store::accounts::insert(&self.records, &account).await.unwrap();
+        store::hub_records::accounts::insert(&self.records, &account).await.unwrap();
         let mut transaction = self.records.begin().await.unwrap();
-        store::accounts::set_credential(&mut transaction, id, hash(), now()).await.unwrap();
+        store::hub_records::accounts::set_credential(&mut transaction, id, hash(), now()).await.unwrap();
         transaction.commit().await.unwrap();
         let listed: Vec<Permission> = permissions.iter().map(|name| Permission::parse(name).unwrap()).collect();
         self.give(id, &listed).await;
@@ -126,9 +127,9 @@ impl Stage {
         let role = random::uuid();
         add_role(&self.records, role, permissions).await;
         let mut transaction = self.records.begin().await.unwrap();
-        store::accounts::set_roles(&mut transaction, account, &[role]).await.unwrap();
+        store::hub_records::accounts::set_roles(&mut transaction, account, &[role]).await.unwrap();
         transaction.commit().await.unwrap();
-        store::rights::refresh(&self.records, account).await.unwrap();
+        store::hub_records::rights::refresh(&self.records, account).await.unwrap();
     }
 
     pub async fn add_client(&self, id: &str, grants: &[GrantType], app: Option<Uuid>) -> String {
@@ -144,7 +145,7 @@ impl Stage {
             administers: false,
             app,
         };
-        store::clients::insert(&self.records, &client, now()).await.unwrap();
+        store::hub_records::clients::insert(&self.records, &client, now()).await.unwrap();
         secret.expose().as_str().to_owned()
     }
 
@@ -194,10 +195,10 @@ impl Stage {
 }
 
 pub async fn add_role(records: &Records, id: Uuid, permissions: &[Permission]) {
-    store::rights::declare(records, permissions.iter().cloned(), now()).await.unwrap();
+    store::hub_records::rights::declare(records, permissions.iter().cloned(), now()).await.unwrap();
     let mut transaction = records.begin().await.unwrap();
     let role = RoleRecord { id, name: id.to_string(), description: None, permissions: permissions.iter().cloned().collect() };
-    store::roles::insert(&mut transaction, &role, now()).await.unwrap();
+    store::hub_records::roles::insert(&mut transaction, &role, now()).await.unwrap();
     transaction.commit().await.unwrap();
 }
 

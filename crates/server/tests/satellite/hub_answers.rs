@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use identity::keys::KeySet;
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use identity::token::{AccessClaims, Claims, Common, sign};
 use serde_json::{Value, json};
 
@@ -166,7 +166,7 @@ async fn tokens_that_are_not_good_are_refused_everywhere() {
         change(&mut claims);
         sign(&claims, &liar.key).unwrap()
     };
-    let at = |seconds: i64| Moment::from_unix(now().unix() + seconds);
+    let at = |seconds: i64| Timestamp::from_unix(now().unix() + seconds);
     let tokens = [
         ("no algorithm", headed(json!({ "alg": "none", "typ": "at+jwt", "kid": kid }))),
         ("no signature", format!("{}.{}.", parts[0], parts[1])),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use identity::client::ClientId;
 use identity::keys::{KeyLength, KeySet, PrivateKey};
-use identity::moment::Moment;
+use identity::timestamp::Timestamp;
 use identity::token::access::AccessClaims;
 use identity::token::{Common, sign};
 use peristyle::random;
@@ -128,7 +128,7 @@ impl Liar {
                 subject: self.account,
                 audiences: vec![CLIENT.to_owned(), ISSUER.to_owned()],
                 issued_at: now,
-                expires_at: Moment::from_unix(now.unix() + 3600),
+                expires_at: Timestamp::from_unix(now.unix() + 3600),
             },
             client: ClientId::parse(CLIENT).unwrap(),
             family: self.family,

@@ -48,9 +48,9 @@ async fn an_administrator_holds_what_only_the_satellite_knows() {
     // contract I31.2
     let pair = Pair::start().await;
     let mut transaction = pair.hub.records.begin().await.unwrap();
-    store::accounts::set_roles(&mut transaction, pair.hub.account, &[ADMINISTRATOR]).await.unwrap();
+    store::hub_records::accounts::set_roles(&mut transaction, pair.hub.account, &[ADMINISTRATOR]).await.unwrap();
     transaction.commit().await.unwrap();
-    store::rights::refresh(&pair.hub.records, pair.hub.account).await.unwrap();
+    store::hub_records::rights::refresh(&pair.hub.records, pair.hub.account).await.unwrap();
     let tokens = pair.login().await;
     pair.ask("/api/shop/ledgers/list", &tokens["access_token"]).await.good();
     let me = look(&pair.satellite, "/auth/me", &tokens["access_token"]).await.good();

@@ -4,12 +4,13 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Method, Response};
 use identity::account::Account;
+use identity::audit_event::SignInRefusal;
 use identity::error::{Error, ErrorCode};
-use identity::event::SignInRefusal;
 use identity::parameters::Parameters;
 use identity::password::{Password, PasswordHash, Proof};
-use identity::session::{Ending, LiveSession};
-use store::sessions::Seen;
+use identity::revocation::Revocation;
+use identity::session::LiveSession;
+use store::hub_records::sessions::SessionDetails;
 use uuid::Uuid;
 
 use crate::clock;
@@ -45,7 +46,7 @@ async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&ChangeRefuse
     };
     let parameters = context.parameters()?;
     // The session of this browser comes first.
-    let listed = store::sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
+    let listed = store::hub_records::sessions::of_account(hub.records(), account.id, Some(live.id()), MAX_SESSIONS, clock::now()).await?;
     let page = AccountPage {
         id: account.id,
         name: name_of(&account),
@@ -58,7 +59,7 @@ async fn show(hub: &Hub, context: &RequestContext, refusal: Option<&ChangeRefuse
     Ok(pages::account(&page))
 }
 
-fn session_line(seen: Seen, live: LiveSession) -> SessionLine {
+fn session_line(seen: SessionDetails, live: LiveSession) -> SessionLine {
     SessionLine {
         id: seen.session.id,
         here: if seen.session.id == live.id() { Here::Yes } else { Here::No },
@@ -82,7 +83,8 @@ async fn act(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> 
     match body.get("action") {
         Some("end") => end_one(hub, &context, &account, live, body.get("session")).await,
         Some("everywhere") => {
-            store::endings::end(hub.records(), &Ending::LogoutEverywhere(account.id), None, context.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::LogoutEverywhere(account.id), None, context.occasion())
+                .await?;
             signed_out(hub, &context, &Notice::SignedOutEverywhere.at("/sign-in"))
         }
         Some("password") => match change_password(hub, &context, &account, live, &body).await {
@@ -109,8 +111,8 @@ async fn end_one(
     id: Option<&str>,
 ) -> Result<Response<Body>, OauthError> {
     let id: Uuid = id.and_then(|id| id.parse().ok()).ok_or(UNKNOWN)?;
-    if store::sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
-        store::endings::end(hub.records(), &Ending::Logout(id), None, context.occasion()).await?;
+    if store::hub_records::sessions::owner(hub.records(), id, clock::now()).await? == Some(account.id) {
+        store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(id), None, context.occasion()).await?;
     }
     if id == live.id() {
         return signed_out(hub, context, "/sign-in");

@@ -4,14 +4,14 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Method, Response};
-use identity::authorize::{self, Granted, Outcome};
+use identity::audit_event::AuditEvent;
+use identity::authorize::{self, AuthorizeDecision, Granted};
 use identity::client::Client;
 use identity::error::{Error, ErrorCode};
-use identity::event::Event;
 use identity::form;
-use identity::opaque::Code;
 use identity::parameters::Parameters;
-use store::apps::Admission;
+use identity::secret_token::Code;
+use store::hub_records::apps::Admission;
 
 use crate::clock;
 use crate::hub::form_request::{self, RequestContext};
@@ -68,11 +68,11 @@ async fn redirect_url(hub: &Hub, context: &RequestContext, asked: AuthorizationR
     let Some(client) = &found else { return Err(OauthError::Internal("checked a request without a client")) };
     let session = session_cookie::live(hub, context).await?.map(|(session, _)| session);
     match request.decide(session, hub.issuer(), clock::now()) {
-        Outcome::SignIn(continuation) | Outcome::AskAgain(continuation) => {
+        AuthorizeDecision::SignIn(continuation) | AuthorizeDecision::AskAgain(continuation) => {
             Ok(format!("/sign-in?continue={}", form::encode(continuation.as_str())))
         }
-        Outcome::LoginRequired(address) => Ok(address),
-        Outcome::Grant(granted) => issued(hub, context, *granted, client).await,
+        AuthorizeDecision::LoginRequired(address) => Ok(address),
+        AuthorizeDecision::Grant(granted) => issued(hub, context, *granted, client).await,
     }
 }
 
@@ -92,7 +92,7 @@ impl AuthorizationRequest {
             Err(error) => return refused(error),
         };
         let client = match authorize::client_id(&parameters) {
-            Ok(id) => store::clients::by_id(hub.records(), id).await?,
+            Ok(id) => store::hub_records::clients::by_id(hub.records(), id).await?,
             Err(error) => return refused(error),
         };
         let checked = authorize::check(&parameters, client.as_ref());
@@ -110,20 +110,20 @@ fn hinted(hub: &Hub, request: authorize::Request, hint: Option<&str>) -> Result<
 async fn refused(hub: &Hub, context: &RequestContext, client: Option<&Client>, error: Error) -> Result<OauthError, store::Error> {
     let client = client.map(|client| client.id.clone());
     let event = match error.code() {
-        ErrorCode::InvalidClient => Event::ClientRefused { client },
-        error => Event::GrantRefused { client, grant: None, error },
+        ErrorCode::InvalidClient => AuditEvent::ClientRefused { client },
+        error => AuditEvent::GrantRefused { client, grant: None, error },
     };
     hub.note_refusal(&event, context).await?;
     Ok(error.into())
 }
 
 async fn issued(hub: &Hub, context: &RequestContext, granted: Granted, client: &Client) -> Result<String, OauthError> {
-    if store::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
-        let event = Event::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
-        store::events::append(hub.records(), &event, context.occasion()).await?;
+    if store::hub_records::apps::admission(hub.records(), client, granted.account()).await? == Admission::Refused {
+        let event = AuditEvent::GrantRefused { client: Some(granted.client().clone()), grant: None, error: ErrorCode::AccessDenied };
+        store::hub_records::audit_log::append(hub.records(), &event, context.occasion()).await?;
         return Ok(granted.deny());
     }
     let (row, address) = granted.issue(&Code::from_random(random::bytes()?), clock::now());
-    let kept = store::codes::insert(hub.records(), &row, context.occasion()).await?;
+    let kept = store::hub_records::codes::insert(hub.records(), &row, context.occasion()).await?;
     if kept { Ok(address) } else { Err(refused(hub, context, Some(client), ENDED).await?) }
 }

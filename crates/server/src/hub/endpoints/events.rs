@@ -12,7 +12,7 @@ use futures_util::stream;
 use identity::client::ClientId;
 use identity::error::{Error, ErrorCode};
 use identity::parameters::Parameters;
-use identity::token::security_event::{MOST_AUDIENCES, Subject};
+use identity::token::security_event::{MAX_AUDIENCES, Subject};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -36,7 +36,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     }
     let context = form_request::bare(hub, request);
     // Read before the client is looked up, so that the stream sees a later change of the client.
-    let numbers = store::changes::numbers(hub.records()).await?;
+    let numbers = store::hub_records::account_changes::range(hub.records()).await?;
     let presented = UnverifiedClient::read(hub, &context, &Parameters::read([])?).await?;
     let client = presented.authenticate(hub, &context).await?.client().id.clone();
     let asked = context.parameters()?;
@@ -63,7 +63,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
 fn audiences(text: Option<&str>) -> Result<Vec<ClientId>, OauthError> {
     let named: Result<Vec<ClientId>, _> = text.into_iter().flat_map(|text| text.split(',')).map(ClientId::parse).collect();
     match named {
-        Ok(named) if named.len() <= MOST_AUDIENCES => Ok(named),
+        Ok(named) if named.len() <= MAX_AUDIENCES => Ok(named),
         _ => Err(AUDIENCE.into()),
     }
 }
@@ -148,7 +148,7 @@ impl Stream {
         let changes = hub.feed().after(hub.records(), self.position).await?;
         if changes.first().is_none_or(|first| first.event.sequence != self.position + 1) {
             // The next changes were purged.
-            self.position = store::changes::numbers(hub.records()).await?.newest;
+            self.position = store::hub_records::account_changes::range(hub.records()).await?.newest;
             self.push_position("reset");
             return Ok(());
         }

@@ -6,11 +6,11 @@ use axum::http::Response;
 use identity::client::Authenticated;
 use identity::error::{Error, ErrorCode};
 use identity::grant::refresh_token;
-use identity::grant::standing::may_introspect;
-use identity::opaque::RefreshToken;
+use identity::grant::status::may_introspect;
+use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
 use serde_json::{Value, json};
-use store::families::Found;
+use store::hub_records::token_families::FoundToken;
 
 use crate::hub::client_authentication::UnverifiedClient;
 use crate::hub::{Hub, form_request, name_of};
@@ -57,9 +57,9 @@ async fn access(hub: &Hub, client: Authenticated<'_>, text: &str) -> Result<Opti
 }
 
 async fn refresh(hub: &Hub, client: Authenticated<'_>, token: &RefreshToken) -> Result<Option<Value>, OauthError> {
-    let rows = store::families::presented(hub.records(), client.client().id.as_str(), &token.digest()).await?;
+    let rows = store::hub_records::token_families::look_up(hub.records(), client.client().id.as_str(), &token.digest()).await?;
     let Some(found) = rows.and_then(|rows| rows.found) else { return Ok(None) };
-    let Found { family, account, .. } = &found;
+    let FoundToken { family, account, .. } = &found;
     let (rows, terms) = (found.as_rows(), hub.terms());
     Ok(refresh_token::is_active(client, token, rows, terms).then(|| {
         json!({

@@ -7,7 +7,7 @@ use axum::http::{Method, Response};
 use identity::error::{Error, ErrorCode};
 use identity::form;
 use identity::parameters::Parameters;
-use identity::session::Ending;
+use identity::revocation::Revocation;
 use uuid::Uuid;
 
 use crate::hub::form_request::{self, RequestContext};
@@ -59,7 +59,7 @@ async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthErro
         (Ok(()), _) => logout.execute(hub, &context, Redirection::SeeOther).await,
         // A page of the app: it may end the session of the hint, since the browser may not send the cookie. Other sessions stay.
         (Err(_), Some(session)) => {
-            store::endings::end(hub.records(), &Ending::Logout(session), None, context.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
             logout.response(&context, Redirection::SeeOther)
         }
         (Err(fault), None) => {
@@ -90,7 +90,7 @@ impl LogoutRequest {
             None => None,
             Some(address) => {
                 let client = match client {
-                    Some(id) => store::clients::by_id(hub.records(), &id).await?,
+                    Some(id) => store::hub_records::clients::by_id(hub.records(), &id).await?,
                     None => None,
                 };
                 client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
@@ -102,7 +102,7 @@ impl LogoutRequest {
 
     async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
         for (session, _) in session_cookie::every_live(hub, context).await? {
-            store::endings::end(hub.records(), &Ending::Logout(session.id()), None, context.occasion()).await?;
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
         }
         let mut response = self.response(context, redirection)?;
         Cookies::cleared(hub, context)?.set(&mut response);

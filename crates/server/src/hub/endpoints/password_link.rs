@@ -7,10 +7,10 @@ use axum::http::{Method, Response};
 use identity::account::Account;
 use identity::error::{Error, ErrorCode};
 use identity::form;
-use identity::link::LinkRecord;
-use identity::opaque::LinkToken;
 use identity::parameters::Parameters;
 use identity::password::Password;
+use identity::password_link::LinkRecord;
+use identity::secret_token::LinkToken;
 
 use crate::clock;
 use crate::hub::credentials::{self, Renewal, Right};
@@ -62,7 +62,7 @@ async fn renewed(hub: &Hub, context: &RequestContext, body: &Parameters) -> Resu
     };
     let hash = hub.hasher().admit()?.make(password).await?;
     let mut transaction = hub.records().begin().await?;
-    if !store::links::take(&mut transaction, &token.digest(), clock::now()).await? {
+    if !store::hub_records::password_links::use_up(&mut transaction, &token.digest(), clock::now()).await? {
         return Err(DEAD.into());
     }
     let renewal = Renewal { account: account.id, hash: &hash, right: Right::Link };
@@ -75,8 +75,8 @@ async fn renewed(hub: &Hub, context: &RequestContext, body: &Parameters) -> Resu
 /// The link, and the account whose password it sets.
 async fn opened(hub: &Hub, parameters: &Parameters) -> Result<(LinkToken, Account), OauthError> {
     let token = parameters.get("link").and_then(LinkToken::parse).ok_or(DEAD)?;
-    let row = store::links::load(hub.records(), &token.digest()).await?;
+    let row = store::hub_records::password_links::load(hub.records(), &token.digest()).await?;
     let id = LinkRecord::open(row.as_ref(), clock::now()).map_err(|_| DEAD)?;
-    let account = store::accounts::by_id(hub.records(), id).await?;
+    let account = store::hub_records::accounts::by_id(hub.records(), id).await?;
     Ok((token, account.filter(|account| account.deleted_at.is_none()).ok_or(DEAD)?))
 }

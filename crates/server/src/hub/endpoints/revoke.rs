@@ -6,9 +6,9 @@ use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::grant::Family;
-use identity::grant::standing::{Reach, Revoked, revoked_by};
-use identity::opaque::RefreshToken;
-use identity::session::Ending;
+use identity::revocation::Revocation;
+use identity::revocation::{ClientRevocation, Reach, revoked_by};
+use identity::secret_token::RefreshToken;
 use identity::token::AccessClaims;
 
 use crate::hub::client_authentication::UnverifiedClient;
@@ -27,8 +27,12 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
     let reach = if body.get("end_session") == Some("true") { Reach::Session } else { Reach::Family };
     let (records, occasion) = (hub.records(), context.occasion());
     match family.and_then(|family| revoked_by(client, &family, reach)) {
-        Some(Revoked::Family(family)) => store::endings::end(records, &Ending::FamilyEnded(family), None, occasion).await.map(drop)?,
-        Some(Revoked::SessionOf(family)) => store::endings::end_session_of(records, family, occasion).await.map(drop)?,
+        Some(ClientRevocation::Family(family)) => {
+            store::hub_records::revocation::revoke(records, &Revocation::FamilyRevoked(family), None, occasion).await.map(drop)?
+        }
+        Some(ClientRevocation::SessionOf(family)) => {
+            store::hub_records::revocation::revoke_session_of(records, family, occasion).await.map(drop)?
+        }
         None => {}
     }
     // RFC 7009: an unknown token gets the same answer. Some clients parse every answer as JSON.
@@ -38,10 +42,12 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
 /// The family of a token of either kind.
 async fn family_of(hub: &Hub, text: &str) -> Result<Option<Family>, OauthError> {
     if let Some(token) = RefreshToken::parse(text) {
-        return Ok(store::families::of_refresh_token(hub.records(), &token.digest()).await?);
+        return Ok(store::hub_records::token_families::of_refresh_token(hub.records(), &token.digest()).await?);
     }
     match hub.verify::<AccessClaims>(text, hub.issuer()) {
-        Ok(token) => Ok(store::families::standing(hub.records(), token.claims().family).await?.map(|standing| standing.family)),
+        Ok(token) => {
+            Ok(store::hub_records::token_families::load(hub.records(), token.claims().family).await?.map(|standing| standing.family))
+        }
         Err(_) => Ok(None),
     }
 }

@@ -3,13 +3,13 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
 use identity::parameters::Parameters;
 use identity::session::{Session, may_begin_by_token};
 use identity::token::{AccessClaims, Verified};
-use store::families::Standing;
-use store::sessions::By;
+use store::hub_records::sessions::SignInProof;
+use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
 
 use crate::clock;
@@ -32,7 +32,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
             Ok(response)
         }
         Err((account, error)) => {
-            hub.note_refusal(&Event::SignInRefused { account, reason: SignInRefusal::Token }, &context).await?;
+            hub.note_refusal(&AuditEvent::SignInRefused { account, reason: SignInRefusal::Token }, &context).await?;
             Err(error.into())
         }
     }
@@ -47,15 +47,17 @@ async fn cookies(hub: &Hub, context: &RequestContext, body: &Parameters) -> Resu
     };
     let account = Some(token.claims().account());
     match session_of(hub, &token).await? {
-        Ok(session) => Ok(session_cookie::begin(hub, context, session, By::Token(&token)).await?.ok_or((account, REFUSED))),
+        Ok(session) => Ok(session_cookie::begin(hub, context, session, SignInProof::Token(&token)).await?.ok_or((account, REFUSED))),
         Err(error) => Ok(Err((account, error))),
     }
 }
 
 /// The session that a token may begin. It dates from the sign-in that began the token's family.
 async fn session_of(hub: &Hub, token: &Verified<AccessClaims>) -> Result<Result<Session, Error>, store::Error> {
-    let Some(Standing { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
-    let Some(client) = store::clients::by_id(hub.records(), token.claims().client.as_str()).await? else { return Ok(Err(REFUSED)) };
+    let Some(LoadedFamily { family, account, .. }) = hub.standing_of(token).await? else { return Ok(Err(REFUSED)) };
+    let Some(client) = store::hub_records::clients::by_id(hub.records(), token.claims().client.as_str()).await? else {
+        return Ok(Err(REFUSED));
+    };
     let allowed = may_begin_by_token(token, &family, &client, clock::now());
     Ok(allowed.map(|()| session_cookie::fresh(account.id).proven_at(family.authenticated_at)))
 }

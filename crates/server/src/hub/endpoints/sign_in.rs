@@ -3,13 +3,13 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Method, Response};
+use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::authorize;
-use identity::continuation::Continuation;
 use identity::error::{Error, ErrorCode};
-use identity::event::{Event, SignInRefusal};
 use identity::form;
 use identity::password::Password;
-use store::sessions::By;
+use identity::return_path::HubReturnPath;
+use store::hub_records::sessions::SignInProof;
 
 use crate::hub::form_request::{self, RequestContext};
 use crate::hub::session_cookie::Cookies;
@@ -34,7 +34,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response
 
 async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
     let parameters = context.parameters()?;
-    let continuation = Continuation::read(parameters.get("continue"));
+    let continuation = HubReturnPath::read(parameters.get("continue"));
     let app = app_of(hub, &continuation).await?;
     let notice = Notice::from_word(parameters.get("done"));
     let name = authorize::login_hint(&continuation).unwrap_or_default();
@@ -44,7 +44,7 @@ async fn shown(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, Oa
 async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
     let (context, body) = form_request::posted(hub, request).await?;
     hub.refuse_cross_origin(&context).await?;
-    let continuation = Continuation::read(body.get("continue"));
+    let continuation = HubReturnPath::read(body.get("continue"));
     let name = body.get("username").unwrap_or_default();
     match proven(hub, &context, name, body.get("password").unwrap_or_default()).await {
         Ok(cookies) => {
@@ -65,12 +65,12 @@ async fn tried(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError
 async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str) -> Result<Cookies, OauthError> {
     let (Ok(password), false) = (Password::presented(password), name.is_empty()) else {
         // No account has such a name or password, so nothing is compared or counted.
-        hub.note_refusal(&Event::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
+        hub.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::Credentials }, context).await?;
         return Err(WRONG.into());
     };
     let checked = credentials::check(hub, name, password, context).await?;
     let (account, proof) = checked.admitted().ok_or(WRONG)?;
-    if let Some(cookies) = session_cookie::begin(hub, context, session_cookie::fresh(account.id), By::Password(proof)).await? {
+    if let Some(cookies) = session_cookie::begin(hub, context, session_cookie::fresh(account.id), SignInProof::Password(proof)).await? {
         return Ok(cookies);
     }
     // The password changed after it was compared.
@@ -79,10 +79,10 @@ async fn proven(hub: &Hub, context: &RequestContext, name: &str, password: &str)
 }
 
 /// The name of the client that the return path is for.
-async fn app_of(hub: &Hub, continuation: &Continuation) -> Result<Option<String>, store::Error> {
+async fn app_of(hub: &Hub, continuation: &HubReturnPath) -> Result<Option<String>, store::Error> {
     let Some(query) = continuation.as_str().strip_prefix("/authorize?") else { return Ok(None) };
     let pairs = form::pairs(query).unwrap_or_default();
     let Some((_, id)) = pairs.iter().find(|(name, _)| name == "client_id") else { return Ok(None) };
-    let client = store::clients::by_id(hub.records(), id).await?;
+    let client = store::hub_records::clients::by_id(hub.records(), id).await?;
     Ok(client.filter(|client| client.is_active).map(|client| client.name))
 }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
-use identity::grant::Issue;
+use identity::grant::IssuedTokens;
 use identity::scope::Scope;
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Result<R
 }
 
 /// RFC 6749, section 5.1.
-fn written(hub: &Hub, issue: &Issue) -> Result<String, OauthError> {
+fn written(hub: &Hub, issue: &IssuedTokens) -> Result<String, OauthError> {
     let now = clock::now();
     let access = hub.keys().sign(&issue.access_claims(hub.issuer(), random::uuid(), now))?;
     let mut answer = Map::new();

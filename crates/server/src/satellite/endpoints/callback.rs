@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::error::{Error, ErrorCode};
 use identity::login::{LoginFault, LoginRecord, Sender as Finisher, finish};
-use identity::opaque::LoginState;
+use identity::secret_token::LoginState;
 
 use crate::clock;
 use crate::http::request_context::RequestContext;

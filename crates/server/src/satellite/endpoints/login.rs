@@ -4,10 +4,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method, Response};
-use identity::login::{Fresh, LOGIN_SECONDS, begin};
-use identity::opaque::{LoginBinding, LoginState};
+use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
 use identity::pkce::Verifier;
-use store::shared::Entry;
+use identity::secret_token::{LoginBinding, LoginState};
+use store::replica_state::Entry;
 
 use crate::clock;
 use crate::http::request_context::RequestContext;
@@ -39,7 +39,7 @@ pub(super) async fn answer(State(satellite): State<Satellite>, request: Request)
     }
     // Two tabs share the cookie: the second login gets the binding of the first.
     let known = context.cookies(cookie_name(satellite, &context)).find_map(LoginBinding::parse);
-    let fresh = Fresh {
+    let fresh = LoginSecrets {
         state: LoginState::from_random(random::bytes()?),
         verifier: Verifier::from_random(random::bytes()?),
         binding: known.map_or_else(|| random::bytes().map(LoginBinding::from_random), Ok)?,

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::Response;
 use identity::form;
 use serde_json::json;
-use store::shared::Invalidation;
+use store::replica_state::Invalidation;
 
 use crate::problem::oauth::OauthError;
 use crate::response::json_no_store;
