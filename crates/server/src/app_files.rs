@@ -1,7 +1,6 @@
-//! `APP_FILES`: the files of a single-page app, served where nothing of our own answers.
+//! `APP_FILES`: serves the files of a single-page app at paths that have no route.
 //!
-//! They are read once, when the process starts, and looked up by their whole path: a request names a file that was found then or none, so
-//! that no request reaches the file system.
+//! The files are read once at the start. No request reaches the file system.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,28 +13,28 @@ use axum::http::{HeaderValue, Method, Response};
 use percent_encoding::percent_decode_str;
 
 use crate::boot_error::BootError;
-use crate::error::{NOWHERE, Problem};
-use crate::tagged::Tagged;
+use crate::http::etag::StaticDocument;
+use crate::problem::{NO_SUCH_PATH, Problem};
 
-/// Nothing but the app's own files and this server, nothing inline, no frame around it.
+/// Allows only the app's own files and this server, nothing inline, no frame.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; \
      manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
-/// What answers for every address that the app itself makes up.
+/// The file for every path of the app's own router.
 const INDEX: &str = "/index.html";
-/// The beginnings of our own addresses: no file and no page of an app stands below them.
-const KEPT: [&str; 7] = ["api", "auth", "docs", "graphql", "health", "metrics", "ready"];
-/// An app is a few files; a folder of more was named by mistake.
-const MOST_FILES: usize = 5_000;
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// The first segments of our own paths. The app has nothing below them.
+const RESERVED: [&str; 7] = ["api", "auth", "docs", "graphql", "health", "metrics", "ready"];
+/// A folder with more than this was named by mistake.
+const MAX_FILES: usize = 5_000;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The files of an app. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct AppFiles(Arc<HashMap<String, Tagged>>);
+pub struct AppFiles(Arc<HashMap<String, StaticDocument>>);
 
 impl AppFiles {
-    /// Reads a folder and all below it. What is hidden, and a link that leads out of the folder, is left out.
+    /// Reads a folder. Hidden files, and links that lead out of the folder, are skipped.
     pub fn read(folder: &Path) -> Result<Self, BootError> {
         let unread = |path: &Path, error: &std::io::Error| BootError(format!("APP_FILES: {} cannot be read: {error}", path.display()));
         let root = folder.canonicalize().map_err(|error| unread(folder, &error))?;
@@ -43,40 +42,40 @@ impl AppFiles {
         let mut size = 0;
         for (address, path) in found(&root).map_err(|error| unread(folder, &error))? {
             size += path.metadata().map_err(|error| unread(&path, &error))?.len();
-            if size > MOST_BYTES || files.len() >= MOST_FILES {
-                let problem = format!("holds more than {MOST_FILES} files or {} MiB, which is no app", MOST_BYTES / 1024 / 1024);
+            if size > MAX_BYTES || files.len() >= MAX_FILES {
+                let problem = format!("holds more than {MAX_FILES} files or {} MiB, which is no app", MAX_BYTES / 1024 / 1024);
                 return Err(BootError(format!("APP_FILES: {} {problem}", folder.display())));
             }
             let bytes = std::fs::read(&path).map_err(|error| unread(&path, &error))?;
             let kind = kind(&address);
-            files.insert(address, Tagged::new(kind, bytes));
+            files.insert(address, StaticDocument::new(kind, bytes));
         }
         if !files.contains_key(INDEX) {
-            return Err(BootError(format!("APP_FILES: {} holds no index.html, which every address of an app leads to", folder.display())));
+            return Err(BootError(format!("APP_FILES: {} holds no index.html, which answers every path of an app", folder.display())));
         }
-        tracing::info!(files = files.len(), "the app's files were read");
+        tracing::info!(files = files.len(), "read the files of the app");
         Ok(AppFiles(Arc::new(files)))
     }
 
-    /// The file at an address; the index for an address that only the app knows, which is one without an ending.
+    /// The file at a path; the index for a path without a file extension.
     pub(crate) fn answer(&self, request: &Request) -> Response<Body> {
-        let Some(file) = self.find(request.uri().path()) else { return NOWHERE.response() };
+        let Some(file) = self.find(request.uri().path()) else { return NO_SUCH_PATH.response() };
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Problem::MethodNotAllowed("GET, HEAD").response();
         }
         let mut response = file.answer(request.headers());
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-        // The address of the page that signing in leads back to holds a code.
+        // The URL of the redirect after a sign-in holds a code.
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         response
     }
 
-    fn find(&self, path: &str) -> Option<&Tagged> {
+    fn find(&self, path: &str) -> Option<&StaticDocument> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
         let mut segments = path.split('/').skip(1);
-        if segments.next().is_some_and(is_ours) {
+        if segments.next().is_some_and(is_reserved) {
             return None;
         }
         let is_page = path.rsplit('/').next().is_some_and(|last| !last.contains('.'));
@@ -84,12 +83,12 @@ impl AppFiles {
     }
 }
 
-/// Whether an address that begins so is kept for us.
-fn is_ours(first: &str) -> bool {
-    first.starts_with('.') || KEPT.contains(&first)
+/// Whether paths with this first segment are our own.
+fn is_reserved(first: &str) -> bool {
+    first.starts_with('.') || RESERVED.contains(&first)
 }
 
-/// The files below a folder, by the addresses they get.
+/// The files below a folder, with their URL paths.
 fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut open = vec![(root.to_owned(), String::new())];
@@ -101,24 +100,24 @@ fn found(root: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
                 continue;
             }
             let address = format!("{base}/{name}");
-            if base.is_empty() && is_ours(&name) {
-                tracing::warn!("APP_FILES: {address} is left out, since this server has its own addresses there");
+            if base.is_empty() && is_reserved(&name) {
+                tracing::warn!("APP_FILES: {address} is skipped, since this server has its own paths there");
                 continue;
             }
             let kind = entry.file_type()?;
-            // A link to a file counts where its file is in the folder too, as those that Kubernetes mounts are; one that leads nowhere does not.
+            // A link to a file inside the folder counts: Kubernetes mounts files so.
             let path = if kind.is_symlink() { entry.path().canonicalize().ok() } else { Some(entry.path()) };
             match path {
                 Some(path) if kind.is_dir() => open.push((path, address)),
                 Some(path) if path.is_file() && path.starts_with(root) => found.push((address, path)),
-                _ => tracing::warn!("APP_FILES: {address} is left out, since it is no file of this folder"),
+                _ => tracing::warn!("APP_FILES: {address} is skipped, since it is no file of this folder"),
             }
         }
     }
     Ok(found)
 }
 
-/// The media type that a name's ending stands for.
+/// The media type of a file extension.
 fn kind(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref().unwrap_or_default() {

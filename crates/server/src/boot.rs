@@ -1,4 +1,4 @@
-//! From configuration to something that can serve: the database opened, the manifest resolved and held against it.
+//! Boots a process from its configuration: opens the database, resolves the manifest, checks it against the database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,22 +13,23 @@ use store::hub_records::Records;
 use store::{Database, DatabaseSettings};
 
 use crate::app_files::AppFiles;
-use crate::auth::Gate;
+use crate::app_state::AppState;
+use crate::authenticator::Authenticator;
 use crate::boot_error::{BootError, unusable};
 use crate::budget::Budgets;
-use crate::chance;
+use crate::clock;
 use crate::config::{Config, ManifestPath, SatelliteSettings};
 use crate::graphql::{self, Engine};
 use crate::hub::{self, Hub, KeyFiles};
-use crate::key_pair;
-use crate::reader::Reader;
+use crate::key_files;
+use crate::query_service::QueryService;
+use crate::query_service::reader::DatabaseReader;
 use crate::satellite::Satellite;
-use crate::service::Service;
 
-/// Boots a process that serves.
-pub async fn boot(config: &Config) -> Result<Service, BootError> {
-    let app = app(config)?;
-    let authority = authority(config)?;
+/// Boots a server.
+pub async fn boot(config: &Config) -> Result<AppState, BootError> {
+    let app_files = app_files(config)?;
+    let role = role(config)?;
     let declared = manifest(&config.manifest).map_err(|unresolved| unresolved.in_file(config))?;
     let name = config.manifest.path().display().to_string();
     let mut catalog = resolve(config, &declared).map_err(|unresolved| unresolved.in_file(config))?;
@@ -42,73 +43,79 @@ pub async fn boot(config: &Config) -> Result<Service, BootError> {
         refuse_errors(&report, &name)?;
     }
     let budgets = Budgets::new(&config.budget, config.database.pool);
-    let gate = match authority {
-        Authority::Nobody => Gate::open(),
-        Authority::Hub(files) => Gate::hub(start(config, (&primary, &catalog), files, &budgets).await?),
-        Authority::Satellite(settings) => Gate::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
+    let authenticator = match role {
+        Role::None => Authenticator::none(),
+        Role::Hub(files) => Authenticator::hub(start_hub(config, (&primary, &catalog), files, &budgets).await?),
+        Role::Satellite(settings) => Authenticator::satellite(Satellite::open(config, *settings, budgets.clone()).await?),
     };
     let graphql = Arc::new(Engine::new(&catalog, config.graphql_introspection)?);
-    Ok(Service { catalog: Arc::new(catalog), reader: Reader::new(primary, replica, &budgets), gate, graphql, budgets, app })
+    let queries = QueryService { catalog: Arc::new(catalog), reader: DatabaseReader::new(primary, replica, &budgets), budgets };
+    Ok(AppState { queries, authenticator, graphql, app_files })
 }
 
-/// Who says who somebody is.
-enum Authority {
-    Nobody,
+/// The identity role, with what it needs.
+enum Role {
+    None,
     Hub(KeyFiles),
     Satellite(Box<SatelliteSettings>),
 }
 
-/// The identity role: a warning under `none`, a usable key under every other.
-fn authority(config: &Config) -> Result<Authority, BootError> {
+/// The identity role. Every strategy but `none` needs a usable key.
+fn role(config: &Config) -> Result<Role, BootError> {
     if config.strategy == Strategy::None {
         tracing::warn!(
             "OAUTH_STRATEGY is none: THERE IS NO AUTHORITY. Every caller is the anonymous account and resources without a permission are public. Not for production."
         );
-        return Ok(Authority::Nobody);
+        return Ok(Role::None);
     }
     let files = KeyFiles::read(config)?;
-    warn_of_address(config);
+    warn_of_app_url(config);
     if config.strategy == Strategy::LocalProvider {
-        return Ok(Authority::Hub(files));
+        return Ok(Role::Hub(files));
     }
     let settings = config.satellite.clone().map_err(|error| BootError(error.to_string()))?;
-    Ok(Authority::Satellite(Box::new(settings)))
+    Ok(Role::Satellite(Box::new(settings)))
 }
 
-/// Tokens and links name the address that people use, which none that is merely listened on need be.
-fn warn_of_address(config: &Config) {
+/// Warns if tokens and links would name a URL that no browser can open.
+fn warn_of_app_url(config: &Config) {
     if config.listen.ip().is_unspecified() && config.app_url == format!("http://{}", config.listen) {
-        tracing::warn!("APP_URL is not set, and nobody can open {}; set it to the address that browsers and clients use", config.app_url);
+        tracing::warn!("APP_URL is not set, and nobody can open {}; set it to the URL that browsers and clients use", config.app_url);
     }
 }
 
-/// The app to serve beside the resources.
-fn app(config: &Config) -> Result<Option<AppFiles>, BootError> {
+/// The files of the app to serve.
+fn app_files(config: &Config) -> Result<Option<AppFiles>, BootError> {
     let Some(folder) = &config.app_files else { return Ok(None) };
     if config.strategy == Strategy::LocalProvider {
-        // Scripts of an app on the hub's origin could use the session of whoever is signed in there.
-        return Err(BootError("APP_FILES: a hub serves its own pages and no app; serve it from a satellite".to_owned()));
+        // Scripts of an app on the hub's origin could use the session of a signed-in person.
+        return Err(BootError("APP_FILES: a hub serves no app; serve it from a satellite".to_owned()));
     }
     AppFiles::read(folder).map(Some)
 }
 
-/// Starts the hub: its tables, its keys, the permissions it knows, and what it does by the clock.
-async fn start(config: &Config, (database, catalog): (&Database, &Catalog), files: KeyFiles, budgets: &Budgets) -> Result<Hub, BootError> {
-    if let Some(path) = Database::sqlite_path(&config.database_url).filter(|path| key_pair::others_can_read(path.as_ref())) {
+/// Starts the hub: tables, keys, permissions, maintenance.
+async fn start_hub(
+    config: &Config,
+    (database, catalog): (&Database, &Catalog),
+    files: KeyFiles,
+    budgets: &Budgets,
+) -> Result<Hub, BootError> {
+    if let Some(path) = Database::sqlite_path(&config.database_url).filter(|path| key_files::others_can_read(path.as_ref())) {
         tracing::warn!("the SQLite file {path} holds the records of a hub and can be read by other users of this machine; chmod 600 it");
     }
     let records = Records::of(database).map_err(unusable)?;
     for step in records.migrate().await.map_err(unusable)? {
-        tracing::info!(step, "the tables of the hub were brought up to date");
+        tracing::info!(step, "migrated the tables of the hub");
     }
     let permissions = catalog.permissions().filter_map(|(name, _)| Permission::parse(name).ok());
-    store::hub_records::rights::declare(&records, permissions, chance::now()).await.map_err(unusable)?;
+    store::hub_records::rights::declare(&records, permissions, clock::now()).await.map_err(unusable)?;
     if store::hub_records::accounts::count(&records).await.map_err(unusable)? == 0 {
         tracing::warn!(
             "this hub has no account yet. Add the first one: echo 'a long password' | peristyle account add --username admin --email admin@example.com --role administrator --password-stdin"
         );
     }
-    tell_of_administration(&records).await.map_err(unusable)?;
+    log_administration_hint(&records).await.map_err(unusable)?;
     let hub = Hub::open(config, records, files, budgets.clone()).await?;
     tokio::spawn(hub::keep(hub.clone()));
     tokio::spawn(hub::beat(hub.clone()));
@@ -116,8 +123,8 @@ async fn start(config: &Config, (database, catalog): (&Database, &Catalog), file
     Ok(hub)
 }
 
-/// Says how a client is marked to change records over HTTP, where administrators may look for one: until they mark it, none does.
-async fn tell_of_administration(records: &Records) -> Result<(), store::Error> {
+/// Logs how to allow a client to change records over HTTP, if none may yet.
+async fn log_administration_hint(records: &Records) -> Result<(), store::Error> {
     let clients = store::hub_records::clients::list(records).await?;
     if !clients.is_empty()
         && !clients.iter().any(|client| client.administers)
@@ -130,13 +137,12 @@ async fn tell_of_administration(records: &Records) -> Result<(), store::Error> {
     Ok(())
 }
 
-/// The resources that a process with this configuration serves. A manifest that is missing is a fault wherever it was looked for, but
-/// on a hub, which has resources of its own.
+/// The resources that a process with this configuration serves. Only a hub may have no manifest.
 pub fn catalog(config: &Config) -> Result<Catalog, BootError> {
     judged(config).map_err(|unresolved| unresolved.in_file(config))
 }
 
-/// The same, with the faults of a manifest apart.
+/// The same, with the faults of the manifest apart.
 pub(crate) fn judged(config: &Config) -> Result<Catalog, Unresolved> {
     let declared = match config.strategy {
         Strategy::LocalProvider => manifest(&config.manifest)?,
@@ -145,7 +151,7 @@ pub(crate) fn judged(config: &Config) -> Result<Catalog, Unresolved> {
     resolve(config, &declared)
 }
 
-/// Why there are no resources.
+/// Why the manifest gives no catalog.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unresolved {
     #[error(transparent)]
@@ -163,7 +169,7 @@ impl Unresolved {
     }
 }
 
-/// Resolves a manifest, on a hub together with the one of its own records. What GraphQL could not serve is a fault too.
+/// Resolves a manifest, on a hub together with that of its own records. Names that GraphQL cannot serve are faults too.
 fn resolve(config: &Config, declared: &Manifest) -> Result<Catalog, Unresolved> {
     let dialect = if config.database_url.starts_with("sqlite") { Dialect::Sqlite } else { Dialect::Postgres };
     let own = match config.strategy {
@@ -181,7 +187,7 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && matches!(manifest, ManifestPath::Default(_)) => {
-            tracing::warn!("no manifest at {name}: no resource of yours is declared; `peristyle introspect` writes one");
+            tracing::warn!("there is no manifest at {name}; `peristyle introspect` writes one");
             return Ok(Manifest::default());
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -193,15 +199,15 @@ fn manifest(manifest: &ManifestPath) -> Result<Manifest, Unresolved> {
     Ok(Manifest::read(&text)?)
 }
 
-/// Opens a database. A SQLite file that is missing is made only when nothing is expected of it.
+/// Opens a database. A missing SQLite file is created only if the manifest declares no tables.
 pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalog: &Catalog) -> Result<Database, BootError> {
     if let Some(path) = Database::sqlite_path(url) {
         let missing = !Path::new(path).exists();
         if missing && catalog.resources().iter().any(|resource| !resource.is_own()) {
-            return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables of it")));
+            return Err(BootError(format!("{variable}: the SQLite file {path:?} does not exist, and the manifest declares tables in it")));
         }
         if missing {
-            make_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be made: {error}")))?;
+            create_private(path).map_err(|error| BootError(format!("{variable}: the SQLite file {path:?} cannot be created: {error}")))?;
         }
     }
     let refused = |error: store::Error| BootError(format!("{variable}: {error}"));
@@ -211,26 +217,26 @@ pub async fn open(variable: &str, url: &str, settings: &DatabaseSettings, catalo
     Ok(database)
 }
 
-/// An empty file that nobody else can read: hashes of passwords may come into it. SQLite's files beside it are as private as it is.
-fn make_private(path: &str) -> std::io::Result<()> {
+/// Creates a file that other users cannot read, since it may hold password hashes.
+fn create_private(path: &str) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        // Another process was faster.
+        // Another process created it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
 }
 
-/// The records of a hub, brought to their newest shape.
+/// The records of a hub, migrated.
 pub async fn records(url: &str, settings: &DatabaseSettings) -> Result<Records, BootError> {
     let database = open("DATABASE_URL", url, settings, &Catalog::default()).await?;
     let records = Records::of(&database).map_err(unusable)?;
     records.migrate().await.map_err(unusable)?;
-    store::hub_records::rights::declare(&records, [], chance::now()).await.map_err(unusable)?;
+    store::hub_records::rights::declare(&records, [], clock::now()).await.map_err(unusable)?;
     Ok(records)
 }
 
-/// Holds the catalog against the live database and learns from it what statements can rely on.
+/// Checks the catalog against the database, and takes from it what statements can rely on.
 pub async fn bind(catalog: &mut Catalog, database: &Database) -> Result<Report, BootError> {
     let schema = database.schema().await.map_err(unusable)?;
     store::check::bind(catalog, &schema);

@@ -1,6 +1,5 @@
-//! What the whole process may hold at once: bytes, work and connections. Everything that a client can make the process hold takes its
-//! share from here, so that the limits of one request have a sum. `docs/guide/operations.md` lists every budget, its default, its metric
-//! and what a client sees when it is used up.
+//! The budgets of the process: bytes, work and connections. Everything that a client can make the process hold takes its part from a budget.
+//! `docs/guide/operations.md` lists each with its default, its metric and its refusal.
 
 mod connections;
 mod fair_queue;

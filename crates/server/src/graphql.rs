@@ -20,6 +20,7 @@ mod selection;
 mod variable_usage;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use apollo_compiler::Schema;
 use apollo_compiler::schema::Implementers;
@@ -27,14 +28,24 @@ use apollo_compiler::validation::Valid;
 use query::catalog::{Catalog, ResourceId};
 use query::manifest::ManifestError;
 
+use crate::authenticator::Authenticator;
 use crate::boot_error::BootError;
 use crate::config::Introspection;
 use crate::operations::Operation;
+use crate::query_service::QueryService;
 
 pub(crate) use http::routes;
 
 use document::DocumentCache;
 use schema::QueryField;
+
+/// What answering a GraphQL request needs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphqlService {
+    pub(crate) queries: QueryService,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) engine: Arc<Engine>,
+}
 
 /// The schema and the cache of documents. Made once, at boot.
 pub struct Engine {

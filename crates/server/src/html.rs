@@ -10,7 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Response};
 use axum::routing::get;
 
-use crate::tagged::Tagged;
+use crate::http::etag::StaticDocument;
 
 /// Allows our stylesheet and images, no script and no frame around the page. Browsers apply `form-action` to the redirects after a form
 /// too. A sign-in ends at a client, so `form-action` names schemes and no hosts; it still keeps forms from running scripts.
@@ -33,7 +33,7 @@ impl Stylesheet {
     }
 
     pub(crate) fn route<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
-        let style = Tagged::new("text/css; charset=utf-8", include_str!("html/style.css"));
+        let style = StaticDocument::new("text/css; charset=utf-8", include_str!("html/style.css"));
         Router::new().route(self.path(), get(async move |headers: HeaderMap| style.answer(&headers)))
     }
 }

@@ -1,45 +1,31 @@
-//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, owns the sign-in page, and knows whose token it is
-//! shown.
+//! The hub, under `OAUTH_STRATEGY=local-provider`: issues tokens, publishes its keys, shows the sign-in page, and authenticates callers.
 //!
-//! Each endpoint reads its request, looks rows up, lets `identity` decide, and saves what was decided in one transaction. Nothing that
-//! matters is kept in the process, so that several hubs on one database are one.
+//! Each endpoint reads its request, looks up rows, lets `identity` decide, and saves the decision in one transaction. The process keeps no
+//! state that matters, so that several hubs on one database act as one.
 
-mod account_page;
-mod authorize;
-mod clients;
+mod audit_deduplication;
+mod change_feed;
+mod client_authentication;
 mod credentials;
-pub(crate) mod device;
-mod events;
-mod feed;
+pub(crate) mod endpoints;
+mod form_request;
 mod grants;
-mod hasher;
 mod heartbeat;
-mod incoming;
-mod introspect;
-mod keys;
-mod link;
-mod logout;
-pub(crate) mod me;
-mod metadata;
+mod maintenance;
 mod metrics;
 mod pages;
-mod refusals;
+mod password_hasher;
+mod pending_attempts;
 mod resources;
-mod revoke;
-pub(crate) mod routes;
-mod session;
-mod sign_in;
-mod token;
-mod undecided;
-mod upkeep;
-mod userinfo;
+mod session_cookie;
+mod signing_keys;
+pub(crate) mod user_agent;
 
 use std::sync::Arc;
 
 use axum::http::{Extensions, HeaderMap};
 use identity::account::Account;
 use identity::audit_event::{AuditEvent, SignInRefusal};
-use identity::client::ClientId;
 use identity::grant::{RefreshRules, Terms, status};
 use identity::token::{AccessClaims, Claims, End, Expectation, IdClaims, TokenFault, Unverified, Verified};
 use prometheus_client::registry::Registry;
@@ -50,30 +36,32 @@ use store::hub_records::audit_log::AuditContext;
 use store::hub_records::token_families::LoadedFamily;
 use uuid::Uuid;
 
-use crate::auth::shown::{self, refused};
 use crate::boot_error::BootError;
 use crate::budget::{Budgets, CallerKey};
-use crate::chance;
+use crate::caller::{self, Caller};
+use crate::clock;
 use crate::config::Config;
-use crate::error::Problem;
-use crate::error::oauth::Fault;
-use crate::peer::Proxies;
-use crate::sender;
-use crate::tagged::Tagged;
+use crate::http::bearer_token;
+use crate::http::client_address::{ClientAddress, Proxies};
+use crate::http::etag::StaticDocument;
+use crate::http::request_context;
+use crate::problem::Problem;
+use crate::problem::oauth::OauthError;
 
-pub(crate) use feed::follow;
+pub(crate) use change_feed::follow;
+pub(crate) use endpoints::account_row;
 pub(crate) use heartbeat::beat;
-pub(crate) use keys::KeyFiles;
+pub(crate) use maintenance::keep;
 pub(crate) use resources::{ACCOUNT, manifest};
-pub(crate) use upkeep::keep;
+pub(crate) use signing_keys::KeyFiles;
 
-use feed::Feed;
-use hasher::Hasher;
-use incoming::Sender;
-use keys::Keyring;
+use audit_deduplication::RefusalLog;
+use change_feed::ChangeFeed;
+use form_request::RequestContext;
 use metrics::HubMetrics;
-use refusals::Refusals;
-use undecided::Undecided;
+use password_hasher::PasswordHasher;
+use pending_attempts::PendingAttempts;
+use signing_keys::SigningKeys;
 
 /// A hub. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -84,33 +72,33 @@ struct Inner {
     issuer: String,
     refresh: RefreshRules,
     records: Records,
-    keys: Keyring,
-    hasher: Hasher,
+    keys: SigningKeys,
+    hasher: PasswordHasher,
     metrics: HubMetrics,
-    feed: Feed,
-    refusals: Refusals,
-    undecided: Undecided,
+    feed: ChangeFeed,
+    refusal_log: RefusalLog,
+    pending_attempts: PendingAttempts,
     proxies: Proxies,
-    metadata: Tagged,
+    metadata: StaticDocument,
     budgets: Budgets,
 }
 
 impl Hub {
-    /// A hub on these records, whose tables are as this version needs them.
+    /// A hub on these records. Their tables are up to date.
     pub(crate) async fn open(config: &Config, records: Records, files: KeyFiles, budgets: Budgets) -> Result<Self, BootError> {
-        let keys = Keyring::open(files, &records).await?;
+        let keys = SigningKeys::open(files, &records).await?;
         Ok(Hub(Arc::new(Inner {
             issuer: config.app_url.clone(),
             refresh: config.refresh,
             keys,
             records,
-            hasher: Hasher::new(),
+            hasher: PasswordHasher::new(),
             metrics: HubMetrics::default(),
-            feed: Feed::new(),
-            refusals: Refusals::default(),
-            undecided: Undecided::default(),
+            feed: ChangeFeed::new(),
+            refusal_log: RefusalLog::default(),
+            pending_attempts: PendingAttempts::default(),
             proxies: Proxies::new(&config.trusted_proxies),
-            metadata: metadata::document(&config.app_url),
+            metadata: endpoints::metadata::document(&config.app_url),
             budgets,
         })))
     }
@@ -119,20 +107,20 @@ impl Hub {
         &self.0.issuer
     }
 
-    /// What a grant is decided by now.
+    /// The time and the rules that a grant is decided by.
     fn terms(&self) -> Terms {
-        Terms { now: chance::now(), rules: self.0.refresh }
+        Terms { now: clock::now(), rules: self.0.refresh }
     }
 
     pub(crate) fn records(&self) -> &Records {
         &self.0.records
     }
 
-    fn keys(&self) -> &Keyring {
+    fn keys(&self) -> &SigningKeys {
         &self.0.keys
     }
 
-    pub(crate) fn hasher(&self) -> &Hasher {
+    pub(crate) fn hasher(&self) -> &PasswordHasher {
         &self.0.hasher
     }
 
@@ -145,38 +133,38 @@ impl Hub {
         self.metrics().register(self.hasher(), registry);
     }
 
-    fn undecided(&self) -> &Undecided {
-        &self.0.undecided
+    fn pending_attempts(&self) -> &PendingAttempts {
+        &self.0.pending_attempts
     }
 
-    fn feed(&self) -> &Feed {
+    fn feed(&self) -> &ChangeFeed {
         &self.0.feed
     }
 
-    /// Ends what would go on for ever, since the process is about to end.
+    /// Ends the streams of account changes before the process stops.
     pub(crate) fn retire(&self) {
         self.feed().retire();
     }
 
-    /// Notes that somebody who has proven nothing was refused, and in a flood how often instead of each time.
-    async fn note_refusal(&self, event: &AuditEvent, sender: &Sender) -> Result<(), store::Error> {
-        self.0.refusals.note(self.records(), event, sender).await
+    /// Records the refusal of an unauthenticated request. Of a flood it records the number.
+    async fn note_refusal(&self, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
+        self.0.refusal_log.note(self.records(), event, context).await
     }
 
-    /// Notes that an operation of administration was refused, and in a flood how often instead of each time.
+    /// Records the refusal of an operation of administration. Of a flood it records the number.
     pub(crate) async fn note_refused_operation(&self, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
-        self.0.refusals.note_at(self.records(), event, occasion).await
+        self.0.refusal_log.note_at(self.records(), event, occasion).await
     }
 
-    /// Refuses what a page of somebody else made a browser send, and notes that.
-    async fn refuse_foreign(&self, sender: &Sender) -> Result<(), Fault> {
-        let Err(fault) = sender.refuse_foreign(self.issuer()) else { return Ok(()) };
-        self.note_foreign(sender).await?;
+    /// Refuses a request that a page of another origin sent, and records the refusal.
+    async fn refuse_cross_origin(&self, context: &RequestContext) -> Result<(), OauthError> {
+        let Err(fault) = context.refuse_cross_origin(self.issuer()) else { return Ok(()) };
+        self.note_cross_origin(context).await?;
         Err(fault)
     }
 
-    async fn note_foreign(&self, sender: &Sender) -> Result<(), store::Error> {
-        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, sender).await
+    async fn note_cross_origin(&self, context: &RequestContext) -> Result<(), store::Error> {
+        self.note_refusal(&AuditEvent::SignInRefused { account: None, reason: SignInRefusal::CrossOrigin }, context).await
     }
 
     fn budgets(&self) -> &Budgets {
@@ -187,66 +175,58 @@ impl Hub {
         &self.0.proxies
     }
 
-    /// Where a request came from, as it is counted and noted.
+    /// The client address, as the throttle and the audit log have it.
     pub(crate) fn address(&self, headers: &HeaderMap, extensions: &Extensions) -> String {
-        sender::address(self.proxies(), headers, extensions)
+        request_context::address(self.proxies(), headers, extensions)
     }
 
-    /// Verifies a token of ours of one kind.
+    /// Verifies a token that this hub issued.
     fn verify<C: Claims>(&self, text: &str, audience: &str) -> Result<Verified<C>, TokenFault> {
         let token = Unverified::read(text)?;
         let keys = self.keys().current();
         let key = keys.set().find(token.key_id()).ok_or(TokenFault::UnknownKey)?;
-        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: chance::now(), end: End::Own })
+        token.verify(key, &Expectation { issuer: self.issuer(), audiences: &[audience], now: clock::now(), end: End::Own })
     }
 
-    /// An id_token of ours, whoever it was for and however old.
+    /// The claims of an `id_token_hint`, for any client and of any age.
     fn hint(&self, text: &str) -> Option<IdClaims> {
         let token = Unverified::read(text).ok()?;
         let keys = self.keys().current();
         let key = keys.set().find(token.key_id())?;
-        IdClaims::read_hint(&token, key, self.issuer(), chance::now()).ok().map(Verified::into_claims)
+        IdClaims::read_hint(&token, key, self.issuer(), clock::now()).ok().map(Verified::into_claims)
     }
 
-    /// The account of an access token that is good in every way: its family lives, and its account may sign in.
+    /// The account of an access token, if its family is active and the account may sign in.
     async fn account_of(&self, token: &Verified<AccessClaims>) -> Result<Option<Account>, store::Error> {
         Ok(self.standing_of(token).await?.map(|standing| standing.account))
     }
 
-    /// The same with the family that the token is of.
+    /// The same with the family of the token.
     async fn standing_of(&self, token: &Verified<AccessClaims>) -> Result<Option<LoadedFamily>, store::Error> {
         let found = store::hub_records::token_families::load(self.records(), token.claims().family).await?;
         Ok(found.filter(|found| status::account(token, Some(&found.family), Some(&found.account)).is_ok()))
     }
 
-    /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap, address: CallerKey) -> Result<Option<Holder>, Problem> {
-        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
-        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(refused)?;
+    /// The caller of a request, by its bearer token.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        let address = CallerKey::of_address(ClientAddress::of(extensions));
+        let Some(text) = bearer_token::read(headers)? else { return Ok(Caller::anonymous(address)) };
+        let token = self.verify::<AccessClaims>(text, self.issuer()).map_err(bearer_token::refused)?;
         let _slot = self.budgets().lookups.acquire(address).await?;
         let standing = self.standing_of(&token).await.map_err(Problem::of_records)?;
         let LoadedFamily { family, account, administers } = standing.ok_or(Problem::InvalidToken("the access token was revoked"))?;
         let unmarked_client = if administers { None } else { Some(family.client) };
-        Ok(Some(Holder { account: account.id, viewer: viewer(&account), unmarked_client }))
+        Ok(Caller::of_account(account.id, Arc::new(viewer(&account)), unmarked_client))
     }
 }
 
-/// Who shows an access token.
-#[derive(Debug)]
-pub(crate) struct Holder {
-    pub(crate) account: Uuid,
-    pub(crate) viewer: Viewer,
-    /// The token's client, where it is not marked to change the hub's records.
-    pub(crate) unmarked_client: Option<ClientId>,
-}
-
-/// An account as the query engine sees it.
+/// The viewer of an account.
 fn viewer(account: &Account) -> Viewer {
-    shown::viewer(&account.rights, described(account))
+    caller::viewer(&account.rights, details(account))
 }
 
-/// What `$account.…` in a manifest looks into.
-fn described(account: &Account) -> Value {
+/// The object that `$account.…` in a manifest reads.
+fn details(account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),
         "type": account.kind.as_str(),
@@ -262,7 +242,7 @@ fn described(account: &Account) -> Value {
     })
 }
 
-/// What an account is called.
+/// The name of an account, for people.
 fn name_of(account: &Account) -> &str {
     account.username.as_deref().or(account.email.as_deref()).unwrap_or(&account.code)
 }

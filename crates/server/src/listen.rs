@@ -1,5 +1,5 @@
-//! The accept loop: connections within their limits of number and time, and an end that finishes what is in flight. HTTP/1 only: a proxy
-//! speaks later versions with browsers, and HTTP/1 with us.
+//! Accepts connections within their limits of number and time, and finishes requests in flight at the end. HTTP/1 only: a proxy speaks later
+//! versions with browsers.
 
 mod connection;
 
@@ -24,39 +24,38 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tower::{Service, ServiceExt};
 
-use crate::body;
 use crate::budget::{Activity, AddressLimit, Budgets, Connections, Overloaded, Place, PlaceKind};
 use crate::config::Config;
-use crate::error::Problem;
-use crate::peer::{Peer, Proxies};
+use crate::http::body;
+use crate::http::client_address::{Peer, Proxies};
+use crate::problem::Problem;
 
 use connection::Connection;
 
-/// How long a client may take to send a request's head, the first one from when it connects.
+/// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// The same for a connection that is only to hear that there is no room.
+/// The same for a connection beyond the limits.
 const OVERFLOW_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long requests in flight may take once the process is to stop.
+/// How long requests in flight may take after the process is asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-/// What a request's head may have.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// What the system holds of an answer that the client has not taken. A larger buffer would hide for long that nothing is taken.
+/// The send buffer of the system. A larger one would hide a client that takes nothing.
 const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 const BACKLOG: u32 = 1024;
-/// Files that are open beside the connections of clients: to databases, keys, standard streams.
+/// Open files beside the connections of clients: databases, keys, standard streams.
 const OTHER_FILES: u64 = 512;
 
 /// Opens the listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
-    // Connections inherit it.
+    // Connections inherit the size.
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Lets the process open as many files as its connections need, where the system allows it.
+/// Raises the limit of open files to what the connections need, if the system allows it.
 pub fn raise_file_limit(connections: usize) {
     let needed = connections as u64 + OTHER_FILES;
     let limit = getrlimit(Resource::Nofile);
@@ -76,7 +75,7 @@ pub fn raise_file_limit(connections: usize) {
 pub struct Limits {
     connections: Connections,
     proxies: Proxies,
-    /// How long a client may take nothing of an answer.
+    /// How long a client may take nothing of a response.
     write_timeout: Duration,
 }
 
@@ -87,7 +86,7 @@ impl Limits {
         Limits { connections: budgets.connections.clone(), proxies, write_timeout: config.database.stall_timeout }
     }
 
-    /// The limits of a listener that few clients use, such as the one for metrics.
+    /// The limits of a listener for few clients, such as the one for metrics.
     pub(crate) fn small(config: &Config) -> Self {
         Limits { connections: Connections::new(64, 64), proxies: Proxies::default(), write_timeout: config.database.stall_timeout }
     }
@@ -111,20 +110,20 @@ where
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of file descriptors, most likely: waiting helps, spinning does not.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    // Most likely out of file descriptors: wait instead of spinning.
+                    tracing::warn!(%error, "could not accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             },
         };
-        // Beyond the overflow a connection is closed without a word.
+        // Beyond the overflow a connection is closed without a response.
         let Some(place) = limits.connections.admit(peer.ip(), limits.address_limit(&peer)) else { continue };
         let accepted = Accepted { place, peer: Peer(peer.ip()), leave: leave.subscribe() };
         accepted.serve(stream, service.clone(), limits.write_timeout);
     }
     drop(listener);
-    tracing::info!("stopping: no new connections; finishing what is in flight");
+    tracing::info!("stopping: finishing requests in flight");
     _ = leave.send(());
     tokio::select! {
         () = leave.closed() => tracing::info!("stopped"),
@@ -138,7 +137,7 @@ where
 struct Accepted {
     place: Place,
     peer: Peer,
-    /// Changes when the process is about to end.
+    /// Changes when the process stops.
     leave: watch::Receiver<()>,
 }
 
@@ -150,7 +149,7 @@ impl Accepted {
     {
         let Accepted { place, peer, mut leave } = self;
         let (kind, activity) = (place.kind(), place.activity().clone());
-        // Answers are written whole; waiting to fill a packet only costs time.
+        // Responses are written whole, so Nagle's algorithm would only cost time.
         _ = stream.set_nodelay(true);
         let stream = Connection::new(stream, write_timeout, activity.clone());
         let (truncation, of_requests) = (stream.truncation(), activity.clone());
@@ -179,7 +178,7 @@ impl Accepted {
                     biased;
                     ended = connection.as_mut() => {
                         if let Err(error) = ended {
-                            tracing::debug!(%error, "a connection ended");
+                            tracing::debug!(%error, "a connection failed");
                         }
                         return;
                     }
@@ -187,14 +186,14 @@ impl Accepted {
                         is_leaving = true;
                         connection.as_mut().graceful_shutdown();
                     }
-                    () = activity.closed() => return tracing::debug!("a connection without progress made room for another one"),
+                    () = activity.closed() => return tracing::debug!("closed an idle connection for a new one"),
                 }
             }
         });
     }
 }
 
-/// What a load balancer asks of a process that is full, too.
+/// The paths that a load balancer asks, also of a full process.
 pub(crate) fn is_probe(path: &str) -> bool {
     matches!(path, "/health" | "/ready")
 }
@@ -205,7 +204,7 @@ fn no_room() -> Ready<Result<Response<Body>, Infallible>> {
     ready(Ok(answer))
 }
 
-/// A request that is answered: its connection waits for us, and is not closed for another one.
+/// A request in work. Its connection is not closed for another one.
 struct Work(Arc<Activity>);
 
 impl Work {
@@ -214,7 +213,7 @@ impl Work {
         Work(activity)
     }
 
-    /// The answer is there: from now on we wait for the client, unless the rest of it is still to be read from the database.
+    /// Ends the work when the response is there, or, for a stream, when it is sent.
     fn until_answered(self, answer: Response<Body>) -> Response<Body> {
         if answer.body().size_hint().exact().is_some() {
             return answer;
@@ -229,14 +228,13 @@ impl Drop for Work {
     }
 }
 
-/// Resolves when the process is asked to end. It listens from the moment it is made, so that whoever has seen us serve can end us in
-/// good order.
+/// Resolves at SIGTERM or SIGINT. It listens from the call on.
 pub fn signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
         let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
-            tracing::error!("signals cannot be listened to; the process ends only by force");
+            tracing::error!("cannot listen to signals; only SIGKILL ends the process");
             return std::future::pending().await;
         };
         tokio::select! {

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Gives memory back to the system within a second or two, while the process is idle too: it has a thread for that, and
-/// `.cargo/config.toml` sets its times.
+/// Returns memory to the system within a second or two, by a thread of its own; `.cargo/config.toml` sets its times.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

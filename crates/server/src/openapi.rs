@@ -15,8 +15,8 @@ use query::json::Json;
 use query::json::build::compact;
 use query::object;
 
-use crate::operations::describe;
 use crate::http::etag::StaticDocument;
+use crate::operations::describe;
 
 /// The place of schemas in the document.
 const SCHEMAS: &str = "#/components/schemas/";

@@ -1,128 +1,148 @@
-//! REST: `POST /api/{context}/{plural}/{operation}`.
+//! REST: `POST /api/{context}/{plural}/{operation}`, and `…/{id}`.
 
 mod answer;
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{FromRef, Request, State};
 use axum::http::{Method, Response};
+use axum::routing::any;
 use percent_encoding::percent_decode_str;
 use query::catalog::ResourceId;
 use query::parse;
 use query::plan::Operation;
 use query::policy::ReadAccess;
 
-use crate::auth::Caller;
-use crate::error::oauth::json_no_store;
-use crate::error::{self, NOWHERE, Problem};
+use crate::authenticator::Authenticator;
+use crate::caller::Caller;
+use crate::http::body;
 use crate::metrics::NamedResources;
 use crate::operations::{self, OperationInput, OperationRequest, OperationTarget};
-use crate::service::Service;
-use crate::verb::Verb;
-use crate::{ask, body, explain, validation};
+use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::query_service::operation::ReadOperation;
+use crate::query_service::{QueryService, explain, key_parts};
+use crate::response::{created, json_no_store};
 
-/// The address of an operation on a resource: `/api/{context}/{plural}/{operation}` and `/api/{context}/{plural}/{operation}/{id}`. Its
-/// segments are read from the path itself: what is no UTF-8 is no name of ours, and an id is taken apart before it is decoded.
-pub(crate) struct Address<'p> {
+/// The routes of the declared resources.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    QueryService: FromRef<S>,
+{
+    Router::new().route("/api/{context}/{plural}/{operation}", any(respond)).route("/api/{context}/{plural}/{operation}/{id}", any(respond))
+}
+
+async fn respond(
+    State(authenticator): State<Authenticator>,
+    State(queries): State<QueryService>,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
+    let path = request.uri().path().to_owned();
+    let path = ResourcePath::parse(&path).ok_or(NO_SUCH_PATH)?;
+    let decoded = |segment| percent_decode_str(segment).decode_utf8().map_err(|_| NO_SUCH_PATH);
+    let (context, plural) = (decoded(path.context)?, decoded(path.plural)?);
+    let resource = queries.catalog.by_path(&context, &plural).ok_or(NO_SUCH_PATH)?;
+    let answered = Box::pin(path.requested().answer((&authenticator, &queries), resource, request)).await;
+    let mut response = answered.unwrap_or_else(|problem| problem.response());
+    response.extensions_mut().insert(NamedResources(vec![resource]));
+    Ok(response)
+}
+
+/// The segments of a path as they came, since an id is split before it is decoded.
+struct ResourcePath<'p> {
     context: &'p str,
     plural: &'p str,
-    end: &'p str,
+    operation: &'p str,
     id: Option<&'p str>,
 }
 
-impl<'p> Address<'p> {
-    pub(crate) fn of(path: &'p str) -> Option<Self> {
+impl<'p> ResourcePath<'p> {
+    fn parse(path: &'p str) -> Option<Self> {
         let mut segments = path.strip_prefix("/api/")?.split('/');
         let mut next = || segments.next().filter(|segment| !segment.is_empty());
-        let (context, plural, end) = (next()?, next()?, next()?);
+        let (context, plural, operation) = (next()?, next()?, next()?);
         let id = segments.next();
-        let is_one = segments.next().is_none() && id.is_none_or(|id| !id.is_empty());
-        is_one.then_some(Address { context, plural, end, id })
+        let is_whole = segments.next().is_none() && id.is_none_or(|id| !id.is_empty());
+        is_whole.then_some(ResourcePath { context, plural, operation, id })
     }
 
-    fn asked(&self) -> Asked {
-        match (Verb::of(self.end), self.id) {
-            (Some(Verb::Paginate), None) => Asked::Rows(Operation::Paginate, None),
-            (Some(Verb::List | Verb::Get), None) => Asked::Rows(Operation::List, None),
-            (Some(Verb::Find), id) => Asked::Rows(Operation::Find, id.map(str::to_owned)),
-            (Some(Verb::Explain), None) => Asked::Explain,
-            (_, None) => Asked::Change(OperationTarget::NewRecord, self.end.to_owned(), String::new()),
-            (_, Some(id)) => Asked::Change(OperationTarget::RecordById, self.end.to_owned(), id.to_owned()),
+    fn requested(&self) -> Requested {
+        match (ReadOperation::from_path_end(self.operation), self.id) {
+            (Some(ReadOperation::Paginate), None) => Requested::Rows(Operation::Paginate, None),
+            (Some(ReadOperation::List | ReadOperation::Get), None) => Requested::Rows(Operation::List, None),
+            (Some(ReadOperation::Find), id) => Requested::Rows(Operation::Find, id.map(str::to_owned)),
+            (Some(ReadOperation::Explain), None) => Requested::Explain,
+            (_, None) => Requested::Change(OperationTarget::NewRecord, self.operation.to_owned(), String::new()),
+            (_, Some(id)) => Requested::Change(OperationTarget::RecordById, self.operation.to_owned(), id.to_owned()),
         }
     }
 }
 
-/// Answers at an address.
-pub(crate) async fn answer(service: &Service, address: Address<'_>, request: Request) -> Response<Body> {
-    let decoded = |segment| percent_decode_str(segment).decode_utf8();
-    let (Ok(context), Ok(plural)) = (decoded(address.context), decoded(address.plural)) else {
-        return NOWHERE.response();
-    };
-    let Some(resource) = service.catalog.by_path(&context, &plural) else {
-        return NOWHERE.response();
-    };
-    let answered = Box::pin(address.asked().answer(service, resource, request)).await;
-    let mut response = answered.unwrap_or_else(|problem| problem.response());
-    response.extensions_mut().insert(NamedResources(vec![resource]));
-    response
-}
-
-/// What an address asks for.
-enum Asked {
+/// What a path asks for.
+enum Requested {
     Rows(Operation, Option<String>),
     Explain,
-    /// An operation of administration: the end of its address, and the id.
+    /// An operation of administration: the end of its path, and the id.
     Change(OperationTarget, String, String),
 }
 
-impl Asked {
-    async fn answer(self, service: &Service, resource: ResourceId, request: Request) -> Result<Response<Body>, Problem> {
+impl Requested {
+    async fn answer(
+        self,
+        (authenticator, queries): (&Authenticator, &QueryService),
+        resource: ResourceId,
+        request: Request,
+    ) -> Result<Response<Body>, Problem> {
         let change = match &self {
-            Asked::Change(target, end, _) => Some(operations::find(service.catalog.resource(resource), end, *target).ok_or(NOWHERE)?),
-            Asked::Rows(..) | Asked::Explain => None,
+            Requested::Change(target, end, _) => {
+                Some(operations::find(queries.catalog.resource(resource), end, *target).ok_or(NO_SUCH_PATH)?)
+            }
+            Requested::Rows(..) | Requested::Explain => None,
         };
         if request.method() != Method::POST {
             return Err(Problem::MethodNotAllowed("POST"));
         }
-        let caller = service.gate.caller(request.headers(), request.extensions()).await?;
-        if let (Some(operation), Asked::Change(_, _, id)) = (change, &self) {
-            return Box::pin(changed((service, &caller), operation, id, request)).await;
+        let caller = authenticator.caller(request.headers(), request.extensions()).await?;
+        if let (Some(operation), Requested::Change(_, _, id)) = (change, &self) {
+            return Box::pin(changed((authenticator, queries), &caller, operation, id, request)).await;
         }
-        // Permission is decided before the statement is looked at.
-        let entrance = ask::enter(service, resource, &caller)?;
+        // Permission comes before the statement is read.
+        let entrance = queries.enter(resource, &caller)?;
         match self {
-            Asked::Explain => {
-                if !caller.viewer().has_permission(explain::PERMISSION) {
-                    return Err(caller.refusal());
-                }
-                Box::pin(explain::answer(service, (&caller, entrance), request)).await
+            Requested::Explain => {
+                caller.require(explain::PERMISSION)?;
+                Box::pin(explain::answer(queries, (&caller, entrance), request)).await
             }
-            Asked::Change(..) => Err(NOWHERE),
-            Asked::Rows(operation, id) => rows(service, (&caller, entrance), operation, id, request).await,
+            Requested::Change(..) => Err(NO_SUCH_PATH),
+            Requested::Rows(operation, id) => rows(queries, (&caller, entrance), operation, id, request).await,
         }
     }
 }
 
-/// Carries out an operation of administration. Nobody keeps the answer: there may be a secret in it.
+/// Executes an operation of administration. No cache keeps the answer, since it may hold a secret.
 async fn changed(
-    (service, caller): (&Service, &Caller),
+    (authenticator, queries): (&Authenticator, &QueryService),
+    caller: &Caller,
     operation: &'static operations::Operation,
     id: &str,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
+    let hub = authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     let (head, body) = request.into_parts();
-    let address = service.gate.as_hub().map(|hub| hub.address(&head.headers, &head.extensions)).unwrap_or_default();
-    let operation = OperationRequest::authorize(service, caller, operation, &address).await?;
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let address = hub.address(&head.headers, &head.extensions);
+    let change = OperationRequest::authorize(queries, hub, caller, operation, &address).await?;
+    let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let id = ask::key_parts(id, 1).concat();
-    let creates = operation.creates();
-    let sent = validation::run(&service.budgets, caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
-    let response = json_no_store(operation.execute(sent).await?);
-    Ok(if creates { error::created(response) } else { response })
+    let id = key_parts(id, 1).concat();
+    let creates = change.creates();
+    let input = queries.validate(caller.key(), bytes.len(), || OperationInput::from_body(&id, &bytes)).await??;
+    let response = json_no_store(change.execute(input).await?);
+    Ok(if creates { created(response) } else { response })
 }
 
 async fn rows(
-    service: &Service,
+    queries: &QueryService,
     (caller, entrance): (&Caller, ReadAccess<'_, '_>),
     operation: Operation,
     id: Option<String>,
@@ -133,14 +153,14 @@ async fn rows(
     }
     let (head, body) = request.into_parts();
     let format = answer::format(&head.headers, operation);
-    let mut reservation = service.budgets.bodies.reserve(caller.key());
+    let mut reservation = queries.budgets.bodies.reserve(caller.key());
     let bytes = body::json(&head.headers, body, &mut reservation).await?;
-    let decoded = id.as_deref().map(|id| ask::key_parts(id, entrance.resource().key.len()));
-    let render = || ask::render(service, entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
-    let query = validation::run(&service.budgets, caller.key(), bytes.len(), render).await??;
+    let decoded = id.as_deref().map(|id| key_parts(id, entrance.resource().key.len()));
+    let render = || queries.render(entrance, operation, decoded.as_deref(), parse::body(&bytes)?);
+    let query = queries.validate(caller.key(), bytes.len(), render).await??;
     drop(bytes);
-    let reading = service.reader.run(caller.key(), query, format).await?;
-    answer::response(reading, format, service.budgets.answers.reserve(caller.key()))
+    let reading = queries.reader.run(caller.key(), query, format).await?;
+    answer::response(reading, format, queries.budgets.answers.reserve(caller.key()))
 }
 
 #[cfg(test)]
@@ -148,9 +168,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_three_or_four_segments_and_none_is_empty() {
+    fn a_path_has_three_or_four_segments_and_none_is_empty() {
         for path in ["/api/a/b/list", "/api/a/b/find/7", "/api/a/b/find/a%2Fb", "/api/%FF/b/list", "/api/a/b/c/d"] {
-            assert!(Address::of(path).is_some(), "{path}");
+            assert!(ResourcePath::parse(path).is_some(), "{path}");
         }
         for path in [
             "/",
@@ -164,7 +184,7 @@ mod tests {
             "/api/a/b/find/7/8",
             "/apis/a/b/list",
         ] {
-            assert!(Address::of(path).is_none(), "{path}");
+            assert!(ResourcePath::parse(path).is_none(), "{path}");
         }
     }
 }

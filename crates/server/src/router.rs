@@ -1,4 +1,4 @@
-//! Everything this process serves: the routes of each room behind one set of layers, health and readiness.
+//! All routes of the process, the layers around them, and `/health` and `/ready`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,80 +21,83 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 use tracing::Instrument;
 
-use crate::auth::Caller;
+use crate::app_state::AppState;
 use crate::budget::{Budgets, CallerKey};
+use crate::caller::Caller;
 use crate::config::{AllowedHosts, Config};
-use crate::error::{NOWHERE, Problem};
 use crate::html::Stylesheet;
+use crate::http::client_address::{ClientAddress, Peer, Proxies};
+use crate::http::{accept, body, drain_body};
 use crate::metrics::Metrics;
-use crate::peer::{ClientAddress, Peer, Proxies};
-use crate::{accept, auth, body, chance, graphql, hub, listen, openapi, pages, rest, satellite, service, unread};
+use crate::problem::{NO_SUCH_PATH, Problem};
+use crate::{authenticator, graphql, hub, listen, openapi, pages, random, response, rest, satellite};
 
-/// Answers smaller than this fit a few packets and are not worth compressing.
-const WORTH_COMPRESSING: u64 = 8 * 1024;
-/// How long a browser may go without asking again what another origin may send.
-const PREFLIGHT: Duration = Duration::from_secs(600);
+/// Smaller responses fit a few packets and are not compressed.
+const MIN_COMPRESSED_BYTES: u64 = 8 * 1024;
+/// How long a browser may cache a CORS preflight.
+const PREFLIGHT_LIFETIME: Duration = Duration::from_secs(600);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Everything this process serves.
+/// The service of the process.
 pub fn router(
-    service: service::Service,
+    state: AppState,
     config: &Config,
     metrics: Arc<Metrics>,
 ) -> impl Service<Request, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static {
-    // What is told as it happens must not wait in a compressor.
-    let worth = SizeAbove::new(WORTH_COMPRESSING).and(NotForContentType::SSE).and(HasRoom);
-    let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(worth);
-    metrics.register(&service.catalog, |registry| {
-        registry.register_collector(Box::new(service.budgets.clone()));
-        registry.register_collector(Box::new(service.reader.clone()));
-        if let Some(hub) = service.gate.as_hub() {
+    // A stream of events must not wait in a compressor.
+    let compressible = SizeAbove::new(MIN_COMPRESSED_BYTES).and(NotForContentType::SSE).and(HasMemory);
+    let compression = CompressionLayer::new().gzip(true).zstd(true).quality(CompressionLevel::Fastest).compress_when(compressible);
+    metrics.register(&state.queries.catalog, |registry| {
+        registry.register_collector(Box::new(state.queries.budgets.clone()));
+        registry.register_collector(Box::new(state.queries.reader.clone()));
+        if let Some(hub) = state.authenticator.as_hub() {
             hub.register_metrics(registry);
         }
     });
-    let budgets = service.budgets.clone();
+    let budgets = state.queries.budgets.clone();
     let hosts = Arc::new(config.allowed_hosts.clone());
-    let description = openapi::served(&service.catalog, config.strategy);
-    let is_hub = service.gate.as_hub().is_some();
-    let readable = pages::RefusalPages::of(&service);
-    let hub = service.gate.as_hub().map_or_else(Router::new, hub::routes::routes);
-    let satellite = service.gate.as_satellite().map_or_else(Router::new, satellite::routes::routes);
+    let description = openapi::served(&state.queries.catalog, config.strategy);
+    let is_hub = state.authenticator.as_hub().is_some();
+    let refusal_pages = pages::RefusalPages::of(&state.authenticator, state.app_files.as_ref());
+    let hub = state.authenticator.as_hub().map_or_else(Router::new, |hub| hub::endpoints::routes(hub, &state.queries));
+    let satellite = state.authenticator.as_satellite().map_or_else(Router::new, satellite::endpoints::routes);
     let style = if is_hub { Router::new() } else { Stylesheet::Other.route() };
     let routes = Router::new()
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/api/openapi.json", get(async move |_: Caller, headers: HeaderMap| description.answer(&headers)))
         .merge(pages::routes())
+        .merge(rest::routes())
         .merge(graphql::routes())
-        .merge(auth::routes::routes())
+        .merge(authenticator::routes())
         .merge(hub)
         .merge(satellite)
         .merge(style)
-        .fallback(elsewhere)
+        .fallback(app_file)
         .method_not_allowed_fallback(only_get)
-        .with_state(service);
-    // The layers stand around the router as one service: laid on it, each would be boxed anew for every request.
+        .with_state(state);
+    // The layers are one service around the router. As layers of the router each would be boxed for every request.
     let served = ServiceBuilder::new()
-        .layer(CatchPanicLayer::custom(|_| Problem::Internal("it panicked").response()))
+        .layer(CatchPanicLayer::custom(|_| Problem::Internal("a handler panicked").response()))
         .option_layer((!config.cors_origins.is_empty()).then(|| cors(config)))
         .layer(compression)
-        .service(service_fn(move |request: Request| reserved(budgets.clone(), routes.clone(), request)));
+        .service(service_fn(move |request: Request| with_compressor(budgets.clone(), routes.clone(), request)));
     let proxies = Proxies::new(&config.trusted_proxies);
     service_fn(move |request: Request| {
-        let reach = if is_hub && hub::routes::is_hidden_from_scripts(request.uri().path()) { Reach::Here } else { Reach::Listed };
-        let reader = readable.reader(&request);
-        let answered = surrounded((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, reach);
+        let scope = if is_hub && hub::endpoints::is_hidden_from_scripts(request.uri().path()) { CorsScope::Own } else { CorsScope::Listed };
+        let reader = refusal_pages.reader(&request);
+        let answered = handle((metrics.clone(), proxies.clone(), hosts.clone()), served.clone(), request, scope);
         answered.map_ok(|response| reader.rendered(response))
     })
 }
 
-/// Whose scripts may read an answer.
+/// The origins whose scripts may read a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
-    /// Those of the origins that are listed.
+enum CorsScope {
+    /// Those of CORS_ORIGINS.
     Listed,
-    /// Those of this origin alone.
-    Here,
+    /// Only our own.
+    Own,
 }
 
 fn cors(config: &Config) -> CorsLayer {
@@ -105,37 +108,37 @@ fn cors(config: &Config) -> CorsLayer {
         .allow_methods(AllowMethods::list([Method::GET, Method::POST]))
         .allow_headers(AllowHeaders::list([CONTENT_TYPE, AUTHORIZATION, ACCEPT, REQUEST_ID]))
         .expose_headers([REQUEST_ID, ETAG, RETRY_AFTER, WWW_AUTHENTICATE])
-        .max_age(PREFLIGHT)
+        .max_age(PREFLIGHT_LIFETIME)
 }
 
-/// What every request gets, whatever answers it: an id, in its answer and in the log, its time in the metrics, a refusal where two hosts
-/// might take it for theirs, and the headers of every answer.
-async fn surrounded<S, B>(
+/// What every request gets: an id in the response and in the log, its time in the metrics, the check of its host, and the headers of every
+/// response.
+async fn handle<S, B>(
     (metrics, proxies, hosts): (Arc<Metrics>, Proxies, Arc<AllowedHosts>),
     served: S,
     mut request: Request,
-    reach: Reach,
+    scope: CorsScope,
 ) -> Result<Response<Body>, Infallible>
 where
     S: Service<Request, Response = Response<B>, Error = Infallible>,
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let id = id_of(request.headers());
+    let id = request_id(request.headers());
     let client = request.extensions().get::<Peer>().map(|peer| proxies.client(peer.0, request.headers()));
-    // At the level of errors: a filter that shows them must show whose they are.
+    // At the level of errors, so that a filter that shows errors shows their request.
     let span = tracing::error_span!("request", id = id.to_str().unwrap_or("-"), client = client.map(tracing::field::display), method = %request.method(), path = request.uri().path());
     let timing = metrics.begin();
     if let Some(client) = client {
         request.extensions_mut().insert(ClientAddress(client));
     }
-    accept::allow_plain(request.headers_mut());
+    accept::allow_uncompressed(request.headers_mut());
     let mut response = match refusal(&request, &hosts) {
-        None => served.oneshot(unread::watched(request)).instrument(span.clone()).await?.map(Body::new),
+        None => served.oneshot(drain_body::drained(request)).instrument(span.clone()).await?.map(Body::new),
         Some(problem) => problem.response(),
     };
-    if reach == Reach::Here {
-        hide_from_scripts(response.headers_mut());
+    if scope == CorsScope::Own {
+        remove_cors(response.headers_mut());
     }
     let duration_us = timing.end(response.status().as_u16(), response.extensions().get());
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), duration_us, "answered"));
@@ -145,10 +148,10 @@ where
     Ok(response)
 }
 
-/// Why a request is refused whatever it asks for.
+/// Why a request is refused at every path.
 fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
     if !names_one_host(request) {
-        return Some(Problem::Malformed("HTTP/1.1 asks for exactly one Host header"));
+        return Some(Problem::Malformed("HTTP/1.1 requires exactly one Host header"));
     }
     let named = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
     let is_allowed = request.uri().host().into_iter().chain(named).all(|host| hosts.allows(host));
@@ -159,7 +162,7 @@ fn refusal(request: &Request, hosts: &AllowedHosts) -> Option<Problem> {
     encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")).map(|_| Problem::ContentEncoding)
 }
 
-/// An answer depends on its caller: every endpoint refuses a token that is not good. No cache hands it to anybody else.
+/// A response depends on its caller, since every endpoint refuses a token that is not valid. No cache may share it.
 fn keep_private(headers: &mut HeaderMap) {
     match headers.get(CACHE_CONTROL) {
         None => _ = headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
@@ -168,82 +171,77 @@ fn keep_private(headers: &mut HeaderMap) {
     }
 }
 
-/// An answer that may be compressed holds the memory for that until it was sent. Where there is none, it is sent as it is.
-async fn reserved(budgets: Budgets, routes: Router, request: Request) -> Result<Response<Body>, Infallible> {
+/// Reserves the memory of the compressor until the response is sent. Without memory it is sent uncompressed.
+async fn with_compressor(budgets: Budgets, routes: Router, request: Request) -> Result<Response<Body>, Infallible> {
     let caller = request.headers().contains_key(ACCEPT_ENCODING).then(|| CallerKey::of_address(ClientAddress::of(request.extensions())));
     let mut response = routes.oneshot(request).await?;
-    let is_large = response.body().size_hint().exact().is_none_or(|size| size >= WORTH_COMPRESSING);
+    let is_large = response.body().size_hint().exact().is_none_or(|size| size >= MIN_COMPRESSED_BYTES);
     let Some(caller) = caller.filter(|_| is_large) else { return Ok(response) };
     if let Some(reservation) = budgets.reserve_compressor(caller) {
         return Ok(response.map(|body| body::holding(body, reservation)));
     }
-    response.extensions_mut().insert(NoRoom);
+    response.extensions_mut().insert(Uncompressed);
     Ok(response)
 }
 
-/// There is no memory to compress an answer.
+/// Marks a response that there is no memory to compress.
 #[derive(Clone, Copy, Debug)]
-struct NoRoom;
+struct Uncompressed;
 
-/// Answers that there is memory to compress.
+/// Compresses responses that are not marked.
 #[derive(Clone, Copy, Debug)]
-struct HasRoom;
+struct HasMemory;
 
-impl Predicate for HasRoom {
+impl Predicate for HasMemory {
     fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
-        response.extensions().get::<NoRoom>().is_none()
+        response.extensions().get::<Uncompressed>().is_none()
     }
 }
 
-/// The id that the caller chose, where it can stand in a log, or one of ours.
-fn id_of(headers: &HeaderMap) -> HeaderValue {
-    let is_fit = |value: &&HeaderValue| {
+/// The id that the client chose, if a log can hold it, or a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let is_valid = |value: &&HeaderValue| {
         (1..=64).contains(&value.len()) && value.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
     };
-    let chosen = headers.get(&REQUEST_ID).filter(is_fit).cloned();
-    chosen.or_else(|| HeaderValue::from_str(&chance::id().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
+    let chosen = headers.get(&REQUEST_ID).filter(is_valid).cloned();
+    chosen.or_else(|| HeaderValue::from_str(&random::uuid().to_string()).ok()).unwrap_or_else(|| HeaderValue::from_static("-"))
 }
 
-/// RFC 9112, section 3.2: a request that two hosts might take for theirs is nobody's.
+/// RFC 9112, section 3.2: a request must name one host.
 fn names_one_host(request: &Request) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
-/// Takes back what the layer of CORS said.
-fn hide_from_scripts(headers: &mut HeaderMap) {
+/// Removes the headers of the CORS layer.
+fn remove_cors(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();
     for name in listed {
         headers.remove(name);
     }
 }
 
-/// What no route knows: the resources, whose addresses are read here, since a route would copy and decode each of their segments for
-/// nobody; and the app's, where there is one.
-async fn elsewhere(State(service): State<service::Service>, request: Request) -> Response<Body> {
-    let path = request.uri().path().to_owned();
-    match rest::Address::of(&path) {
-        Some(address) => rest::answer(&service, address, request).await,
-        None => service.app.as_ref().map_or_else(|| NOWHERE.response(), |app| app.answer(&request)),
-    }
+/// Serves a file of the app at a path that has no route.
+async fn app_file(State(state): State<AppState>, request: Request) -> Response<Body> {
+    state.app_files.map_or_else(|| NO_SUCH_PATH.response(), |files| files.answer(&request))
 }
 
 async fn only_get() -> Response<Body> {
     Problem::MethodNotAllowed("GET, HEAD").response()
 }
 
-// A token that is not good is refused on every endpoint, those included that ask nobody who they are: that is why a caller is taken.
+// Every endpoint extracts the caller, so that a token that is not valid is refused everywhere.
 
 async fn health(_: Caller) -> Response<Body> {
-    body::answer(r#"{"status":"live"}"#)
+    response::json(r#"{"status":"live"}"#)
 }
 
-async fn ready(_: Caller, State(service): State<service::Service>) -> Response<Body> {
-    if let Err(error) = service.reader.ping().await {
+async fn ready(_: Caller, State(state): State<AppState>) -> Response<Body> {
+    if let Err(error) = state.queries.reader.ping().await {
         return Problem::of_records(error).response();
     }
-    match service.gate.as_satellite() {
-        None => body::answer(r#"{"status":"ready"}"#),
-        Some(satellite) if satellite.is_ready() => body::answer(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
+    match state.authenticator.as_satellite() {
+        None => response::json(r#"{"status":"ready"}"#),
+        Some(satellite) if satellite.is_ready() => response::json(r#"{"status":"ready","database":"ready","keys":"ready"}"#),
         Some(_) => Problem::Identity.response(),
     }
 }

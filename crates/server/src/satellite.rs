@@ -1,59 +1,56 @@
-//! The satellite, under `OAUTH_STRATEGY=platform-hub`: issues nothing, verifies tokens by the keys of its hub, fetches accounts from it,
-//! and leaves signing in to it.
+//! The satellite, under `OAUTH_STRATEGY=platform-hub`: verifies tokens by the keys of its hub, fetches accounts from it, and sends browsers
+//! there to sign in.
 //!
-//! What it knows of accounts is a cache and nothing else; what replicas must agree on stands in what they share.
+//! It only caches accounts. Replicas agree by the replica state.
 
-mod accounts;
-mod callback;
+mod account_cache;
+pub(crate) mod endpoints;
 mod event_stream;
-mod exchange;
-mod flights;
-mod incoming;
-mod keys;
-mod login;
-mod logout;
-mod member;
-mod presence;
-mod refresh;
-pub(crate) mod routes;
+mod hub_account;
+mod hub_client;
+mod hub_health;
+mod hub_keys;
+mod json_request;
+mod refused_token_limit;
+mod rotated_tokens;
+mod single_flight;
 mod subscription;
-mod token_limit;
-mod traded;
-mod upstream;
+mod token_exchange;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use identity::bearer;
 use identity::login::Registration;
 use identity::token::{BearerClaims, End, Expectation, Unverified, Verified};
 use store::replica_state::{Invalidation, ReplicaState};
 use uuid::Uuid;
 
-use crate::auth::shown::{self, refused};
 use crate::boot_error::BootError;
-use crate::budget::Budgets;
-use crate::chance;
+use crate::budget::{Budgets, CallerKey};
+use crate::caller::Caller;
+use crate::clock;
 use crate::config::{Binding, Config, SatelliteSettings};
-use crate::error::Problem;
-use crate::peer::Proxies;
+use crate::http::bearer_token::{self, refused};
+use crate::http::client_address::{ClientAddress, Proxies};
+use crate::problem::Problem;
 
-pub(crate) use member::Member;
+pub(crate) use hub_account::HubAccount;
 
-use accounts::{Accounts, Found, TokenDigest};
-use flights::Flights;
-use keys::{Keys, NoKey};
-use member::Word;
-use presence::Presence;
-use token_limit::TokenLimit;
-use upstream::{PATIENCE, Upstream};
+use account_cache::{AccountCache, Found, TokenDigest};
+use hub_account::Lookup;
+use hub_client::{HUB_TIMEOUT, HubClient};
+use hub_health::HubHealth;
+use hub_keys::{HubKeys, NoKey};
+use refused_token_limit::RefusedTokenLimit;
+use single_flight::SingleFlight;
 
-/// How long a satellite that starts waits for its hub's keys before it serves without them.
-const FIRST_KEYS: Duration = Duration::from_secs(2);
-/// How long after a failure accounts that may bridge it do so without asking the hub again.
+/// How long a new satellite waits for the keys of its hub before it serves without them.
+const FIRST_KEYS_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long after a failure stale accounts are used without asking the hub.
 const BRIDGE_SECONDS: i64 = 2;
 
 /// A satellite. Cheap to clone.
@@ -64,26 +61,26 @@ pub struct Satellite(Arc<Inner>);
 struct Inner {
     at: Registration,
     settings: SatelliteSettings,
-    /// Our own origin, and those of pages that may post to us.
+    /// Our own origin, and the origins of pages that may post to us.
     app_url: String,
     origins: Vec<String>,
     proxies: Proxies,
-    upstream: Upstream,
-    keys: Keys,
-    accounts: Accounts,
-    flights: Flights<TokenDigest, Word>,
-    token_limit: TokenLimit,
+    hub_client: HubClient,
+    keys: HubKeys,
+    account_cache: AccountCache,
+    lookups: SingleFlight<TokenDigest, Lookup>,
+    refused_token_limit: RefusedTokenLimit,
     shared: ReplicaState,
-    /// When the hub last could not be asked, in seconds.
+    /// When a lookup last failed, in seconds.
     failed_at: AtomicI64,
     budgets: Budgets,
-    presence: Presence,
+    hub_health: HubHealth,
 }
 
 impl Satellite {
-    /// A satellite with these settings. Its hub need not be there yet.
+    /// A satellite with these settings. Its hub may still be unavailable.
     pub(crate) async fn open(config: &Config, settings: SatelliteSettings, budgets: Budgets) -> Result<Self, BootError> {
-        let upstream = Upstream::to(&settings.hub_internal_url)?;
+        let hub_client = HubClient::to(&settings.hub_internal_url)?;
         let shared = match &config.redis_url {
             None => ReplicaState::memory(),
             Some(url) => ReplicaState::redis(url).await.map_err(|error| BootError(format!("REDIS_URL: {error}")))?,
@@ -99,19 +96,19 @@ impl Satellite {
             app_url: config.app_url.clone(),
             origins: config.cors_origins.clone(),
             proxies: Proxies::new(&config.trusted_proxies),
-            keys: Keys::of(upstream.clone()),
-            upstream,
-            accounts: Accounts::new(),
-            flights: Flights::new(),
-            token_limit: TokenLimit::new(shared.clone()),
+            keys: HubKeys::of(hub_client.clone()),
+            hub_client,
+            account_cache: AccountCache::new(),
+            lookups: SingleFlight::new(),
+            refused_token_limit: RefusedTokenLimit::new(shared.clone()),
             shared,
             failed_at: AtomicI64::new(i64::MIN),
-            presence: Presence::default(),
+            hub_health: HubHealth::default(),
             settings,
             budgets,
         }));
         tokio::spawn(satellite.0.keys.clone().keep());
-        tokio::spawn(satellite.clone().listen());
+        tokio::spawn(satellite.clone().follow_invalidations());
         tokio::spawn(subscription::follow(satellite.clone()));
         satellite.wait_for_keys().await;
         Ok(satellite)
@@ -123,84 +120,90 @@ impl Satellite {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        if tokio::time::timeout(FIRST_KEYS, there).await.is_err() {
-            tracing::warn!("the hub's keys are not there yet: this satellite serves, and is ready when they are");
+        if tokio::time::timeout(FIRST_KEYS_TIMEOUT, there).await.is_err() {
+            tracing::warn!("the keys of the hub are missing; this satellite serves without them and is not ready until they arrive");
         }
     }
 
-    /// Forgets what replicas say is no longer true; works until the process ends.
-    async fn listen(self) {
-        let mut told = self.0.shared.subscribe();
+    /// Applies the invalidations of other replicas, until the process ends.
+    async fn follow_invalidations(self) {
+        let mut invalidations = self.0.shared.subscribe();
         loop {
-            match told.next().await {
+            match invalidations.next().await {
                 Invalidation::Account(id) => self.drop_account(id),
                 Invalidation::Family(id) => self.drop_family(id),
-                Invalidation::Everything => self.doubt_all(),
+                Invalidation::Everything => self.mark_all_stale(),
             }
         }
     }
 
-    /// Whether tokens can be verified: the hub's keys are there.
+    /// Whether tokens can be verified: the keys of the hub are known.
     pub fn is_ready(&self) -> bool {
-        self.0.keys.are_there()
+        self.0.keys.are_known()
     }
 
-    /// Forgets what is known of every token of an account: the hub is asked at its next request.
+    /// Drops the cached tokens of an account. Its next request asks the hub.
     pub fn drop_account(&self, id: Uuid) {
-        self.0.accounts.drop_account(id);
+        self.0.account_cache.drop_account(id);
     }
 
-    /// Forgets what is known of every token of a family (`sid`).
+    /// Drops the cached tokens of a family (`sid`).
     pub fn drop_family(&self, id: Uuid) {
-        self.0.accounts.drop_family(id);
+        self.0.account_cache.drop_family(id);
     }
 
-    /// Asks for every account again at its next request, since word of something may have been missed. Where the hub does not answer,
-    /// what was known serves on as ever.
-    pub fn doubt_all(&self) {
-        self.0.accounts.doubt_all();
+    /// Makes every cached account stale, since an account change may have been missed. If the hub does not answer, stale accounts are used.
+    pub fn mark_all_stale(&self) {
+        self.0.account_cache.mark_all_stale();
     }
 
-    /// Who shows a Bearer token; nobody without one.
-    pub(crate) async fn bearer(&self, headers: &HeaderMap) -> Result<Option<Arc<Member>>, Problem> {
-        let Some(text) = shown::bearer(headers)? else { return Ok(None) };
+    /// The caller of a request, by its bearer token.
+    pub(crate) async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        Ok(match self.account(headers).await? {
+            None => Caller::anonymous(CallerKey::of_address(ClientAddress::of(extensions))),
+            Some(account) => Caller::of_account(account.id, account.viewer.clone(), None),
+        })
+    }
+
+    /// The account of a request's bearer token; none without a token.
+    async fn account(&self, headers: &HeaderMap) -> Result<Option<Arc<HubAccount>>, Problem> {
+        let Some(text) = bearer_token::read(headers)? else { return Ok(None) };
         let digest = bearer::digest(text);
-        match self.0.accounts.find(&digest, chance::now()) {
-            Found::Current(member) => Ok(Some(member)),
+        match self.0.account_cache.find(&digest, clock::now()) {
+            Found::Current(account) => Ok(Some(account)),
             Found::Refused => Err(REVOKED),
-            Found::Bridging(member) => Box::pin(self.ask(text, digest, Some(member))).await.map(Some),
-            Found::Nothing => Box::pin(self.ask(text, digest, None)).await.map(Some),
+            Found::Stale(account) => Box::pin(self.look_up(text, digest, Some(account))).await.map(Some),
+            Found::Nothing => Box::pin(self.look_up(text, digest, None)).await.map(Some),
         }
     }
 
-    /// The account of a token that is not known, or not any more. However often the hub must be asked for it, for a key and for the
-    /// account, nobody waits for longer than for one answer.
-    async fn ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
-        match tokio::time::timeout(PATIENCE, self.verify_and_ask(text, digest, bridge.clone())).await {
+    /// Verifies a token and looks up its account, within one timeout for all requests to the hub.
+    async fn look_up(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<HubAccount>>) -> Result<Arc<HubAccount>, Problem> {
+        match tokio::time::timeout(HUB_TIMEOUT, self.verify_and_fetch(text, digest, bridge.clone())).await {
             Ok(answer) => answer,
             Err(_) => bridge.ok_or(Problem::Identity),
         }
     }
 
-    /// Verified here, then asked for at the hub.
-    async fn verify_and_ask(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<Member>>) -> Result<Arc<Member>, Problem> {
+    /// Verifies the token here, then fetches its account.
+    async fn verify_and_fetch(&self, text: &str, digest: TokenDigest, bridge: Option<Arc<HubAccount>>) -> Result<Arc<HubAccount>, Problem> {
         let token = self.verify(text).await?;
-        let now = chance::now().unix();
-        if let Some(member) = &bridge
+        let now = clock::now().unix();
+        if let Some(account) = &bridge
             && now.saturating_sub(self.0.failed_at.load(Ordering::Relaxed)) < BRIDGE_SECONDS
         {
-            return Ok(member.clone());
+            return Ok(account.clone());
         }
         let claims = token.claims();
-        let word = self.0.flights.join(digest, || self.fetch(text, digest, claims)).await;
-        match (word, bridge) {
-            (Word::Good(member), _) | (Word::Nothing, Some(member)) => Ok(member),
-            (Word::Refused, _) => Err(REVOKED),
-            (Word::Nothing, None) => Err(Problem::Identity),
+        let lookup = self.0.lookups.join(digest, || self.fetch(text, digest, claims)).await;
+        match (lookup, bridge) {
+            (Lookup::Found(account), _) | (Lookup::Unavailable, Some(account)) => Ok(account),
+            (Lookup::Refused, _) => Err(REVOKED),
+            (Lookup::Unavailable, None) => Err(Problem::Identity),
         }
     }
 
-    /// Verifies a token by the hub's keys.
+    /// Verifies a token by the keys of the hub.
     async fn verify(&self, text: &str) -> Result<Verified<BearerClaims>, Problem> {
         let token = Unverified::read(text).map_err(refused)?;
         let keys = self.0.keys.with(token.key_id()).await.map_err(|none| match none {
@@ -210,41 +213,41 @@ impl Satellite {
         let key = keys.find(token.key_id()).ok_or(Problem::Identity)?;
         let own = self.0.settings.client.as_str();
         let audiences: Vec<&str> = std::iter::once(own).chain(self.0.settings.audiences.iter().map(String::as_str)).collect();
-        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: chance::now(), end: End::Issuers };
+        let expected = Expectation { issuer: &self.0.at.issuer, audiences: &audiences, now: clock::now(), end: End::Issuers };
         token.verify_bearer(key, &expected).map_err(refused)
     }
 
-    /// Asks the hub, and keeps what it says. What was dropped meanwhile is asked once more.
-    async fn fetch(&self, text: &str, digest: TokenDigest, claims: &BearerClaims) -> Word {
+    /// Fetches the account and caches it. If it was dropped meanwhile, fetches once more.
+    async fn fetch(&self, text: &str, digest: TokenDigest, claims: &BearerClaims) -> Lookup {
         for _ in 0..2 {
-            let begun = self.0.accounts.begin();
-            let word = member::ask(&self.0.upstream, text, claims.account).await;
-            let kept = match &word {
-                Word::Good(member) => self.0.accounts.keep(digest, claims, Some(member.clone()), begun),
-                Word::Refused => self.0.accounts.keep(digest, claims, None, begun),
-                Word::Nothing => {
-                    self.0.failed_at.store(chance::now().unix(), Ordering::Relaxed);
+            let begun = self.0.account_cache.begin();
+            let lookup = hub_account::fetch(&self.0.hub_client, text, claims.account).await;
+            let kept = match &lookup {
+                Lookup::Found(account) => self.0.account_cache.keep(digest, claims, Some(account.clone()), begun),
+                Lookup::Refused => self.0.account_cache.keep(digest, claims, None, begun),
+                Lookup::Unavailable => {
+                    self.0.failed_at.store(clock::now().unix(), Ordering::Relaxed);
                     true
                 }
             };
             if kept {
-                return word;
+                return lookup;
             }
         }
-        Word::Nothing
+        Lookup::Unavailable
     }
 
-    /// The account of a request's token, as the hub tells it.
+    /// The account of a request's token, as the hub answers it.
     pub(crate) async fn row(&self, headers: &HeaderMap) -> Result<Bytes, Problem> {
-        Ok(self.bearer(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
+        Ok(self.account(headers).await?.ok_or(Problem::Unauthenticated)?.row.clone())
     }
 
-    /// Where the app is: at the origin that logins come back to.
+    /// The origin of the app: that of the redirect URI.
     pub(crate) fn app_origin(&self) -> String {
         self.0.settings.redirect.origin().to_owned()
     }
 
-    /// Whether logins are tied to browsers.
+    /// Whether a login is bound to its browser.
     fn is_bound(&self) -> bool {
         self.0.settings.binding == Binding::On
     }

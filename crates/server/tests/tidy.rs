@@ -233,9 +233,10 @@ fn the_environment_is_read_in_one_file() {
 }
 
 #[test]
-fn statuses_are_chosen_in_one_module() {
-    let chosen = lines_with(&sources(), &["StatusCode::"], |path, _| path.starts_with("crates/server/src/error"));
-    none("a status is chosen outside error.rs", &chosen);
+fn problem_chooses_the_statuses_of_refusals_and_response_all_others() {
+    let places = ["crates/server/src/problem", "crates/server/src/response.rs"];
+    let chosen = lines_with(&sources(), &["StatusCode::"], |path, _| places.iter().any(|place| path.starts_with(place)));
+    none("a status is chosen outside problem (refusals) and response (2xx and 3xx)", &chosen);
 }
 
 #[test]

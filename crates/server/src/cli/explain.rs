@@ -8,8 +8,8 @@ use query::policy::{self, Viewer};
 use serde_json::Value;
 use store::run::PlanDetail;
 
-use crate::caller::viewer_of_row;
 use crate::boot;
+use crate::caller::viewer_of_row;
 use crate::config::Config;
 use crate::problem::Problem;
 use crate::query_service::explain::{Analyze, explain};

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::config::{Config, ConfigError, LogFormat};
 use crate::metrics::Metrics;
-use crate::{boot, listen, router, telemetry};
+use crate::{boot, listen, logging, router};
 
 use super::CommandError;
 use super::output::{OutputFormat, print};
@@ -64,14 +64,14 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
     let early = if config.listen.port() == 0 { Some(bind("LISTEN", config.listen)?) } else { None };
     let listening = early.as_ref().map(TcpListener::local_addr).transpose()?.map(|address| config.listening_at(address));
     let config = listening.as_ref().unwrap_or(config);
-    let service = tokio::select! {
-        service = boot::boot(config) => service?,
+    let state = tokio::select! {
+        state = boot::boot(config) => state?,
         () = &mut stop => {
             tracing::info!("stopped during boot");
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let resources = service.catalog.resources().len();
+    let resources = state.queries.catalog.resources().len();
     listen::raise_file_limit(config.budget.connections());
     let listener = match early {
         Some(listener) => listener,
@@ -92,13 +92,13 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
         let (url, strategy) = (&config.app_url, config.strategy.as_str());
         print(&json!({ "address": address.to_string(), "url": url, "strategy": strategy, "resources": resources }).to_string())?;
     }
-    let gate = service.gate.clone();
-    let limits = listen::Limits::new(&service.budgets, config);
+    let authenticator = state.authenticator.clone();
+    let limits = listen::Limits::new(&state.queries.budgets, config);
     // A second signal stops the server at once.
     let (stopping, second_signal) = tokio::sync::oneshot::channel();
     let stop = async move {
         stop.await;
-        gate.retire();
+        authenticator.retire();
         _ = stopping.send(listen::signal());
     };
     let second_signal = async {
@@ -108,7 +108,7 @@ async fn serve(config: &Config, stop_on: StopOn, output: OutputFormat) -> Result
         }
     };
     tokio::select! {
-        () = listen::serve(listener, router::router(service, config, metrics), limits, stop) => {}
+        () = listen::serve(listener, router::router(state, config, metrics), limits, stop) => {}
         () = second_signal => tracing::warn!("stopped by a second signal; open requests were aborted"),
     }
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use crate::administration::{AccountChange, Actor, AdminError, Administration, ClientChange, RoleChange};
-use crate::{boot, chance};
+use crate::{boot, clock, random};
 
 use super::{PrepareError, shop};
 

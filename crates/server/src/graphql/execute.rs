@@ -18,9 +18,9 @@ use query::json::Json;
 use crate::caller::Caller;
 use crate::config::Introspection;
 use crate::problem::{Problem, Refusal};
-use crate::service::Service;
-use crate::validation;
+use crate::query_service::ALWAYS_OFFLOAD;
 
+use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::{self, Variables};
 use super::document::RequestMethod;
@@ -51,7 +51,7 @@ impl fmt::Debug for GraphqlRequest {
 
 /// What the execution of a request needs.
 pub(super) struct ExecutionContext<'a> {
-    pub(super) service: &'a Service,
+    pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
     pub(super) budget: &'a AnswerBudget,
     /// Collects the resources that the request names.
@@ -69,19 +69,18 @@ pub(super) async fn execute(
     method: RequestMethod,
 ) -> Result<Output, Vec<GraphqlError>> {
     let ExecutionContext { service, caller, budget, resources, client_address, input_bytes } = *context;
-    let engine = &service.graphql;
+    let engine = &service.engine;
     let GraphqlRequest { document: text, operation: name, variables: sent } = request;
     let document = if let Some(document) = engine.documents.get(&text, name.as_deref()) {
         document
     } else {
         let parse = || engine.documents.parse(&engine.schema, &text, name.as_deref(), method);
         // Even a short document can take milliseconds.
-        validation::run(&service.budgets, caller.key(), validation::ALWAYS_OFFLOAD, parse).await.map_err(request_error)??
+        service.queries.validate(caller.key(), ALWAYS_OFFLOAD, parse).await.map_err(request_error)??
     };
     let operation = document.operations.iter().next().ok_or_else(|| request_error(Problem::Internal("a document holds no operation")))?;
     let coerce = || arguments::coerce(&engine.schema, &operation.variables, sent);
-    let variables =
-        validation::run(&service.budgets, caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(request_error)?;
+    let variables = service.queries.validate(caller.key(), input_bytes, coerce).await.and_then(|coerced| coerced).map_err(request_error)?;
     check_conditions(&document, operation, &variables).map_err(request_error)?;
     let roots = collect_fields(&document, [&operation.selection_set], &variables);
     let named = roots.iter().filter_map(|root| engine.roots.get(root.field().name.as_str())).map(|(resource, _)| *resource);
@@ -146,7 +145,7 @@ async fn introspect(
     if !roots.iter().any(|root| matches!(root.field().name.as_str(), "__schema" | "__type")) {
         return Ok(None);
     }
-    let engine = &context.service.graphql;
+    let engine = &context.service.engine;
     if engine.introspection == Introspection::Off {
         let message = "introspection is disabled; only `__typename` is answered";
         return Err(vec![GraphqlError::new(Refusal::Introspection, message)]);
@@ -162,7 +161,7 @@ async fn introspect(
     let values = known.map(|(name, variable)| (ByteString::from(name.as_str()), introspection_value(&variable.json))).collect();
     let values = Valid::assume_valid(values);
     let execute = || introspection::partial_execute(&engine.schema, &engine.implementers, document, operation, &values);
-    let executed = validation::run(&context.service.budgets, context.caller.key(), validation::ALWAYS_OFFLOAD, execute).await;
+    let executed = context.service.queries.validate(context.caller.key(), ALWAYS_OFFLOAD, execute).await;
     executed.map_err(request_error)?.map(|response| response.data).map_err(refused)
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request as HttpRequest, State};
+use axum::extract::{FromRef, Request as HttpRequest, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::{HeaderMap, Method, Response};
 use axum::routing::any;
@@ -13,14 +13,13 @@ use identity::form;
 use query::catalog::ResourceId;
 use query::json::{self, Json};
 
+use crate::budget::{FREE_BODY_BYTES, Reservation};
 use crate::http::accept;
 use crate::http::body::{self, is_media_type};
-use crate::budget::{FREE_BODY_BYTES, Reservation};
-use crate::problem::{MediaType, Problem, Refusal};
 use crate::metrics::NamedResources;
-use crate::service::Service;
-use crate::validation;
+use crate::problem::{MediaType, Problem, Refusal};
 
+use super::GraphqlService;
 use super::answer_budget::AnswerBudget;
 use super::arguments::memory;
 use super::document::RequestMethod;
@@ -29,11 +28,15 @@ use super::graphql_error::{self, GraphqlError};
 use super::limits::MAX_BATCH;
 use super::output::Output;
 
-pub(crate) fn routes() -> Router<Service> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    GraphqlService: FromRef<S>,
+{
     Router::new().route("/graphql", any(graphql))
 }
 
-async fn graphql(State(service): State<Service>, request: HttpRequest) -> Response<Body> {
+async fn graphql(State(service): State<GraphqlService>, request: HttpRequest) -> Response<Body> {
     let Some(media_type) = negotiated(request.headers()) else {
         let accepted = "Accept must allow application/graphql-response+json or application/json";
         return refusal(&[GraphqlError::new(Refusal::NotAcceptable, accepted)], MediaType::Json);
@@ -42,7 +45,7 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
     let mut response = match Box::pin(answer(&service, &resources, request)).await {
         Ok(answer) => {
             let mut response = self::body(answer, media_type);
-            if service.gate.as_hub().is_some() {
+            if service.authenticator.as_hub().is_some() {
                 // The response may hold a secret.
                 response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             }
@@ -56,10 +59,14 @@ async fn graphql(State(service): State<Service>, request: HttpRequest) -> Respon
 }
 
 /// The body, which holds its memory until it was sent.
-async fn answer(service: &Service, resources: &Mutex<BTreeSet<ResourceId>>, request: HttpRequest) -> Result<Body, Vec<GraphqlError>> {
-    let caller = service.gate.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
-    let budget = AnswerBudget::new(service.budgets.answers.reserve(caller.key()));
-    let hub = service.gate.as_hub();
+async fn answer(
+    service: &GraphqlService,
+    resources: &Mutex<BTreeSet<ResourceId>>,
+    request: HttpRequest,
+) -> Result<Body, Vec<GraphqlError>> {
+    let caller = service.authenticator.caller(request.headers(), request.extensions()).await.map_err(|problem| vec![problem.into()])?;
+    let budget = AnswerBudget::new(service.queries.budgets.answers.reserve(caller.key()));
+    let hub = service.authenticator.as_hub();
     let address = hub.map(|hub| hub.address(request.headers(), request.extensions())).unwrap_or_default();
     let context = ExecutionContext { service, caller: &caller, budget: &budget, resources, client_address: &address, input_bytes: 0 };
     let output = executed(context, request).await?;
@@ -69,7 +76,7 @@ async fn answer(service: &Service, resources: &Mutex<BTreeSet<ResourceId>>, requ
 }
 
 async fn executed(mut context: ExecutionContext<'_>, request: HttpRequest) -> Result<Output, Vec<GraphqlError>> {
-    let mut reservation = context.service.budgets.bodies.reserve(context.caller.key());
+    let mut reservation = context.service.queries.budgets.bodies.reserve(context.caller.key());
     let body = match *request.method() {
         // The HTTP library drops the body of a response to HEAD.
         Method::GET | Method::HEAD => {
@@ -173,7 +180,7 @@ async fn read_body(
         return Err(Problem::MediaType);
     }
     let bytes = body::json(&head.headers, body, reservation).await?;
-    let parsed = validation::run(&context.service.budgets, context.caller.key(), bytes.len(), || parse_body(&bytes)).await??;
+    let parsed = context.service.queries.validate(context.caller.key(), bytes.len(), || parse_body(&bytes)).await??;
     if bytes.len() > FREE_BODY_BYTES {
         reservation.grow(parsed.memory())?;
     }

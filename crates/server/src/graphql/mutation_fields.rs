@@ -3,8 +3,8 @@
 use query::json::Json;
 use store::Answer;
 
-use crate::problem::{Problem, Refusal};
 use crate::operations::{OperationInput, OperationRequest};
+use crate::problem::{NO_SUCH_PATH, Problem, Refusal};
 
 use super::answer::rows_answer;
 use super::arguments::{argument, coerced_argument};
@@ -18,16 +18,17 @@ use super::selection::SelectedField;
 pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>) -> Result<Output, Problem> {
     let field = root.field();
     let operation =
-        *context.service.graphql.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
+        *context.service.engine.mutations.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no operation"))?;
+    let hub = context.service.authenticator.as_hub().ok_or(NO_SUCH_PATH)?;
     // Permission comes before the arguments are read.
-    let request = OperationRequest::authorize(context.service, context.caller, operation, context.client_address).await?;
+    let request = OperationRequest::authorize(&context.service.queries, hub, context.caller, operation, context.client_address).await?;
     let id = match argument(field, "id", context.variables)? {
         None => String::new(),
         Some(Json::Text(text)) => text,
         Some(Json::Number(digits)) => digits.into(),
         Some(_) => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string".to_owned())),
     };
-    let input = coerced_argument(&context.service.graphql.schema, field, "input", context.variables)?;
+    let input = coerced_argument(&context.service.engine.schema, field, "input", context.variables)?;
     let input = input.unwrap_or(Json::Object(Vec::new()));
     let answer = Box::pin(request.execute(OperationInput { id: &id, input, base: "/input" })).await?;
     let shape = RowShape::of(context.document, root, context.variables);

@@ -8,14 +8,13 @@ use query::plan::Operation;
 use store::Answer;
 use store::run::Format;
 
-use crate::ask;
 use crate::caller::Caller;
-use crate::problem::{Problem, Refusal};
 use crate::hub;
+use crate::problem::{Problem, Refusal};
+use crate::query_service::key_parts;
 use crate::query_service::reader::Reading;
-use crate::service::Service;
-use crate::validation;
 
+use super::GraphqlService;
 use super::answer::{page_answer, rows_answer};
 use super::answer_budget::AnswerBudget;
 use super::arguments::{Variables, argument};
@@ -26,7 +25,7 @@ use super::selection::SelectedField;
 
 /// What the fields of one operation need.
 pub(super) struct FieldContext<'a> {
-    pub(super) service: &'a Service,
+    pub(super) service: &'a GraphqlService,
     pub(super) caller: &'a Caller,
     pub(super) client_address: &'a str,
     pub(super) document: &'a ExecutableDocument,
@@ -42,13 +41,13 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
     let FieldContext { service, caller, document, variables, budget, .. } = *context;
     let field = root.field();
     let (resource, query_field) =
-        *service.graphql.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
+        *service.engine.roots.get(field.name.as_str()).ok_or(Problem::Internal("a field of the schema has no statement"))?;
     if query_field == QueryField::Me {
-        let row = hub::account_row(service, caller.account().ok_or(Problem::Unauthenticated)?).await?;
+        let row = hub::account_row(&service.queries, caller.account().ok_or(Problem::Unauthenticated)?).await?;
         return rows_answer(Answer::Whole(row), &RowShape::of(document, root, variables), RowKind::Row, query_field, budget).await;
     }
     // Permission comes before the statement is read.
-    let entrance = ask::enter(service, resource, caller)?;
+    let entrance = service.queries.enter(resource, caller)?;
     let key = match query_field {
         QueryField::FindById => {
             if !entrance.can_find_by_id() {
@@ -67,17 +66,17 @@ pub(super) async fn resolve(context: &FieldContext<'_>, root: &SelectedField<'_>
         let (query, constraint) = (argument(field, "query", variables)?, argument(field, "constraint", variables)?);
         let kind = if has_aggregation(query.as_ref()) { RowKind::Group } else { RowKind::Row };
         let body = parse::layers(query, constraint);
-        ask::render(service, entrance, operation, key.as_deref(), body).map(|query| (query, kind))
+        service.queries.render(entrance, operation, key.as_deref(), body).map(|query| (query, kind))
     };
-    let (query, kind) = validation::run(&service.budgets, caller.key(), context.input_bytes, render).await??;
+    let (query, kind) = service.queries.validate(caller.key(), context.input_bytes, render).await??;
     if query_field == QueryField::Paginate {
         let parts = root.subfields(document, variables);
         let has_rows = parts.iter().any(|part| part.field().name == "rows");
         let query = if has_rows { query } else { query.without_relations() };
-        let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
+        let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
         return page_answer(answer, &parts, budget).await;
     }
-    let Reading { answer, slots: _slots } = Box::pin(service.reader.run(caller.key(), query, format)).await?;
+    let Reading { answer, slots: _slots } = Box::pin(service.queries.reader.run(caller.key(), query, format)).await?;
     rows_answer(answer, &RowShape::of(document, root, variables), kind, query_field, budget).await
 }
 
@@ -88,7 +87,7 @@ fn key(field: &apollo_compiler::executable::Field, variables: &Variables, count:
         Some(Json::Number(digits)) => digits.into(),
         _ => return Err(Problem::Graphql(Refusal::Input, "`id` must be a string or a whole number".to_owned())),
     };
-    Ok(if count == 1 { vec![id] } else { ask::key_parts(&id, count) })
+    Ok(if count == 1 { vec![id] } else { key_parts(&id, count) })
 }
 
 /// Whether the statement aggregates. A key that is null counts as absent.

@@ -1,5 +1,5 @@
-//! A name and a password, judged: behind one throttle, with the same work and the same answer whether or not there is such a name. The
-//! sign-in page and the password grant both come here.
+//! Checks a name and a password, for the sign-in page and the password grant: behind one throttle, with the same work and the same answer
+//! for a wrong password and an unknown name. Sets new passwords.
 
 use std::time::Duration;
 
@@ -16,97 +16,104 @@ use tokio::time::Instant;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::chance;
-use crate::error::oauth::Fault;
+use crate::clock;
+use crate::problem::oauth::OauthError;
 
 use super::Hub;
-use super::incoming::Sender;
+use super::form_request::RequestContext;
 
-/// How long one waits for the outcome of attempts that are made at the same time.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an attempt waits for the outcome of pending ones.
+const OUTCOME_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is told of a new password that is none.
-pub(super) const UNFIT: Error = Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
+/// A new password has the wrong length.
+pub(super) const INVALID_PASSWORD: Error =
+    Error::new(ErrorCode::InvalidRequest, "a password has 8 characters at least and 1024 bytes at most");
 
-/// What came of it. A wrong password and an unknown name look alike.
+/// The result of an attempt. A wrong password and an unknown name look alike.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct CheckedCredentials {
     pub(super) account: Option<Account>,
     pub(super) proof: Option<Proof>,
 }
 
-impl Judged {
-    /// Whoever it is, if they may sign in, and what they have proven.
+impl CheckedCredentials {
+    /// The account and the proof, if the account may sign in.
     pub(super) fn admitted(&self) -> Option<(&Account, &Proof)> {
         self.account.as_ref().filter(|account| account.may_sign_in()).zip(self.proof.as_ref())
     }
 }
 
-/// Judges an attempt, and counts it.
-pub(super) async fn judge(hub: &Hub, name: &str, password: Password, sender: &Sender) -> Result<Judged, Fault> {
-    let known = store::hub_records::accounts::login_candidate(hub.records(), name, &sender.address).await?;
-    judge_known(hub, name, known, password, sender).await
+/// Checks a name and a password, and counts the attempt.
+pub(super) async fn check(hub: &Hub, name: &str, password: Password, context: &RequestContext) -> Result<CheckedCredentials, OauthError> {
+    let known = store::hub_records::accounts::login_candidate(hub.records(), name, &context.address).await?;
+    check_known(hub, name, known, password, context).await
 }
 
-/// The same where it was looked up already whose name it is.
-pub(super) async fn judge_known(
+/// The same with the account looked up.
+pub(super) async fn check_known(
     hub: &Hub,
     name: &str,
     known: Option<LoginCandidate>,
     password: Password,
-    sender: &Sender,
-) -> Result<Judged, Fault> {
-    let (hub, name, sender) = (hub.clone(), name.to_owned(), sender.clone());
-    // Whoever goes away while their password is compared has not failed, and must not have escaped being counted: it is finished for them.
-    let judged = async move {
-        let judged = count(&hub, &name, known, password, &sender).await?;
-        hub.metrics().sign_in(judged.admitted().map(|_| ()).ok_or(()));
-        Ok(judged)
+    context: &RequestContext,
+) -> Result<CheckedCredentials, OauthError> {
+    let (hub, name, context) = (hub.clone(), name.to_owned(), context.clone());
+    // A client that disconnects has not failed, and must not escape the count: the attempt runs to its end.
+    let checked = async move {
+        let checked = attempt(&hub, &name, known, password, &context).await?;
+        hub.metrics().sign_in(checked.admitted().map(|_| ()).ok_or(()));
+        Ok(checked)
     };
-    tokio::spawn(judged.in_current_span()).await.map_err(|_| Fault::Internal("judging a sign-in broke off"))?
+    tokio::spawn(checked.in_current_span()).await.map_err(|_| OauthError::Internal("a sign-in attempt panicked"))?
 }
 
-async fn count(hub: &Hub, name: &str, known: Option<LoginCandidate>, password: Password, sender: &Sender) -> Result<Judged, Fault> {
+async fn attempt(
+    hub: &Hub,
+    name: &str,
+    known: Option<LoginCandidate>,
+    password: Password,
+    context: &RequestContext,
+) -> Result<CheckedCredentials, OauthError> {
     let records = hub.records();
-    let watch = ThrottleKeys::sign_in(name, &sender.address, known.as_ref());
+    let watch = ThrottleKeys::sign_in(name, &context.address, known.as_ref());
     let (account, hash) = known.map_or((None, None), |known| (Some(known.account), known.hash));
     let id = account.as_ref().map(|account| account.id);
-    let deadline = Instant::now() + PATIENCE;
-    let (ticket, standing, attempt) = loop {
+    let deadline = Instant::now() + OUTCOME_TIMEOUT;
+    let (ticket, pending, attempt) = loop {
         let ticket = hub.hasher().admit()?;
-        let standing = hub.undecided().enter(watch.counters().to_vec());
-        // The attempt is counted before the hash is computed, so that parallel guesses count.
-        let refused = match store::hub_records::throttle::attempt(records, &watch, chance::now()).await? {
-            Ok(attempt) => break (ticket, standing, attempt),
+        let pending = hub.pending_attempts().enter(watch.counters().to_vec());
+        // Counted before the hash is computed, so that parallel guesses count.
+        let refused = match store::hub_records::throttle::attempt(records, &watch, clock::now()).await? {
+            Ok(attempt) => break (ticket, pending, attempt),
             Err(refused) => refused,
         };
-        // Its place is for those who may try.
+        // Others may use the place in the queue.
         drop(ticket);
-        if !standing.others(&refused, deadline).await {
+        if !pending.wait_for_others(&refused, deadline).await {
             let event = AuditEvent::SignInRefused { account: id, reason: SignInRefusal::Throttled };
-            hub.note_refusal(&event, sender).await?;
-            return Err(Fault::Throttled(refused.seconds));
+            hub.note_refusal(&event, context).await?;
+            return Err(OauthError::Throttled(refused.seconds));
         }
     };
     let proof = ticket.compare(hash, password.clone()).await?;
-    let mut judged = Judged { account, proof };
-    if let Some((account, proof)) = judged.admitted() {
-        judged.proof = renewed(hub, account.id, proof.clone(), password).await?;
+    let mut checked = CheckedCredentials { account, proof };
+    if let Some((account, proof)) = checked.admitted() {
+        checked.proof = rehashed(hub, account.id, proof.clone(), password).await?;
     }
-    if judged.admitted().is_some() {
-        store::hub_records::throttle::succeeded(records, &watch, chance::now()).await?;
-        standing.forgiven();
+    if checked.admitted().is_some() {
+        store::hub_records::throttle::succeeded(records, &watch, clock::now()).await?;
+        pending.succeeded();
     } else {
         store::hub_records::throttle::failed(records, &watch, attempt).await?;
-        let reason = if judged.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
-        note_compared(hub, id, reason, sender).await?;
+        let reason = if checked.proof.is_some() { SignInRefusal::Inactive } else { SignInRefusal::Credentials };
+        record_failure(hub, id, reason, context).await?;
     }
-    Ok(judged)
+    Ok(checked)
 }
 
-/// Keeps a password under today's parameters, where its hash is out of date. If that is not the kept one any more, another sign-in may
-/// have done the same a moment before, so it is compared with what is kept now.
-async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, Fault> {
+/// Rehashes a password whose hash has old parameters. If the stored hash changed meanwhile, another sign-in may have rehashed it, so the
+/// password is compared again.
+async fn rehashed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> Result<Option<Proof>, OauthError> {
     if proof.renewed().is_none() || store::hub_records::accounts::rehash(hub.records(), account, &proof).await? {
         return Ok(Some(proof));
     }
@@ -114,13 +121,17 @@ async fn renewed(hub: &Hub, account: Uuid, proof: Proof, password: Password) -> 
     hub.hasher().admit()?.compare(kept, password).await
 }
 
-/// Notes that a password was compared and did not count, whatever it was that was refused. A row each time: how many are compared is
-/// bounded by the delays after failures.
-pub(super) async fn note_compared(hub: &Hub, account: Option<Uuid>, reason: SignInRefusal, sender: &Sender) -> Result<(), store::Error> {
-    store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, sender.occasion()).await
+/// Records a failed attempt after a password was compared. Each is a row, since the throttle bounds their number.
+pub(super) async fn record_failure(
+    hub: &Hub,
+    account: Option<Uuid>,
+    reason: SignInRefusal,
+    context: &RequestContext,
+) -> Result<(), store::Error> {
+    store::hub_records::audit_log::append(hub.records(), &AuditEvent::SignInRefused { account, reason }, context.occasion()).await
 }
 
-/// Somebody's new password, and why they may set it.
+/// A new password, and the right to set it.
 #[derive(Debug)]
 pub(super) struct Renewal<'a> {
     pub(super) account: Uuid,
@@ -128,20 +139,20 @@ pub(super) struct Renewal<'a> {
     pub(super) right: Right<'a>,
 }
 
-/// Why somebody may set a password.
+/// The right to set a password.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Right<'a> {
-    /// They held a link, which is used up.
+    /// A one-time link, which is used up.
     Link,
-    /// They know the present one, in a session, which lives on.
+    /// The present password, in a session that stays active.
     Present(&'a Proof, LiveSession),
 }
 
-/// Sets a password that its owner chose, as the end of a transaction. What was granted before ends, and all of it is noted. `false` if the
-/// right to do so has ended in the meantime: nothing of the transaction counts then.
-pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, sender: &Sender) -> Result<bool, store::Error> {
+/// Sets a password at the end of a transaction. Revokes earlier grants and records that. Returns `false`, without a commit, if the right
+/// ended meanwhile.
+pub(super) async fn renew(mut transaction: Transaction, renewal: &Renewal<'_>, context: &RequestContext) -> Result<bool, store::Error> {
     let Renewal { account, hash, right } = *renewal;
-    let occasion = sender.occasion();
+    let occasion = context.occasion();
     let kept = match right {
         Right::Link => {
             store::hub_records::accounts::set_credential(&mut transaction, account, hash, occasion.now).await?;

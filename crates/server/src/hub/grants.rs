@@ -1,4 +1,4 @@
-//! The grants, carried out: rows looked up, `identity` asked, and what it decides saved by the store in one transaction.
+//! The work of the token endpoint: looks up rows, lets `identity` decide, and saves the decision in one transaction.
 
 use identity::audit_event::{AuditEvent, SignInRefusal};
 use identity::client::{Authenticated, Client, GrantType};
@@ -11,30 +11,30 @@ use identity::token_request::{Credentials, GrantRequest};
 use store::hub_records::codes::Redeemed;
 use store::hub_records::token_families::{FamilyStart, Rotated};
 
-use crate::chance;
-use crate::error::oauth::Fault;
+use crate::problem::oauth::OauthError;
+use crate::random;
 
-use super::incoming::Sender;
-use super::{Hub, clients, credentials};
+use super::form_request::RequestContext;
+use super::{Hub, client_authentication, credentials};
 
-/// Who was faster is known after one more look.
-const LOOKS: usize = 3;
-const RACED: Fault = Fault::Internal("a row changed each time it was looked at");
-const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or its app is closed");
+/// A concurrent request that was faster is seen at the next try.
+const MAX_TRIES: usize = 3;
+const RACED: OauthError = OauthError::Internal("a row changed at each try");
+const CLOSED: Error = Error::new(ErrorCode::InvalidGrant, "the account or the app is closed");
 
-/// A request for tokens.
+/// A request for tokens, with the credentials of its client.
 #[derive(Debug)]
-pub(super) struct Desk<'a> {
+pub(super) struct TokenRequest<'a> {
     pub(super) hub: &'a Hub,
-    pub(super) sender: &'a Sender,
+    pub(super) context: &'a RequestContext,
     pub(super) credentials: &'a Credentials,
     pub(super) body: &'a Parameters,
 }
 
-impl Desk<'_> {
-    /// Serves whichever grant is asked for. Which rows are looked up together with the client depends on it, so that a request costs
-    /// one look; nothing of them is believed before the client has proven itself.
-    pub(super) async fn serve(&self) -> Result<IssuedTokens, Fault> {
+impl TokenRequest<'_> {
+    /// Executes the grant. It looks up the client together with the rows of the grant, in one query; they count only once the client is
+    /// authenticated.
+    pub(super) async fn execute(&self) -> Result<IssuedTokens, OauthError> {
         let code = self.body.get("code").and_then(Code::parse);
         let token = self.body.get("refresh_token").and_then(RefreshToken::parse);
         match (self.body.get("grant_type"), code, token) {
@@ -44,27 +44,27 @@ impl Desk<'_> {
         }
     }
 
-    async fn prove<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), Fault> {
-        let proven = clients::prove(self.hub, self.sender, client, self.credentials).await?;
+    async fn authenticate<'c>(&self, client: Option<&'c Client>) -> Result<(Authenticated<'c>, GrantRequest), OauthError> {
+        let proven = client_authentication::authenticate(self.hub, self.context, client, self.credentials).await?;
         match GrantRequest::read(proven, self.body) {
             Ok(request) => Ok((proven, request)),
             Err(error) => Err(self.refuse(proven, None, error).await?),
         }
     }
 
-    /// A code becomes tokens, once.
-    async fn redeem(&self, code: &Code) -> Result<IssuedTokens, Fault> {
+    /// `authorization_code`: redeems a code, once.
+    async fn redeem(&self, code: &Code) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_TRIES {
             let rows = store::hub_records::codes::look_up(records, self.credentials.id(), &code.digest()).await?;
-            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::AuthorizationCode { redirect_uri, verifier, .. } = request else { return Err(RACED) };
             let presented = authorization_code::PresentedCode { client, redirect_uri: &redirect_uri, verifier: &verifier };
             let found = rows.as_ref().and_then(|rows| rows.code.as_ref());
             let (row, account) = (found.map(|(row, _)| row), found.map(|(_, account)| account));
             match authorization_code::decide(presented, row, account, fresh()?, self.hub.terms()) {
                 authorization_code::CodeDecision::Redeem(redemption) => {
-                    match store::hub_records::codes::redeem(records, &redemption, client.client(), self.sender.occasion()).await? {
+                    match store::hub_records::codes::redeem(records, &redemption, client.client(), self.context.occasion()).await? {
                         Redeemed::Done => return Ok(redemption.start.issue),
                         Redeemed::Late => {}
                         Redeemed::Refused => return Err(self.refuse(client, Some(GrantType::AuthorizationCode), CLOSED).await?),
@@ -76,7 +76,7 @@ impl Desk<'_> {
                         records,
                         &Revocation::FamilyRevoked(family),
                         Some(&event),
-                        self.sender.occasion(),
+                        self.context.occasion(),
                     )
                     .await?;
                     return Err(error.into());
@@ -89,24 +89,23 @@ impl Desk<'_> {
         Err(RACED)
     }
 
-    /// A refresh token becomes its successor.
-    async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, Fault> {
+    /// `refresh_token`: rotates a refresh token.
+    async fn refresh(&self, token: &RefreshToken) -> Result<IssuedTokens, OauthError> {
         let records = self.hub.records();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_TRIES {
             let rows = store::hub_records::token_families::look_up(records, self.credentials.id(), &token.digest()).await?;
-            let (client, request) = self.prove(rows.as_ref().map(|rows| &rows.client)).await?;
+            let (client, request) = self.authenticate(rows.as_ref().map(|rows| &rows.client)).await?;
             let GrantRequest::RefreshToken { scope, .. } = request else { return Err(RACED) };
             let presented = refresh_token::PresentedToken { client, token, scope: scope.as_ref() };
             let mut found = rows.as_ref().and_then(|rows| rows.found.as_ref()).map(store::hub_records::token_families::FoundToken::as_rows);
-            let fresh =
-                refresh_token::SuccessorSecrets { successor: RefreshToken::from_random(chance::random()?), nonce: chance::random()? };
+            let fresh = refresh_token::SuccessorSecrets { successor: RefreshToken::from_random(random::bytes()?), nonce: random::bytes()? };
             let terms = self.hub.terms();
             if let Some((found, at)) = found.as_mut().and_then(|found| found.late_since(terms).map(|at| (found, at))) {
                 found.outage_seconds = store::hub_records::heartbeats::seconds_between(records, at, terms.now).await?;
             }
             match refresh_token::decide(presented, found, fresh, terms) {
                 refresh_token::RefreshDecision::Rotate(rotation) => {
-                    match store::hub_records::token_families::rotate(records, &rotation, self.sender.occasion()).await? {
+                    match store::hub_records::token_families::rotate(records, &rotation, self.context.occasion()).await? {
                         Rotated::Done => return Ok(rotation.issue),
                         Rotated::Late => {}
                     }
@@ -114,7 +113,7 @@ impl Desk<'_> {
                 refresh_token::RefreshDecision::Repeat(issue) => {
                     let (client, family) = (client.client().id.clone(), issue.family().id);
                     let event = AuditEvent::RefreshRepeated { account: issue.family().account, client, family };
-                    store::hub_records::audit_log::append(records, &event, self.sender.occasion()).await?;
+                    store::hub_records::audit_log::append(records, &event, self.context.occasion()).await?;
                     return Ok(*issue);
                 }
                 refresh_token::RefreshDecision::Reuse { family, error } => {
@@ -123,7 +122,7 @@ impl Desk<'_> {
                         records,
                         &Revocation::FamilyRevoked(family),
                         Some(&event),
-                        self.sender.occasion(),
+                        self.context.occasion(),
                     )
                     .await?;
                     return Err(error.into());
@@ -136,44 +135,46 @@ impl Desk<'_> {
         Err(RACED)
     }
 
-    /// A name and a password become tokens; whatever else was asked for is refused on the way.
-    async fn sign_in(&self) -> Result<IssuedTokens, Fault> {
+    /// `password`. It also refuses unknown grant types.
+    async fn sign_in(&self) -> Result<IssuedTokens, OauthError> {
         let name = self.body.get("username").unwrap_or_default();
         let found =
-            store::hub_records::accounts::login_candidate_at(self.hub.records(), self.credentials.id(), name, &self.sender.address).await?;
+            store::hub_records::accounts::login_candidate_at(self.hub.records(), self.credentials.id(), name, &self.context.address)
+                .await?;
         let (found, known) = found.map_or((None, None), |(client, known)| (Some(client), known));
-        let (client, request) = self.prove(found.as_ref()).await?;
+        let (client, request) = self.authenticate(found.as_ref()).await?;
         let GrantRequest::Password { username, password, scope } = request else { return Err(RACED) };
-        let judged = credentials::judge_known(self.hub, &username, known, password, self.sender).await?;
-        let proven = judged.account.as_ref().zip(judged.proof);
+        let checked = credentials::check_known(self.hub, &username, known, password, self.context).await?;
+        let proven = checked.account.as_ref().zip(checked.proof);
         let grant = Some(GrantType::Password);
         match password::decide(client, proven, scope.as_ref(), fresh()?, self.hub.terms()) {
             password::PasswordDecision::Grant(entry) => {
-                match store::hub_records::token_families::begin(self.hub.records(), &entry, client.client(), self.sender.occasion()).await?
+                match store::hub_records::token_families::begin(self.hub.records(), &entry, client.client(), self.context.occasion())
+                    .await?
                 {
                     FamilyStart::Done => Ok(entry.start.issue),
                     FamilyStart::Refused => Err(self.refuse(client, grant, CLOSED).await?),
-                    // It was the password when it was compared, and is not any more.
+                    // The password changed after it was compared.
                     FamilyStart::Lapsed => {
                         let account = Some(entry.start.family.account);
-                        credentials::note_compared(self.hub, account, SignInRefusal::Credentials, self.sender).await?;
+                        credentials::record_failure(self.hub, account, SignInRefusal::Credentials, self.context).await?;
                         Err(password::REFUSED.into())
                     }
                 }
             }
-            // Judging it has noted that already.
+            // `credentials` has recorded it.
             password::PasswordDecision::Refused(error) => Err(error.into()),
         }
     }
 
-    async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<Fault, Fault> {
-        // The client is known, but not who sent it what it presents: its users can, and at a satellite anybody.
+    async fn refuse(&self, client: Authenticated<'_>, grant: Option<GrantType>, error: Error) -> Result<OauthError, OauthError> {
+        // The client is authenticated, but its users send it codes and tokens, and at a satellite anybody can.
         let event = AuditEvent::GrantRefused { client: Some(client.client().id.clone()), grant, error: error.code() };
-        self.hub.note_refusal(&event, self.sender).await?;
+        self.hub.note_refusal(&event, self.context).await?;
         Ok(error.into())
     }
 }
 
-fn fresh() -> Result<FamilySecrets, Fault> {
-    Ok(FamilySecrets { family: chance::id(), refresh: RefreshToken::from_random(chance::random()?) })
+fn fresh() -> Result<FamilySecrets, OauthError> {
+    Ok(FamilySecrets { family: random::uuid(), refresh: RefreshToken::from_random(random::bytes()?) })
 }

@@ -1,18 +1,18 @@
-//! Says every few seconds that this process can answer, so that the time in which no hub could does not count against anybody.
+//! Records every few seconds that this hub answers, so that an outage of all hubs does not count against refresh tokens.
 
 use std::time::Duration;
 
 use store::hub_records::heartbeats::{self, HEARTBEAT_SECONDS};
 
-use crate::chance;
+use crate::clock;
 
 use super::Hub;
 
-/// Works until the process ends. What a database that is away misses, the next heartbeat tells.
+/// Runs until the process ends. The next heartbeat makes up for a failed one.
 pub(crate) async fn beat(hub: Hub) {
     loop {
-        if let Err(error) = heartbeats::beat(hub.records(), chance::now()).await {
-            tracing::debug!(%error, "the heartbeat of this hub could not be kept");
+        if let Err(error) = heartbeats::beat(hub.records(), clock::now()).await {
+            tracing::debug!(%error, "could not record the heartbeat");
         }
         tokio::time::sleep(Duration::from_secs(HEARTBEAT_SECONDS as u64)).await;
     }

@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use crate::metrics::{Labelled, write_gauges};
 
-use super::hasher::Hasher;
+use super::password_hasher::PasswordHasher;
 
 const GRANTS: [&str; 3] = ["authorization_code", "refresh_token", "password"];
 const SIGN_IN_RESULTS: [&str; 2] = ["ok", "failed"];
@@ -35,7 +35,7 @@ impl HubMetrics {
         }
     }
 
-    pub(super) fn register(&self, hasher: &Hasher, registry: &mut Registry) {
+    pub(super) fn register(&self, hasher: &PasswordHasher, registry: &mut Registry) {
         for result in SIGN_IN_RESULTS {
             drop(self.sign_ins.get_or_create(&[("result", result)]));
         }
@@ -48,7 +48,7 @@ impl HubMetrics {
     }
 }
 
-impl Collector for Hasher {
+impl Collector for PasswordHasher {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let (waiting, running) = self.queue_lengths();
         let values = [([("state", "waiting")], waiting), ([("state", "running")], running)];
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn sign_ins_and_tokens_are_counted_by_result_and_grant() {
         let (metrics, hub) = (Metrics::default(), HubMetrics::default());
-        metrics.register(&Catalog::default(), |registry| hub.register(&Hasher::new(), registry));
+        metrics.register(&Catalog::default(), |registry| hub.register(&PasswordHasher::new(), registry));
         hub.sign_in(Ok(()));
         hub.sign_in(Err(()));
         for grant in [Some("password"), Some("a grant of the client's own"), None] {

@@ -16,8 +16,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use identity::parameters::Parameters;
 
-use crate::error::oauth::Fault;
 use crate::html::{self, CONTENT_POLICY};
+use crate::problem::oauth::OauthError;
 
 pub(super) use account::{AccountPage, PasswordInput, PasswordRefusal, SessionRow, account};
 pub(super) use notice::Notice;
@@ -41,7 +41,7 @@ pub(super) struct SignInPage<'a> {
     pub(super) name: &'a str,
     pub(super) notice: Option<Notice>,
     /// Why the last attempt failed.
-    pub(super) refusal: Option<&'a Fault>,
+    pub(super) refusal: Option<&'a OauthError>,
 }
 
 pub(super) fn sign_in(page: &SignInPage<'_>) -> Response<Body> {
@@ -54,10 +54,10 @@ pub(super) fn sign_in(page: &SignInPage<'_>) -> Response<Body> {
 struct SetPasswordPage<'a> {
     link: &'a str,
     name: &'a str,
-    refusal: Option<&'a Fault>,
+    refusal: Option<&'a OauthError>,
 }
 
-pub(super) fn set_password(link: &str, name: &str, refusal: Option<&Fault>) -> Response<Body> {
+pub(super) fn set_password(link: &str, name: &str, refusal: Option<&OauthError>) -> Response<Body> {
     password_page(&SetPasswordPage { link, name, refusal }, refusal)
 }
 
@@ -83,7 +83,7 @@ pub(super) fn signed_out() -> Response<Body> {
 }
 
 /// A page with a password input, with the status of the refusal that it shows.
-fn password_page(page: &impl Template, refusal: Option<&Fault>) -> Response<Body> {
+fn password_page(page: &impl Template, refusal: Option<&OauthError>) -> Response<Body> {
     let mut response = html::response(page);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY_WITH_SCRIPT.clone());
     if let Some(fault) = refusal {
@@ -93,11 +93,11 @@ fn password_page(page: &impl Template, refusal: Option<&Fault>) -> Response<Body
 }
 
 /// The sentence that a refused form shows.
-fn alert_text(fault: &Fault) -> String {
+fn alert_text(fault: &OauthError) -> String {
     match fault {
-        Fault::Throttled(..=1) => "Too many failed attempts. Try again in a second.".to_owned(),
-        Fault::Throttled(seconds @ ..120) => format!("Too many failed attempts. Try again in {seconds} seconds."),
-        Fault::Throttled(seconds) => format!("Too many failed attempts. Try again in {} minutes.", (seconds + 59) / 60),
+        OauthError::Throttled(..=1) => "Too many failed attempts. Try again in a second.".to_owned(),
+        OauthError::Throttled(seconds @ ..120) => format!("Too many failed attempts. Try again in {seconds} seconds."),
+        OauthError::Throttled(seconds) => format!("Too many failed attempts. Try again in {} minutes.", (seconds + 59) / 60),
         _ => html::sentence(&fault.told().1),
     }
 }

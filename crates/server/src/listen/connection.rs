@@ -1,4 +1,4 @@
-//! One accepted connection: its bytes, the least rate at which its client must take an answer, and a reset where an answer breaks off.
+//! One connection: the minimum rate at which its client must take a response, and a reset where a response breaks off.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -16,16 +16,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::budget::Activity;
 
-/// The rate at which a client must take an answer on average, in bytes a second.
+/// The average rate at which a client must take a response, in bytes a second.
 const MIN_RATE: u64 = 16 * 1024;
 
-/// Whether an answer on the connection broke off.
+/// Whether a response on the connection broke off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truncation(Arc<AtomicBool>);
 
 impl Truncation {
-    /// An answer to a request of this version that notes when it breaks off. By HTTP/1.0 an answer of unknown length ends where the
-    /// connection does: closed in good order, one that broke off would look whole. Later versions say themselves where an answer ends.
+    /// Watches the response to a request of this version. In HTTP/1.0 a response of unknown length ends with the connection, so a truncated
+    /// one would look whole unless the connection is reset. Later versions mark the end.
     pub(super) fn watch(&self, version: Version, answer: Response<Body>) -> Response<Body> {
         if version >= Version::HTTP_11 {
             return answer;
@@ -50,7 +50,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection whose client may take nothing for as long as `timeout`.
+    /// A connection whose client may take nothing for `timeout`.
     pub(super) fn new(stream: TcpStream, timeout: Duration, activity: Arc<Activity>) -> Self {
         Connection { stream, truncation: Truncation::default(), pace: Pace::new(timeout), activity }
     }
@@ -75,8 +75,8 @@ impl Connection {
     }
 }
 
-/// How long the client may let an answer wait. Waiting uses the time up, bytes that are taken give some back: so a client may pause, and
-/// must keep the least rate on average.
+/// How long the client may let a response wait. Waiting uses up the time, and bytes that are taken give some back: a client may pause, but
+/// must keep the minimum rate on average.
 #[derive(Debug)]
 struct Pace {
     timeout: Duration,

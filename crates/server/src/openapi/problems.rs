@@ -5,8 +5,8 @@ use query::json::Json;
 use query::json::build::texts;
 use query::object;
 
-use crate::problem::{self, ProblemKind};
 use crate::operations::InputCode;
+use crate::problem::{self, ProblemKind};
 
 use super::Serving;
 

@@ -20,7 +20,7 @@ pub(super) fn paths(catalog: &Catalog, serving: Serving, defined: &[Defined], cl
         let base = resource.path();
         for verb in ReadOperation::ALL.into_iter().filter(|verb| *verb != ReadOperation::FindById || is_findable(resource)) {
             let id = claims.claim(&operation_id(verb, resource));
-            paths.push((format!("{base}/{}", verb.end()), object! { "post" => describe(verb, resource, serving, defined, id) }));
+            paths.push((format!("{base}/{}", verb.path_end()), object! { "post" => describe(verb, resource, serving, defined, id) }));
         }
     }
     paths

@@ -11,8 +11,8 @@ use store::hub_records::revocation::Revoked;
 use uuid::Uuid;
 
 use crate::administration::{AccountChange, AdminError, Administration, AppChange, ClientChange, NameOrId, RoleChange};
-use crate::problem::Problem;
 use crate::hub::Hub;
+use crate::problem::Problem;
 
 use super::AdminAction;
 use super::input::CheckedInput;

@@ -9,12 +9,11 @@ use store::hub_records::audit_log::AuditContext;
 use uuid::Uuid;
 
 use crate::administration::{Actor, Administration};
-use crate::ask;
 use crate::caller::Caller;
 use crate::clock;
-use crate::problem::{NOWHERE, Problem};
 use crate::hub::Hub;
-use crate::service::Service;
+use crate::problem::Problem;
+use crate::query_service::QueryService;
 
 use super::execute::{Executor, Outcome};
 use super::input::CheckedInput;
@@ -26,7 +25,7 @@ const ANSWERED_RELATIONS: [(&str, &[&str]); 2] = [("iam.account", &["roles", "te
 
 /// An operation that its caller is permitted to execute.
 pub(crate) struct OperationRequest<'a> {
-    service: &'a Service,
+    queries: &'a QueryService,
     hub: &'a Hub,
     caller: &'a Caller,
     account: Uuid,
@@ -54,14 +53,14 @@ impl<'a> OperationInput<'a> {
 impl<'a> OperationRequest<'a> {
     /// Checks the permission, before the input is read.
     pub(crate) async fn authorize(
-        service: &'a Service,
+        queries: &'a QueryService,
+        hub: &'a Hub,
         caller: &'a Caller,
         operation: &'static Operation,
         client_address: &'a str,
     ) -> Result<Self, Problem> {
-        let hub = service.gate.as_hub().ok_or(NOWHERE)?;
         let account = caller.account().ok_or_else(|| caller.refusal())?;
-        let request = OperationRequest { service, hub, caller, account, operation, client_address };
+        let request = OperationRequest { queries, hub, caller, account, operation, client_address };
         if !caller.viewer().has_permission(operation.permission) {
             request.audit_refusal(OperationRefusal::Permission(operation.permission)).await;
             return Err(caller.refusal());
@@ -81,7 +80,7 @@ impl<'a> OperationRequest<'a> {
     /// Executes the operation; returns its answer, a JSON object.
     pub(crate) async fn execute(self, sent: OperationInput<'_>) -> Result<Vec<u8>, Problem> {
         let input = CheckedInput::read(self.operation, sent.input, sent.base)?;
-        let _slot = self.service.budgets.identity.acquire(self.caller.key()).await?;
+        let _slot = self.queries.budgets.identity.acquire(self.caller.key()).await?;
         let administration = Administration { records: self.hub.records(), actor: Actor::Account(self.account), occasion: self.occasion() };
         let (key, uuid) = self.record_key(sent.id)?;
         let executor = Executor { hub: self.hub, administration, key, uuid, input };
@@ -129,18 +128,18 @@ impl<'a> OperationRequest<'a> {
     /// Reads the record through the query engine, on the primary database; nothing if the caller may not read it.
     async fn record(&self, key: &str) -> Result<Option<Vec<u8>>, Problem> {
         let (id, resource) =
-            self.operation.resource_in(&self.service.catalog).ok_or(Problem::Internal("the catalog lacks the resource of an operation"))?;
-        let Ok(entrance) = ask::enter(self.service, id, self.caller) else { return Ok(None) };
+            self.operation.resource_in(&self.queries.catalog).ok_or(Problem::Internal("the catalog lacks the resource of an operation"))?;
+        let Ok(entrance) = self.queries.enter(id, self.caller) else { return Ok(None) };
         let names = ANSWERED_RELATIONS.iter().find(|(name, _)| *name == self.operation.resource).map_or([].as_slice(), |(_, names)| names);
         let can_read = |name: &&&str| {
-            let target = resource.relation(name).map(|relation| self.service.catalog.resource(relation.target));
+            let target = resource.relation(name).map(|relation| self.queries.catalog.resource(relation.target));
             target.is_some_and(|target| self.caller.viewer().can_read(target))
         };
         let relations = names.iter().filter(can_read).map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
         let statement = Json::Object(vec![("relations".to_owned(), Json::Object(relations))]);
         let body = parse::layers(Some(statement), None);
-        let query = ask::render(self.service, entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
-        Ok(ask::row(self.service, self.caller.key(), query).await?.map(Vec::from))
+        let query = self.queries.render(entrance, Reading::Find, Some(&[key.to_owned()]), body)?;
+        Ok(self.queries.record(self.caller.key(), query).await?.map(Vec::from))
     }
 }
 

@@ -3,17 +3,18 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_FRAME_OPTIONS};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
 use axum::routing::get;
 
+use crate::authenticator::Authenticator;
 use crate::caller::Caller;
-use crate::problem::Problem;
 use crate::html::set_header;
-use crate::service::Service;
 use crate::http::etag::StaticDocument;
+use crate::problem::Problem;
+use crate::query_service::QueryService;
 
 use super::resources;
 
@@ -66,7 +67,12 @@ const ASSETS: [Asset; 21] = [
 ];
 
 /// The page, its files, and the resources.
-pub(crate) fn routes() -> Router<Service> {
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    QueryService: FromRef<S>,
+{
     let page = ASSETS.into_iter().fold(Router::new(), |router, asset| {
         let file = StaticDocument::new(asset.media_type, asset.text);
         router.route(asset.path, get(async move |_: Caller, headers: HeaderMap| with_page_headers(file.answer(&headers))))
@@ -75,12 +81,16 @@ pub(crate) fn routes() -> Router<Service> {
 }
 
 /// What the caller may see. Never cached, since it depends on the caller.
-async fn visible_resources(State(service): State<Service>, request: Parts) -> Response<Body> {
-    let caller = match service.gate.caller(&request.headers, &request.extensions).await {
+async fn visible_resources(
+    State(authenticator): State<Authenticator>,
+    State(queries): State<QueryService>,
+    request: Parts,
+) -> Response<Body> {
+    let caller = match authenticator.caller(&request.headers, &request.extensions).await {
         Ok(caller) => caller,
         Err(problem) => return with_page_headers(problem.response()),
     };
-    let Ok(text) = serde_json::to_vec(&resources::visible(&service.catalog, caller.viewer())) else {
+    let Ok(text) = serde_json::to_vec(&resources::visible(&queries.catalog, caller.viewer())) else {
         return Problem::Internal("could not write the resources of /docs").response();
     };
     let mut response = Response::new(Body::from(text));

@@ -9,11 +9,12 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, REFERRER_POLICY, VARY};
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
 
-use crate::http::body::is_media_type;
-use crate::problem::ProblemSummary;
+use crate::app_files::AppFiles;
+use crate::authenticator::Authenticator;
 use crate::html::{self, Stylesheet, remove_basic_challenge, sentence, set_header};
+use crate::http::body::is_media_type;
 use crate::http::request_context::wants_page;
-use crate::service::Service;
+use crate::problem::ProblemSummary;
 
 #[derive(Debug, Template)]
 #[template(path = "refusal.html")]
@@ -54,9 +55,9 @@ pub(crate) enum OpenedPath {
 }
 
 impl RefusalPages {
-    pub(crate) fn of(service: &Service) -> Self {
+    pub(crate) fn of(authenticator: &Authenticator, app_files: Option<&AppFiles>) -> Self {
         let pages = |stylesheet, url: &str, name| RefusalPages { stylesheet, home: Arc::new(HomeLink { url: url.to_owned(), name }) };
-        match (service.gate.as_hub(), service.gate.as_satellite(), &service.app) {
+        match (authenticator.as_hub(), authenticator.as_satellite(), app_files) {
             (Some(_), ..) => pages(Stylesheet::Hub, "/", "your account"),
             (_, _, Some(_)) => pages(Stylesheet::Other, "/", "the app"),
             (_, Some(satellite), None) => pages(Stylesheet::Other, &format!("{}/", satellite.app_origin()), "the app"),

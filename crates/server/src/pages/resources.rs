@@ -93,7 +93,7 @@ fn operations(resource: &Resource, viewer: &Viewer) -> Vec<DescribedOperation> {
         _ => true,
     };
     let named = ReadOperation::ALL.into_iter().filter(answers);
-    named.map(|verb| DescribedOperation { name: verb.name(), address: format!("{base}/{}", verb.end()) }).collect()
+    named.map(|verb| DescribedOperation { name: verb.name(), address: format!("{base}/{}", verb.path_end()) }).collect()
 }
 
 fn describe_field<'c>(resource: &'c Resource, id: FieldId, viewer: &Viewer) -> DescribedField<'c> {

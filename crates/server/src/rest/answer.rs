@@ -8,9 +8,9 @@ use store::Answer;
 use store::run::Format;
 
 use crate::budget::{FREE_BODY_BYTES, Reservation};
-use crate::error::Problem;
-use crate::reader::Reading;
-use crate::{accept, body};
+use crate::http::{accept, body};
+use crate::problem::Problem;
+use crate::query_service::reader::Reading;
 
 const NDJSON: &str = "application/x-ndjson";
 

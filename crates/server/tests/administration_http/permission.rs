@@ -1,6 +1,6 @@
 //! Permissions are checked before the input is read.
 
-use peristyle::chance;
+use peristyle::random;
 use serde_json::json;
 
 use crate::admin_hub::{AdminHub, administers, text};
@@ -151,7 +151,7 @@ async fn an_operation_needs_only_the_permission_that_it_names() {
                 _ => json!({}),
             };
             let (address, status) = match path.strip_suffix("/x") {
-                Some(address) => (format!("{address}/{}", chance::id()), 404),
+                Some(address) => (format!("{address}/{}", random::uuid()), 404),
                 None => (path.to_owned(), 201),
             };
             let answer = hub.by(&holders[permission], &address, &body).await;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use identity::audit_event::AuditEvent;
 use identity::revocation::Revocation;
-use peristyle::chance;
+use peristyle::random;
 use serde_json::Value;
 use store::hub_records::Records;
 use store::hub_records::accounts;
@@ -117,7 +117,7 @@ impl House {
 
     /// Waits until what satellites cache is dropped by word alone: until each has heard of a change of an account that it knows.
     pub(crate) async fn hears(&self) {
-        let id = self.hub.add_account(&format!("probe-{}", chance::id()), &["shop.note.get"]).await;
+        let id = self.hub.add_account(&format!("probe-{}", random::uuid()), &["shop.note.get"]).await;
         let name = accounts::by_id(&self.hub.records, id).await.unwrap().unwrap().username.unwrap();
         let token = tokens_of(&self.hub, &name).await["access_token"].clone();
         self.until(&token, 200).await;

@@ -1,7 +1,7 @@
 //! The authorize endpoint: where it leads, and that a fault leads nowhere.
 
 use identity::client::GrantType;
-use peristyle::chance;
+use peristyle::random;
 use serde_json::{Value, json};
 use store::hub_records::apps::{Access, App};
 
@@ -250,14 +250,14 @@ async fn a_closed_app_admits_the_listed_alone() {
     // contract I21.3
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let app = App { id: chance::id(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
+        let app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
         store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
         stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let cookie = stage.sign_in().await;
         let ask = get(&authorize(&verifier(), &[("client_id", "inner")])).header("cookie", &cookie);
         let refused = stage.send(&ask).await;
         assert_eq!(parameter(refused.header("location").unwrap(), "error"), "access_denied");
-        store::hub_records::apps::admit(&stage.records, chance::id(), app.id, stage.account, now()).await.unwrap();
+        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
         assert!(!parameter(stage.send(&ask).await.header("location").unwrap(), "code").is_empty());
     }
 }
@@ -267,9 +267,9 @@ async fn who_is_taken_off_the_list_of_a_closed_app_refreshes_nothing() {
     // contract I4.4, attack 35
     for place in PLACES {
         let stage = Stage::start(place).await;
-        let mut app = App { id: chance::id(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
+        let mut app = App { id: random::uuid(), code: "inner".to_owned(), name: "Inner".to_owned(), url: None, access: Access::Closed };
         store::hub_records::apps::insert(&stage.records, &app, now()).await.unwrap();
-        store::hub_records::apps::admit(&stage.records, chance::id(), app.id, stage.account, now()).await.unwrap();
+        store::hub_records::apps::admit(&stage.records, random::uuid(), app.id, stage.account, now()).await.unwrap();
         let secret = stage.add_client("inner", &GrantType::ALL, Some(app.id)).await;
         let ask = |pairs: &[(&str, &str)]| posted("/token", pairs).header("authorization", &basic("inner", &secret));
         let tokens = stage.send(&ask(&[("grant_type", "password"), ("username", "ada"), ("password", PASSWORD)])).await.good();

@@ -201,7 +201,7 @@ async fn equal_browsers_are_told_apart_by_when_and_from_where_they_signed_in() {
         assert_eq!(labels.len(), 2, "{page}");
         assert_ne!(labels[0].split('>').next(), labels[1].split('>').next());
         for seen in &listed.seen {
-            let moment = peristyle::chance::rfc3339(seen.session.authenticated_at);
+            let moment = peristyle::clock::rfc3339(seen.session.authenticated_at);
             assert!(page.contains(&format!("Signed in <time datetime=\"{moment}\">")), "{moment} in {page}");
         }
         assert!(page.contains("Last used just now") && page.contains("from 203.0.113.1"), "{page}");

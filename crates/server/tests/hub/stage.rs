@@ -18,7 +18,7 @@ use identity::password::{Password, PasswordHash};
 use identity::pkce::Verifier;
 use identity::secret_token::ClientSecret;
 use identity::timestamp::Timestamp;
-use peristyle::chance;
+use peristyle::random;
 use serde_json::Value;
 use store::DatabaseSettings;
 use store::hub_records::Records;
@@ -97,7 +97,7 @@ impl Stage {
     }
 
     pub async fn add_account(&self, name: &str, permissions: &[&str]) -> Uuid {
-        let id = chance::id();
+        let id = random::uuid();
         let account = Account {
             id,
             kind: AccountKind::User,
@@ -124,7 +124,7 @@ impl Stage {
     }
 
     async fn give(&self, account: Uuid, permissions: &[Permission]) {
-        let role = chance::id();
+        let role = random::uuid();
         add_role(&self.records, role, permissions).await;
         let mut transaction = self.records.begin().await.unwrap();
         store::hub_records::accounts::set_roles(&mut transaction, account, &[role]).await.unwrap();
@@ -133,7 +133,7 @@ impl Stage {
     }
 
     pub async fn add_client(&self, id: &str, grants: &[GrantType], app: Option<Uuid>) -> String {
-        let secret = ClientSecret::from_random(*chance::id().as_bytes().repeat(2).first_chunk().unwrap());
+        let secret = ClientSecret::from_random(*random::uuid().as_bytes().repeat(2).first_chunk().unwrap());
         let client = Client {
             id: ClientId::parse(id).unwrap(),
             name: format!("The {id}"),

@@ -50,7 +50,7 @@ async fn the_filter_decides_what_is_logged() {
 // contract B1.7, B1.20
 #[tokio::test]
 async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_filter() {
-    for filter in ["error", "warn", "info", "peristyle::error=error", "off,peristyle::error=error", "info,peristyle::router=off"] {
+    for filter in ["error", "warn", "info", "peristyle::problem=error", "off,peristyle::problem=error", "info,peristyle::router=off"] {
         let folder = Folder::shop();
         let serving = folder.serve_quietly(&[("LOG", filter), ("LOG_FORMAT", "json")]);
         let file = rusqlite::Connection::open(folder.path("shop.db")).expect("the database");
@@ -60,7 +60,7 @@ async fn a_failed_request_is_logged_with_its_id_method_and_path_whatever_the_fil
         let log = serving.stop();
         let lines: Vec<Value> =
             log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
-        let failed = lines.iter().find(|line| line["fields"]["message"] == "a request failed").unwrap_or_else(|| panic!("{filter}: {log}"));
+        let failed = lines.iter().find(|line| line["fields"]["message"] == "request failed").unwrap_or_else(|| panic!("{filter}: {log}"));
         let (id, method, path) = (&failed["span"]["id"], &failed["span"]["method"], &failed["span"]["path"]);
         assert_eq!((id, method, path), (&"find-me-1".into(), &"POST".into(), &list.into()), "{filter}: {failed}");
     }

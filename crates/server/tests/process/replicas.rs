@@ -90,7 +90,7 @@ async fn a_replica_without_the_new_key_file_publishes_and_trusts_the_key() {
     until("it signs no more", async || fixture.password().send(there.address).await.status() == 500).await;
     assert_eq!(head(&fixture.password().send(here.address).await.good()), head(&after));
     let log = there.stop();
-    assert!(log.contains("the key that signs is") && log.contains("published no more, and nothing is signed with it"), "{log}");
+    assert!(log.contains("the signing key is") && log.contains("is no longer published, so it signs nothing"), "{log}");
     here.stop();
 }
 

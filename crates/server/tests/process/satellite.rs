@@ -107,7 +107,7 @@ fn a_satellite_that_waits_for_its_hub_stops_gracefully() {
         let mut child = folder.command(&["serve"]).envs(good(&hub)).spawn().expect("the program starts");
         let mut err = BufReader::new(child.stderr.take().expect("standard error"));
         let mut log = String::new();
-        while !log.contains("keys could not be fetched") {
+        while !log.contains("could not fetch the keys") {
             assert_ne!(err.read_line(&mut log).expect("UTF-8"), 0, "{log}");
         }
         let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();

@@ -11,9 +11,9 @@ use crate::stage::{self, Stage};
 use crate::support::{Database, Place, Server, Setup, get};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
-    let (service, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));
-    let (gate, budgets) = (service.gate.clone(), service.budgets.clone());
-    Server::start(embed::app(service, &config), (&config, gate, budgets), Arc::<Metrics>::default())
+    let (state, config) = setup.boot(&database.url).await.unwrap_or_else(|error| panic!("{error}"));
+    let (authenticator, budgets) = (state.authenticator.clone(), state.queries.budgets.clone());
+    Server::start(embed::app(state, &config), (&config, authenticator, budgets), Arc::<Metrics>::default())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,7 @@ use identity::keys::{KeyLength, KeySet, PrivateKey};
 use identity::timestamp::Timestamp;
 use identity::token::access::AccessClaims;
 use identity::token::{Common, sign};
-use peristyle::chance;
+use peristyle::random;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -87,7 +87,7 @@ impl Liar {
                 tokio::spawn(answer(stream, shared.clone()));
             }
         });
-        let liar = Liar { address, key: private_key(), account: chance::id(), family: chance::id(), script };
+        let liar = Liar { address, key: private_key(), account: random::uuid(), family: random::uuid(), script };
         liar.says(KEYS, Lie::json(&liar.key_set().to_json()));
         liar.says(GRAPHQL, Lie::json(&told(&liar.row())));
         liar
@@ -132,7 +132,7 @@ impl Liar {
             },
             client: ClientId::parse(CLIENT).unwrap(),
             family: self.family,
-            id: chance::id(),
+            id: random::uuid(),
             scope: None,
         }
     }

@@ -108,9 +108,9 @@ async fn what_is_posted_is_read_strictly() {
         (r#"{"code":"a"}"#, "state is missing"),
         (r#"{"state":"a"}"#, "code is missing"),
         (r#"{"code":"","state":"a"}"#, "code is missing"),
-        (r#"{"code":1,"state":"a"}"#, "no text"),
-        (r#"{"code":"a","state":["b"]}"#, "no text"),
-        (r#"{"code":"a","state":"b","verifier":"c"}"#, "not known"),
+        (r#"{"code":1,"state":"a"}"#, "must be strings"),
+        (r#"{"code":"a","state":["b"]}"#, "must be strings"),
+        (r#"{"code":"a","state":"b","verifier":"c"}"#, "unknown member"),
         (r#"{"code":"a","state":"b"}"#, "state: the login is unknown"),
     ] {
         let answer = send(post("/auth/callback", body)).await;

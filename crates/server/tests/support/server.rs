@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use identity::grant::RefreshRules;
 use identity::strategy::Strategy;
-use peristyle::auth::Gate;
+use peristyle::authenticator::Authenticator;
 use peristyle::boot_error::BootError;
 use peristyle::budget::{BudgetSettings, Budgets};
 use peristyle::config::{AllowedHosts, Config, ConfigError, Introspection, KeyMode, LogFormat, ManifestPath, SatelliteSettings};
 use peristyle::metrics::Metrics;
-use peristyle::{Service, boot};
+use peristyle::{AppState, boot};
 use peristyle::{listen, router};
 use query::policy::Viewer;
 use store::DatabaseSettings;
@@ -107,24 +107,24 @@ impl Setup {
     }
 
     /// Boots without listening.
-    pub async fn boot(&self, url: &str) -> Result<(Service, Config), BootError> {
+    pub async fn boot(&self, url: &str) -> Result<(AppState, Config), BootError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("peristyle.toml");
         std::fs::write(&path, &self.manifest).expect("a manifest");
         let config = self.config(url, ManifestPath::Named(path));
-        let mut service = boot::boot(&config).await?;
+        let mut state = boot::boot(&config).await?;
         if let Some(viewer) = &self.viewer {
-            service.gate = Gate::of(viewer.clone());
+            state.authenticator = Authenticator::fixed(viewer.clone());
         }
-        Ok((service, config))
+        Ok((state, config))
     }
 
     /// Serves a database at an address.
     pub async fn serve_at(&self, url: &str) -> Server {
-        let (service, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
+        let (state, config) = self.boot(url).await.unwrap_or_else(|error| panic!("{error}"));
         let metrics = Arc::<Metrics>::default();
-        let (gate, budgets) = (service.gate.clone(), service.budgets.clone());
-        Server::start(router::router(service, &config, metrics.clone()), (&config, gate, budgets), metrics)
+        let (authenticator, budgets) = (state.authenticator.clone(), state.queries.budgets.clone());
+        Server::start(router::router(state, &config, metrics.clone()), (&config, authenticator, budgets), metrics)
     }
 
     pub async fn serve(&self, database: &Database) -> Server {
@@ -148,7 +148,7 @@ impl Server {
     }
 
     /// Serves whatever a test has put together.
-    pub fn start<S>(served: S, (config, gate, budgets): (&Config, Gate, Budgets), metrics: Arc<Metrics>) -> Self
+    pub fn start<S>(served: S, (config, authenticator, budgets): (&Config, Authenticator, Budgets), metrics: Arc<Metrics>) -> Self
     where
         S: tower::Service<axum::extract::Request, Response = axum::response::Response, Error = Infallible, Future: Send>,
         S: Clone + Send + 'static,
@@ -158,7 +158,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move {
             _ = stopped.await;
-            gate.retire();
+            authenticator.retire();
         };
         let task = tokio::spawn(listen::serve(listener, served, listen::Limits::new(&budgets, config), stopped));
         Server { address, metrics, stop, task }

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::Response;
 use uuid::Uuid;
 
-use crate::error::oauth::Fault;
+use crate::problem::oauth::OauthError;
 
 use super::{Notice, alert_text, password_page};
 
@@ -42,7 +42,7 @@ pub(in crate::hub) struct SessionRow {
 /// Why a password was not changed.
 #[derive(Debug)]
 pub(in crate::hub) struct PasswordRefusal {
-    pub(in crate::hub) fault: Fault,
+    pub(in crate::hub) fault: OauthError,
     /// The input that the person must correct.
     pub(in crate::hub) input: PasswordInput,
 }

@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::REFERRER_POLICY;
 
-use crate::error::oauth::Fault;
 use crate::html::{self, remove_basic_challenge, sentence, set_header};
+use crate::problem::oauth::OauthError;
 
 #[derive(Debug, Template)]
 #[template(path = "hub/refusal.html")]
@@ -18,22 +18,22 @@ struct HubRefusalPage<'a> {
 }
 
 /// A refusal as a page. "Try again" opens the same URL.
-pub(in crate::hub) fn refusal(fault: &Fault) -> Response<Body> {
+pub(in crate::hub) fn refusal(fault: &OauthError) -> Response<Body> {
     page(fault, HubRefusalText::of(fault, ""))
 }
 
 /// A refusal as a page. "Try again" opens another URL.
-pub(in crate::hub) fn refusal_at(fault: &Fault, again: &str) -> Response<Body> {
+pub(in crate::hub) fn refusal_at(fault: &OauthError, again: &str) -> Response<Body> {
     page(fault, HubRefusalText::of(fault, again))
 }
 
 /// A one-time link that is used or has expired.
-pub(in crate::hub) fn dead_link(fault: &Fault) -> Response<Body> {
+pub(in crate::hub) fn dead_link(fault: &OauthError) -> Response<Body> {
     let (heading, lead) = ("This link does not work any more", "It works once, and for a limited time.");
     page(fault, HubRefusalText { heading, lead, hint: Hint::NewLink, reader: DetailReader::Person })
 }
 
-fn page(fault: &Fault, text: HubRefusalText<'_>) -> Response<Body> {
+fn page(fault: &OauthError, text: HubRefusalText<'_>) -> Response<Body> {
     let (code, description) = fault.told();
     let parameter = OAuthParameter::of(code, &description);
     let mut facts = vec![("Error", code.to_owned())];
@@ -82,13 +82,13 @@ enum Hint<'a> {
 }
 
 impl<'a> HubRefusalText<'a> {
-    fn of(fault: &'a Fault, again: &'a str) -> Self {
+    fn of(fault: &'a OauthError, again: &'a str) -> Self {
         let (code, description) = fault.told();
         let of_app = |heading, lead| HubRefusalText { heading, lead, hint: Hint::BackToApp, reader: DetailReader::Developer };
         let of_person = |heading, lead, hint| HubRefusalText { heading, lead, hint, reader: DetailReader::Person };
         match (fault, code, OAuthParameter::of(code, &description).map(|parameter| parameter.name)) {
             // Often nobody is to blame: the person opened the hub under another name, such as localhost in place of 127.0.0.1.
-            (Fault::CrossOrigin(own), ..) => of_person(
+            (OauthError::CrossOrigin(own), ..) => of_person(
                 "This was not sent from here",
                 "The form came from a page at another address, so the hub did not read it.",
                 Hint::OwnUrl(own),

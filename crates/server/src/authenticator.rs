@@ -1,0 +1,109 @@
+//! Turns a request into its caller, with the help of the hub or the satellite, and serves `/auth/me` and `/auth/verify`. Under the
+//! strategy `none` every caller is the anonymous account.
+
+mod me;
+mod verify;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
+use axum::routing::any;
+use query::policy::Viewer;
+
+use crate::budget::CallerKey;
+use crate::http::client_address::ClientAddress;
+use crate::hub::Hub;
+use crate::problem::Problem;
+use crate::query_service::QueryService;
+use crate::satellite::Satellite;
+
+pub use crate::caller::Caller;
+
+/// Turns a request into its caller. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Authenticator(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Every caller is this viewer; tokens are ignored.
+    Fixed(Arc<Viewer>),
+    /// This process issues the tokens.
+    Hub(Hub),
+    /// The hub of this satellite issues the tokens.
+    Satellite(Satellite),
+}
+
+impl Authenticator {
+    /// Under the strategy `none`: every caller is the anonymous account.
+    pub fn none() -> Self {
+        Authenticator::fixed(Viewer::anonymous())
+    }
+
+    /// Takes every caller for this viewer, for tests and programs that embed the server.
+    pub fn fixed(viewer: Viewer) -> Self {
+        Authenticator(Kind::Fixed(Arc::new(viewer)))
+    }
+
+    pub(crate) fn hub(hub: Hub) -> Self {
+        Authenticator(Kind::Hub(hub))
+    }
+
+    pub(crate) fn satellite(satellite: Satellite) -> Self {
+        Authenticator(Kind::Satellite(satellite))
+    }
+
+    /// The hub, if this process is one.
+    pub(crate) fn as_hub(&self) -> Option<&Hub> {
+        if let Kind::Hub(hub) = &self.0 { Some(hub) } else { None }
+    }
+
+    /// The satellite, if this process is one.
+    pub fn as_satellite(&self) -> Option<&Satellite> {
+        if let Kind::Satellite(satellite) = &self.0 { Some(satellite) } else { None }
+    }
+
+    /// Ends the streams of account changes. A program that embeds the server calls it before it stops.
+    pub fn retire(&self) {
+        if let Some(hub) = self.as_hub() {
+            hub.retire();
+        }
+    }
+
+    /// The caller of a request. A token that is not valid is refused on every endpoint; such a caller never counts as anonymous.
+    pub async fn caller(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<Caller, Problem> {
+        match &self.0 {
+            Kind::Fixed(viewer) => Ok(Caller::unchecked(viewer.clone(), CallerKey::of_address(ClientAddress::of(extensions)))),
+            Kind::Hub(hub) => Box::pin(hub.caller(headers, extensions)).await,
+            Kind::Satellite(satellite) => satellite.caller(headers, extensions).await,
+        }
+    }
+}
+
+/// Extracts the caller of a request. A token that is not valid is refused before the handler runs.
+impl<S: Sync> FromRequestParts<S> for Caller
+where
+    Authenticator: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Authenticator::from_ref(state).caller(&parts.headers, &parts.extensions).await
+    }
+}
+
+/// `/auth/me` and `/auth/verify`, each also below `/api`.
+pub(crate) fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Authenticator: FromRef<S>,
+    QueryService: FromRef<S>,
+{
+    Router::new()
+        .route("/auth/me", any(me::answer))
+        .route("/auth/verify", any(verify::answer))
+        .route("/api/auth/me", any(me::answer))
+        .route("/api/auth/verify", any(verify::answer))
+}

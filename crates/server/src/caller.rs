@@ -1,0 +1,107 @@
+//! The caller of a request: the account, or the client address of an anonymous request.
+
+use std::sync::{Arc, LazyLock};
+
+use identity::account::Rights;
+use identity::client::ClientId;
+use query::policy::{ACCOUNT_FIELDS, Viewer};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::budget::CallerKey;
+use crate::problem::Problem;
+
+static ANONYMOUS: LazyLock<Arc<Viewer>> = LazyLock::new(|| Arc::new(Viewer::anonymous()));
+
+/// The account or the client address that a request counts for.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    viewer: Arc<Viewer>,
+    identity: Identity,
+    /// The key that budgets count work and bytes by.
+    key: CallerKey,
+    /// The client of the token, if it may not change the hub's records.
+    unmarked_client: Option<ClientId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// This process authenticates nobody.
+    Unchecked,
+    /// The request has no token.
+    Anonymous,
+    /// The request has a valid token of this account.
+    Account(Uuid),
+}
+
+impl Caller {
+    /// A caller of a process that authenticates nobody.
+    pub(crate) fn unchecked(viewer: Arc<Viewer>, key: CallerKey) -> Self {
+        Caller { viewer, identity: Identity::Unchecked, key, unmarked_client: None }
+    }
+
+    /// A caller without a token.
+    pub(crate) fn anonymous(key: CallerKey) -> Self {
+        Caller { viewer: ANONYMOUS.clone(), identity: Identity::Anonymous, key, unmarked_client: None }
+    }
+
+    /// The account of a valid token. A hub names the token's client if that one may not change its records.
+    pub(crate) fn of_account(id: Uuid, viewer: Arc<Viewer>, unmarked_client: Option<ClientId>) -> Self {
+        Caller { viewer, identity: Identity::Account(id), key: CallerKey::Account(id), unmarked_client }
+    }
+
+    /// Refuses a token whose client may not change the hub's records. The operator of such a client could act for every administrator
+    /// who uses it.
+    pub(crate) fn may_administer(&self) -> Result<(), Problem> {
+        self.unmarked_client.clone().map_or(Ok(()), |client| Err(Problem::ClientMayNotAdminister(client)))
+    }
+
+    /// The account as the policy sees it.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// The key that budgets count by.
+    pub(crate) fn key(&self) -> CallerKey {
+        self.key
+    }
+
+    /// The account of the token; none for an anonymous caller.
+    pub fn account(&self) -> Option<Uuid> {
+        match self.identity {
+            Identity::Account(id) => Some(id),
+            Identity::Unchecked | Identity::Anonymous => None,
+        }
+    }
+
+    /// The account as JSON, as `$account.…` in a manifest sees it. Without a token it is the anonymous account.
+    pub fn details(&self) -> &Value {
+        self.viewer.account()
+    }
+
+    /// Refuses a caller without a permission: 401 without a token, 403 with one.
+    pub fn require(&self, permission: &str) -> Result<(), Problem> {
+        if self.viewer.has_permission(permission) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    /// The refusal for a missing permission: 401 for an anonymous caller, 403 otherwise.
+    pub fn refusal(&self) -> Problem {
+        match self.identity {
+            Identity::Anonymous => Problem::Unauthenticated,
+            Identity::Unchecked | Identity::Account(_) => Problem::Forbidden,
+        }
+    }
+}
+
+/// The viewer of an account, read from the answer of `/auth/me`. Its permissions are those of `dPermissions`.
+pub(crate) fn viewer_of_row(account: &Map<String, Value>) -> Option<Viewer> {
+    let rights = account.get("dPermissions").and_then(Rights::from_json)?;
+    let details = ACCOUNT_FIELDS.iter().filter_map(|key| Some(((*key).to_owned(), account.get(*key)?.clone()))).collect();
+    Some(viewer(&rights, Value::Object(details)))
+}
+
+/// The viewer of an account: its permissions, and the object that `$account.…` reads. An administrator also holds the permissions that
+/// only this process declares.
+pub(crate) fn viewer(rights: &Rights, details: Value) -> Viewer {
+    if rights.are_everything() { Viewer::administrator(details) } else { Viewer::new(rights.all().map(str::to_owned), details) }
+}

@@ -1,0 +1,15 @@
+//! The clock. Below this crate the time is an argument.
+
+use identity::timestamp::Timestamp;
+
+/// The time now.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock for identity")]
+pub fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// A moment as RFC 3339 in UTC.
+pub fn rfc3339(moment: Timestamp) -> String {
+    query::value::timestamp_text(moment.unix().saturating_mul(1_000_000)).map_or_else(String::new, Into::into)
+}

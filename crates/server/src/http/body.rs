@@ -1,0 +1,113 @@
+//! Reads request bodies, bounded in size and time, and lets response bodies hold memory and slots until they are sent.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+
+use crate::budget::{FREE_BODY_BYTES, Overloaded, Reservation};
+use crate::http::accept;
+use crate::problem::Problem;
+
+/// The size limit of a statement.
+const MAX_BYTES: usize = 1024 * 1024;
+/// The size limit of a request to an identity endpoint.
+pub(crate) const MAX_SIGN_IN_BYTES: usize = FREE_BODY_BYTES;
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The first buffer of a body of unknown length.
+const FIRST_BYTES: usize = 8 * 1024;
+
+/// Reads a JSON body. Bytes beyond a small body are reserved as long as the reservation lives.
+pub(crate) async fn json(headers: &HeaderMap, body: Body, reservation: &mut Reservation) -> Result<Bytes, Problem> {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
+    let empty = declared == Some(0) || (declared.is_none() && body.is_end_stream());
+    if empty {
+        return Ok(Bytes::new());
+    }
+    let read = timed(read(body, MAX_BYTES, |bytes| reservation.grow_to(bytes.saturating_sub(FREE_BODY_BYTES)))).await?;
+    // An empty body needs no type. A chunked body shows only here that it is empty.
+    if !read.is_empty() && !is_media_type(headers, is_json) {
+        return Err(Problem::MediaType);
+    }
+    Ok(read)
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// Reads a small body of any type.
+pub(crate) async fn bytes(body: Body, max: usize) -> Result<Bytes, Problem> {
+    timed(read(body, max.min(FREE_BODY_BYTES), |_| Ok(()))).await
+}
+
+async fn timed(read: impl Future<Output = Result<Bytes, Problem>>) -> Result<Bytes, Problem> {
+    tokio::time::timeout(BODY_TIMEOUT, read).await.map_err(|_| Problem::SlowBody)?
+}
+
+/// Reads a body into one buffer, and reserves memory before the buffer grows.
+async fn read(mut body: Body, max: usize, mut reserve: impl FnMut(usize) -> Result<(), Overloaded>) -> Result<Bytes, Problem> {
+    let hint = body.size_hint();
+    if hint.lower() > max as u64 {
+        return Err(Problem::TooLarge);
+    }
+    let expected = hint.exact().map_or(FIRST_BYTES, |length| length as usize);
+    reserve(expected)?;
+    let mut whole = Vec::with_capacity(expected);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Problem::BrokenBody)?.into_data() else { continue };
+        let length = whole.len() + data.len();
+        if length > max {
+            return Err(Problem::TooLarge);
+        }
+        if length > whole.capacity() {
+            let capacity = length.max(whole.capacity() * 2).min(max);
+            reserve(capacity)?;
+            whole.reserve_exact(capacity - whole.len());
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.into())
+}
+
+/// Whether `Content-Type` is an accepted media type, in UTF-8; other parameters are ignored. A header with several types matches none,
+/// since a proxy may read another of them.
+pub(crate) fn is_media_type(headers: &HeaderMap, accepted: impl Fn(&str) -> bool) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (types.next().and_then(|value| value.to_str().ok()), types.next()) else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    !value.contains(',') && accepted(parts.next().unwrap_or_default()) && accept::is_in_utf8(parts)
+}
+
+/// A body that holds memory or slots until it is sent.
+pub(crate) fn holding(body: Body, held: impl Send + Unpin + 'static) -> Body {
+    Body::new(Holding { body, _held: held })
+}
+
+struct Holding<T> {
+    body: Body,
+    _held: T,
+}
+
+impl<T: Unpin> HttpBody for Holding<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

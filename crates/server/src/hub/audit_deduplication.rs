@@ -1,0 +1,151 @@
+//! Keeps a flood of refusals out of the audit log. Anybody can cause refusals, and the audit log keeps rows for a year: of the same refusal
+//! from one client address, the first hundred in a minute are rows, and one more row has the number of the others. The process log has all.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use identity::audit_event::AuditEvent;
+use identity::timestamp::Timestamp;
+use store::hub_records::Records;
+use store::hub_records::audit_log::{self, AuditContext};
+
+use super::form_request::RequestContext;
+
+/// How long repeats are counted.
+const WINDOW_SECONDS: i64 = 60;
+/// The rows of one refusal from one client address in that time.
+const MAX_ROWS: u64 = 100;
+/// The same for refused operations of administration.
+const MAX_ROWS_OF_OPERATIONS: u64 = 10;
+/// The refusals that are counted apart. Beyond that all client addresses count as one.
+const MAX_ENTRIES: usize = 10_000;
+
+/// The refusals of the last minute.
+#[derive(Debug, Default)]
+pub(super) struct RefusalLog(Mutex<Recent>);
+
+#[derive(Debug, Default)]
+struct Recent(HashMap<(AuditEvent, Option<String>), Repeats>);
+
+#[derive(Debug)]
+struct Repeats {
+    since: Timestamp,
+    /// The rows so far.
+    rows: u64,
+    /// The repeats beyond the rows.
+    times: u64,
+}
+
+/// A refusal with repeats beyond its rows.
+#[derive(Debug, PartialEq, Eq)]
+struct Repeated {
+    event: AuditEvent,
+    address: Option<String>,
+    times: u64,
+}
+
+impl Recent {
+    /// Whether a refusal becomes a row. Otherwise it counts as a repeat.
+    fn is_row(&mut self, event: &AuditEvent, address: &str, now: Timestamp) -> bool {
+        let mut key = (event.clone(), Some(address.to_owned()));
+        if self.0.len() >= MAX_ENTRIES && !self.0.contains_key(&key) {
+            key.1 = None;
+        }
+        // All other client addresses together are a flood.
+        let max = if key.1.is_some() { max_rows(event) } else { 1 };
+        let repeats = self.0.entry(key).or_insert(Repeats { since: now, rows: 0, times: 0 });
+        let is_row = repeats.rows < max;
+        if is_row {
+            repeats.rows += 1;
+        } else {
+            repeats.times += 1;
+        }
+        is_row
+    }
+
+    /// Removes the entries whose window is over, and returns those with repeats.
+    fn take_ended(&mut self, now: Timestamp) -> Vec<Repeated> {
+        let ended = self.0.extract_if(|_, repeats| now.since(repeats.since) >= WINDOW_SECONDS);
+        let repeated = ended.filter(|(_, repeats)| repeats.times > 0);
+        repeated.map(|((event, address), Repeats { times, .. })| Repeated { event, address, times }).collect()
+    }
+}
+
+/// The rows of an event in a window. An account has a count for each operation, so the limit of operations is lower.
+fn max_rows(event: &AuditEvent) -> u64 {
+    match event {
+        AuditEvent::OperationRefused { .. } => MAX_ROWS_OF_OPERATIONS,
+        _ => MAX_ROWS,
+    }
+}
+
+impl RefusalLog {
+    fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records a refusal: always in the process log, in the audit log unless it is a repeat.
+    pub(super) async fn note(&self, records: &Records, event: &AuditEvent, context: &RequestContext) -> Result<(), store::Error> {
+        self.note_at(records, event, context.occasion()).await
+    }
+
+    /// The same with the time and the client address.
+    pub(super) async fn note_at(&self, records: &Records, event: &AuditEvent, occasion: AuditContext<'_>) -> Result<(), store::Error> {
+        let is_row = self.recent().is_row(event, occasion.address.unwrap_or_default(), occasion.now);
+        if is_row {
+            return audit_log::append(records, event, occasion).await;
+        }
+        audit_log::log(event, occasion);
+        Ok(())
+    }
+
+    /// Records the repeats of windows that are over.
+    pub(super) async fn flush(&self, records: &Records, now: Timestamp) -> Result<(), store::Error> {
+        let ended = self.recent().take_ended(now);
+        for Repeated { event, address, times } in ended {
+            audit_log::append_repeats(records, &event, times, AuditContext { now, address: address.as_deref() }).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use identity::audit_event::SignInRefusal;
+
+    use super::*;
+
+    fn refused(reason: SignInRefusal) -> AuditEvent {
+        AuditEvent::SignInRefused { account: None, reason }
+    }
+
+    #[test]
+    fn repeats_beyond_a_hundred_a_minute_are_one_row() {
+        // contract I13.4
+        let at = |seconds: i64| Timestamp::from_unix(1_800_000_000 + seconds);
+        let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
+        for number in 0..MAX_ROWS {
+            assert!(recent.is_row(&token, "192.0.2.1", at(0)), "{number}");
+        }
+        assert!(recent.is_row(&token, "192.0.2.2", at(0)), "another client address counts apart");
+        assert!(recent.is_row(&refused(SignInRefusal::CrossOrigin), "192.0.2.1", at(0)), "another reason is another refusal");
+        for seconds in 1..=5 {
+            assert!(!recent.is_row(&token, "192.0.2.1", at(seconds)));
+        }
+        assert_eq!(recent.take_ended(at(59)), []);
+        let repeated = Repeated { event: token.clone(), address: Some("192.0.2.1".to_owned()), times: 5 };
+        assert_eq!(recent.take_ended(at(60)), [repeated], "rows are not counted again");
+        assert!(recent.is_row(&token, "192.0.2.1", at(61)));
+    }
+
+    #[test]
+    fn a_flood_of_client_addresses_counts_as_one() {
+        // contract I13.4
+        let now = Timestamp::from_unix(1_800_000_000);
+        let (mut recent, token) = (Recent::default(), refused(SignInRefusal::Token));
+        let rows = (0..MAX_ENTRIES * 2).filter(|number| recent.is_row(&token, &number.to_string(), now)).count();
+        assert_eq!(rows, MAX_ENTRIES + 1);
+        let repeats = recent.take_ended(now.plus(WINDOW_SECONDS));
+        assert_eq!(repeats, [Repeated { event: token, address: None, times: MAX_ENTRIES as u64 - 1 }]);
+    }
+}

@@ -1,0 +1,242 @@
+//! The change feed of this process: polls the database ten times a second for all streams, holds the recent changes in memory, and signs
+//! each once for a client.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use identity::client::ClientId;
+use identity::keys::KeyId;
+use identity::token::AccountChange;
+use identity::token::security_event::Subject;
+use lru::LruCache;
+use store::hub_records::Records;
+use store::hub_records::account_changes;
+use tokio::sync::watch;
+
+use super::Hub;
+
+/// How often the database is polled. A change at one replica is streamed by the others within a quarter of a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The pause after a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Limits of one read, of the changes in memory, and of the signed events in memory.
+const BATCH: i64 = 500;
+const MAX_RECENT: usize = 4_096;
+const MAX_SIGNED: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
+/// Limits of the streams of one client, and of all.
+const MAX_OF_CLIENT: usize = 64;
+const MAX_STREAMS: usize = 1_024;
+
+/// A change, and the clients that hear of it.
+#[derive(Debug)]
+pub(super) struct FeedEntry {
+    pub(super) event: AccountChange,
+    /// The clients that the account or the family has grants of.
+    clients: BTreeSet<ClientId>,
+}
+
+impl FeedEntry {
+    /// Whether it concerns one of these clients.
+    pub(super) fn concerns(&self, clients: &[ClientId]) -> bool {
+        match &self.event.subject {
+            Subject::Everybody => true,
+            Subject::Client(client) => clients.contains(client),
+            Subject::Account(_) | Subject::Family { .. } => clients.iter().any(|client| self.clients.contains(client)),
+        }
+    }
+}
+
+/// The most recent changes, without a gap.
+#[derive(Debug, Default)]
+struct Recent {
+    /// The number before the first of them; unknown until the first poll.
+    after: Option<i64>,
+    changes: VecDeque<Arc<FeedEntry>>,
+}
+
+impl Recent {
+    fn last(&self) -> Option<i64> {
+        self.changes.back().map(|entry| entry.event.sequence).or(self.after)
+    }
+
+    /// The changes after a number, if all of them are in memory.
+    fn since(&self, number: i64) -> Option<Vec<Arc<FeedEntry>>> {
+        let skipped = usize::try_from(number - self.after?).ok()?;
+        Some(self.changes.iter().skip(skipped).take(BATCH as usize).cloned().collect())
+    }
+
+    fn add(&mut self, changes: Vec<FeedEntry>) {
+        self.changes.extend(changes.into_iter().map(Arc::new));
+        while self.changes.len() > MAX_RECENT {
+            self.after = self.changes.pop_front().map(|entry| entry.event.sequence);
+        }
+    }
+}
+
+/// What the streams of this process share.
+#[derive(Debug)]
+pub(super) struct ChangeFeed {
+    recent: Mutex<Recent>,
+    newest: watch::Sender<i64>,
+    streams: watch::Sender<HashMap<ClientId, usize>>,
+    /// By signing key too, since a retired key is no longer published.
+    signed: Mutex<LruCache<(i64, ClientId, KeyId), Bytes>>,
+    retired: watch::Sender<bool>,
+}
+
+impl ChangeFeed {
+    pub(super) fn new() -> Self {
+        ChangeFeed {
+            recent: Mutex::default(),
+            newest: watch::Sender::new(0),
+            streams: watch::Sender::default(),
+            signed: Mutex::new(LruCache::new(MAX_SIGNED)),
+            retired: watch::Sender::new(false),
+        }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The largest known number.
+    pub(super) fn newest(&self) -> watch::Receiver<i64> {
+        self.newest.subscribe()
+    }
+
+    /// Becomes true when the process is about to stop.
+    pub(super) fn retired(&self) -> watch::Receiver<bool> {
+        self.retired.subscribe()
+    }
+
+    /// Ends all streams.
+    pub(super) fn retire(&self) {
+        self.retired.send_replace(true);
+    }
+
+    /// A slot for one more stream, unless there are too many.
+    pub(super) fn enter(hub: &Hub, client: &ClientId) -> Option<StreamSlot> {
+        let mut entered = false;
+        hub.feed().streams.send_if_modified(|streams| {
+            let of_client = streams.get(client).copied().unwrap_or_default();
+            entered = of_client < MAX_OF_CLIENT && streams.values().sum::<usize>() < MAX_STREAMS;
+            if entered {
+                streams.insert(client.clone(), of_client + 1);
+            }
+            entered
+        });
+        entered.then(|| StreamSlot { hub: hub.clone(), client: client.clone() })
+    }
+
+    /// The changes after a number, from memory or from the database; none if they were purged.
+    pub(super) async fn after(&self, records: &Records, number: i64) -> Result<Vec<Arc<FeedEntry>>, store::Error> {
+        let found = self.recent().since(number);
+        match found {
+            Some(found) => Ok(found),
+            None => Ok(read(records, number).await?.into_iter().map(Arc::new).collect()),
+        }
+    }
+
+    /// The event of a change for a client, the same in every stream of the client.
+    pub(super) fn text(&self, hub: &Hub, event: &AccountChange, client: &ClientId) -> Option<Bytes> {
+        let keys = hub.keys().current();
+        let key = (event.sequence, client.clone(), keys.signing().clone());
+        if let Some(text) = self.signed.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Some(text.clone());
+        }
+        let token = keys.sign_event(event, hub.issuer(), client)?;
+        let text = Bytes::from(format!("id: {}\nevent: secevent\ndata: {token}\n\n", event.sequence));
+        self.signed.lock().unwrap_or_else(PoisonError::into_inner).put(key, text.clone());
+        Some(text)
+    }
+}
+
+/// One of the allowed streams, until it is dropped.
+#[derive(Debug)]
+pub(super) struct StreamSlot {
+    hub: Hub,
+    client: ClientId,
+}
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        self.hub.feed().streams.send_modify(|streams| {
+            if let Some(count) = streams.get_mut(&self.client) {
+                *count -= 1;
+            }
+            streams.retain(|_, count| *count > 0);
+        });
+    }
+}
+
+/// Reads changes, and the clients that hear of them.
+async fn read(records: &Records, after: i64) -> Result<Vec<FeedEntry>, store::Error> {
+    let events = account_changes::after(records, after, BATCH).await?;
+    let (mut accounts, mut families) = (Vec::new(), Vec::new());
+    for event in &events {
+        match event.subject {
+            Subject::Account(account) => accounts.push(account),
+            Subject::Family { family, .. } => families.push(family),
+            Subject::Client(_) | Subject::Everybody => {}
+        }
+    }
+    let clients = account_changes::clients_of(records, &accounts, &families).await?;
+    let entries = events.into_iter().map(|event| {
+        let named = match event.subject {
+            Subject::Account(id) | Subject::Family { family: id, .. } => clients.get(&id).cloned(),
+            Subject::Client(_) | Subject::Everybody => None,
+        };
+        FeedEntry { event, clients: named.unwrap_or_default() }
+    });
+    Ok(entries.collect())
+}
+
+/// Polls for changes while there are streams, until the process ends.
+pub(crate) async fn follow(hub: Hub) {
+    let feed = hub.feed();
+    let mut streams = feed.streams.subscribe();
+    let mut failed = false;
+    loop {
+        if streams.borrow_and_update().is_empty() {
+            // Without streams the memory is not kept up to date; the next stream begins anew.
+            *feed.recent() = Recent::default();
+            if streams.changed().await.is_err() {
+                return;
+            }
+        }
+        let polled = poll(feed, hub.records()).await;
+        match &polled {
+            Ok(()) => failed = false,
+            Err(error) if !failed => {
+                failed = true;
+                tracing::warn!(%error, "could not read account changes; satellites do not hear of them until a retry succeeds");
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(if polled.is_ok() { POLL_INTERVAL } else { RETRY_INTERVAL }).await;
+    }
+}
+
+async fn poll(feed: &ChangeFeed, records: &Records) -> Result<(), store::Error> {
+    loop {
+        let last = feed.recent().last();
+        let Some(last) = last else {
+            let newest = account_changes::range(records).await?.newest;
+            feed.recent().after = Some(newest);
+            feed.newest.send_replace(newest);
+            continue;
+        };
+        let changes = read(records, last).await?;
+        let Some(newest) = changes.last().map(|entry| entry.event.sequence) else { return Ok(()) };
+        if changes[0].event.sequence != last + 1 {
+            // Purged before they were read, after a long outage. The streams notice the gap themselves.
+            *feed.recent() = Recent::default();
+            continue;
+        }
+        feed.recent().add(changes);
+        feed.newest.send_replace(newest);
+    }
+}

@@ -1,0 +1,132 @@
+//! `/logout`: ends the session of a browser and its grants. A GET does so only with an ID token of this session, since any page can make a
+//! browser send a GET.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Method, Response};
+use identity::error::{Error, ErrorCode};
+use identity::form;
+use identity::parameters::Parameters;
+use identity::revocation::Revocation;
+use uuid::Uuid;
+
+use crate::hub::form_request::{self, RequestContext};
+use crate::hub::pages;
+use crate::hub::session_cookie::Cookies;
+use crate::hub::{Hub, session_cookie};
+use crate::problem::oauth::OauthError;
+use crate::response::{Redirection, no_content, redirect};
+
+const ELSEWHERE: Error =
+    Error::new(ErrorCode::InvalidRequest, "post_logout_redirect_uri must share the origin of the redirect URI of the client");
+const ANOTHER: Error = Error::new(ErrorCode::InvalidRequest, "id_token_hint was issued for another client than client_id");
+
+pub(super) async fn answer(State(hub): State<Hub>, request: Request) -> Response<Body> {
+    let hub = &hub;
+    let get = matches!(*request.method(), Method::GET | Method::HEAD);
+    let page = form_request::wants_page(request.headers());
+    let answered = if get {
+        let context = form_request::bare(hub, request);
+        asked(hub, &context).await
+    } else {
+        posted(hub, request).await
+    };
+    match answered {
+        Ok(response) => response,
+        Err(fault) if page => pages::refusal(&fault),
+        Err(fault) => fault.response(),
+    }
+}
+
+async fn asked(hub: &Hub, context: &RequestContext) -> Result<Response<Body>, OauthError> {
+    let parameters = context.parameters()?;
+    let logout = LogoutRequest::read(hub, &parameters).await?;
+    let live = session_cookie::every_live(hub, context).await?;
+    if live.iter().any(|(session, _)| logout.session != Some(session.id())) {
+        return Ok(pages::confirm_logout(&parameters));
+    }
+    logout.execute(hub, context, Redirection::Found).await
+}
+
+async fn posted(hub: &Hub, request: Request) -> Result<Response<Body>, OauthError> {
+    if request.method() != Method::POST {
+        return Err(OauthError::Method("GET, POST"));
+    }
+    let (context, body) = form_request::posted(hub, request).await?;
+    let provenance = context.refuse_cross_origin(hub.issuer());
+    let logout = LogoutRequest::read(hub, &body).await?;
+    match (provenance, logout.session) {
+        (Ok(()), _) => logout.execute(hub, &context, Redirection::SeeOther).await,
+        // A page of the app: it may end the session of the hint, since the browser may not send the cookie. Other sessions stay.
+        (Err(_), Some(session)) => {
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session), None, context.occasion()).await?;
+            logout.response(&context, Redirection::SeeOther)
+        }
+        (Err(fault), None) => {
+            hub.note_cross_origin(&context).await?;
+            Err(fault)
+        }
+    }
+}
+
+/// The parameters of a logout.
+struct LogoutRequest {
+    /// The session of the hint.
+    session: Option<Uuid>,
+    /// The URL to redirect to.
+    return_url: Option<String>,
+}
+
+impl LogoutRequest {
+    async fn read(hub: &Hub, parameters: &Parameters) -> Result<Self, OauthError> {
+        let hint = parameters.get("id_token_hint").and_then(|text| hub.hint(text));
+        let client = match (parameters.get("client_id"), &hint) {
+            (Some(id), Some(hint)) if !hint.common.audiences.iter().any(|audience| audience == id) => return Err(ANOTHER.into()),
+            (Some(id), _) => Some(id.to_owned()),
+            (None, Some(hint)) => hint.common.audiences.first().cloned(),
+            (None, None) => None,
+        };
+        let return_url = match parameters.get("post_logout_redirect_uri") {
+            None => None,
+            Some(address) => {
+                let client = match client {
+                    Some(id) => store::hub_records::clients::by_id(hub.records(), &id).await?,
+                    None => None,
+                };
+                client.filter(|client| client.is_active && client.redirect.shares_origin(address)).ok_or(ELSEWHERE)?;
+                Some(with_state(address, parameters.get("state")))
+            }
+        };
+        Ok(LogoutRequest { session: hint.and_then(|hint| hint.session), return_url })
+    }
+
+    async fn execute(self, hub: &Hub, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+        for (session, _) in session_cookie::every_live(hub, context).await? {
+            store::hub_records::revocation::revoke(hub.records(), &Revocation::Logout(session.id()), None, context.occasion()).await?;
+        }
+        let mut response = self.response(context, redirection)?;
+        Cookies::cleared(hub, context)?.set(&mut response);
+        Ok(response)
+    }
+
+    /// The response after the end.
+    fn response(self, context: &RequestContext, redirection: Redirection) -> Result<Response<Body>, OauthError> {
+        match self.return_url {
+            Some(address) => Ok(redirect(redirection, &address)?),
+            None if context.wants_page() => Ok(pages::signed_out()),
+            None => Ok(no_content()),
+        }
+    }
+}
+
+fn with_state(address: &str, state: Option<&str>) -> String {
+    match state {
+        None => address.to_owned(),
+        Some(state) => {
+            // The fragment stays at the end.
+            let end = address.find('#').unwrap_or(address.len());
+            let (bare, fragment) = address.split_at(end);
+            format!("{bare}{}{}{fragment}", if bare.contains('?') { "&" } else { "?" }, form::write([("state", state)]))
+        }
+    }
+}

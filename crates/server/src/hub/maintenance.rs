@@ -1,0 +1,42 @@
+//! The maintenance of a hub: reloads the signing keys, records repeated refusals, and purges expired rows.
+
+use std::time::Duration;
+
+use crate::clock;
+
+use super::Hub;
+
+/// How often keys are reloaded. A key rotation allows for much more.
+const KEY_INTERVAL: Duration = Duration::from_secs(5);
+/// Expired rows are purged at the start and then every so many rounds.
+const PURGE_ROUNDS: u32 = 60;
+
+/// Runs until the process ends.
+pub(crate) async fn keep(hub: Hub) {
+    let mut round = 0_u32;
+    let mut complaint = None;
+    loop {
+        if round.is_multiple_of(PURGE_ROUNDS) {
+            match store::hub_records::purge::purge(hub.records(), clock::now()).await {
+                Ok(rows) => tracing::debug!(rows, "purged expired rows"),
+                Err(error) => tracing::warn!(%error, "could not purge expired rows; the next round tries again"),
+            }
+        }
+        round = round.wrapping_add(1);
+        tokio::time::sleep(KEY_INTERVAL).await;
+        if let Err(error) = hub.0.refusal_log.flush(hub.records(), clock::now()).await {
+            tracing::warn!(%error, "could not record repeated refusals; the process log has each of them");
+        }
+        match hub.keys().refresh(hub.records()).await {
+            // Logged once, not every five seconds.
+            Ok(problem) if problem != complaint => {
+                if let Some(problem) = &problem {
+                    tracing::error!("{problem}");
+                }
+                complaint = problem;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "could not reload the keys; the previous ones stay in use"),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Key files: creates a key pair, never overwrites one, and reads private keys.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use identity::keys::{KeyError, KeyLength, PrivateKey};
+use zeroize::Zeroizing;
+
+/// The file of the public key, beside the private one.
+pub(crate) const PUBLIC_NAME: &str = "oauth-public.key";
+const PRIVATE_NAME: &str = "oauth-private.key";
+/// The size limit of a key file. A key of 4096 bits has three thousand bytes.
+const MAX_BYTES: u64 = 64 * 1024;
+/// The modes of the files.
+const PRIVATE: u32 = 0o600;
+const PUBLIC: u32 = 0o644;
+
+/// The files of a new key pair.
+#[derive(Debug)]
+pub(crate) struct KeyPair {
+    /// The id of the key.
+    pub(crate) id: String,
+    /// The private key.
+    pub(crate) private: PathBuf,
+    /// The public key.
+    pub(crate) public: PathBuf,
+}
+
+/// Why there is no key pair.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeyPairError {
+    #[error("{} exists and is not overwritten", .0.display())]
+    Exists(PathBuf),
+    #[error("{} cannot be written: {error}", path.display())]
+    Unwritten { path: PathBuf, error: std::io::Error },
+    #[error("{0}")]
+    Key(#[from] KeyError),
+}
+
+impl KeyPair {
+    /// Creates a key pair in a folder, and the folder if it is missing.
+    pub(crate) fn make(folder: &Path, bits: KeyLength) -> Result<Self, KeyPairError> {
+        let (private, public) = (folder.join(PRIVATE_NAME), folder.join(PUBLIC_NAME));
+        if let Some(there) = [&private, &public].into_iter().find(|path| path.exists()) {
+            return Err(KeyPairError::Exists(there.clone()));
+        }
+        std::fs::create_dir_all(folder).map_err(|error| KeyPairError::Unwritten { path: folder.to_owned(), error })?;
+        let key = PrivateKey::generate(bits)?;
+        write_private(&private, &key)?;
+        write_new(&public, &key.public().to_pem()?, PUBLIC)?;
+        Ok(KeyPair { id: key.public().id().as_str().to_owned(), private, public })
+    }
+}
+
+/// Writes a private key into a new file that other users cannot read.
+pub(crate) fn write_private(path: &Path, key: &PrivateKey) -> Result<(), KeyPairError> {
+    write_new(path, &key.to_pem()?, PRIVATE)
+}
+
+/// Reads a private key. The error says what is wrong with the file.
+pub(crate) fn read_private(path: &Path) -> Result<PrivateKey, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    // A pipe or a device may block or never end.
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return Err(format!("is no file of at most {MAX_BYTES} bytes"));
+    }
+    let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(unreadable)?;
+    PrivateKey::from_pem(&text).map_err(|error| error.to_string())
+}
+
+/// The file of the next signing key.
+pub(crate) fn next_to(path: &Path) -> PathBuf {
+    let mut next = path.as_os_str().to_owned();
+    next.push(".next");
+    next.into()
+}
+
+/// Whether other users of this machine can read a file.
+pub(crate) fn others_can_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+/// Writes a new file, created with its mode.
+fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), KeyPairError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let write = || {
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|error| KeyPairError::Unwritten { path: path.to_owned(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_small_regular_file_is_read() {
+        // attack 49
+        let folder = tempfile::tempdir().expect("a folder");
+        let (pipe, long) = (folder.path().join("pipe"), folder.path().join("long"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        std::fs::write(&long, vec![b' '; MAX_BYTES as usize + 1]).expect("a file");
+        for path in [&pipe, &long, Path::new("/dev/zero"), folder.path()] {
+            assert!(read_private(path).expect_err("no key").contains("is no file of at most"), "{}", path.display());
+        }
+    }
+}

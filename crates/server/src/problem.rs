@@ -1,0 +1,411 @@
+//! Refusals as `application/problem+json` (RFC 9457). Only this module chooses the statuses of refusals.
+
+mod graphql;
+pub(crate) mod oauth;
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
+use identity::account::rights::RightsFault;
+use identity::client::ClientId;
+use query::error::Fault;
+use serde::Serialize;
+
+use crate::budget::Overloaded;
+
+pub(crate) use graphql::MediaType;
+pub use graphql::Refusal;
+
+/// Why a request is refused.
+#[derive(Debug)]
+pub enum Problem {
+    /// The statement has faults.
+    Statement(query::error::Error),
+    /// The caller lacks a permission.
+    Forbidden,
+    /// The request has no token and needs one.
+    Unauthenticated,
+    /// The token is not valid.
+    InvalidToken(&'static str),
+    /// There is no such path or no such row.
+    NotFound(&'static str),
+    /// The path takes these methods.
+    MethodNotAllowed(&'static str),
+    /// The body is larger than 1 MiB.
+    TooLarge,
+    /// `Content-Type` is not JSON.
+    MediaType,
+    /// The body did not arrive in time.
+    SlowBody,
+    /// The body broke off.
+    BrokenBody,
+    /// The endpoint cannot read the URL or a header.
+    Malformed(&'static str),
+    /// The input of an operation has faults.
+    Input(Vec<InputFault>),
+    /// The caller lacks this permission for a part of the request.
+    Lacking(&'static str),
+    /// The client of the token may not change the hub's records.
+    ClientMayNotAdminister(ClientId),
+    /// The change would break a rule of rights.
+    Rights(RightsFault),
+    /// A record with this name exists.
+    Exists(String),
+    /// Too many passwords are being hashed.
+    Busy,
+    /// A budget of the process is used up.
+    Overloaded(Overloaded),
+    /// The body is compressed.
+    ContentEncoding,
+    /// `Host` names a host that this process does not serve.
+    Misdirected,
+    /// A GraphQL request is refused, with the reason.
+    Graphql(Refusal, String),
+    /// The hub is unavailable, so that no token can be checked.
+    Identity,
+    /// The database failed.
+    Store(store::Error),
+    /// A bug or a misconfiguration. Only the log names it.
+    Internal(&'static str),
+}
+
+/// One fault of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFault {
+    /// The stable code.
+    pub code: &'static str,
+    /// A JSON Pointer into the input.
+    pub path: String,
+    /// What was found and what is accepted.
+    pub message: String,
+}
+
+/// The code and the detail of a problem, as an extension of its response, so that a page can show them.
+#[derive(Clone, Debug)]
+pub(crate) struct ProblemSummary {
+    pub(crate) code: &'static str,
+    pub(crate) detail: Cow<'static, str>,
+}
+
+/// RFC 6750: the token is not valid.
+const INVALID_TOKEN: HeaderValue = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+
+/// No route has this path.
+pub(crate) const NO_SUCH_PATH: Problem = Problem::NotFound("there is nothing at this path");
+
+impl From<query::error::Error> for Problem {
+    fn from(error: query::error::Error) -> Self {
+        Problem::Statement(error)
+    }
+}
+
+impl From<Overloaded> for Problem {
+    fn from(overloaded: Overloaded) -> Self {
+        Problem::Overloaded(overloaded)
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        Problem::Store(error)
+    }
+}
+
+/// A kind of problem, for the OpenAPI document.
+pub(crate) struct ProblemKind {
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
+    pub(crate) title: &'static str,
+    /// The name of a header of the response, and what it holds.
+    pub(crate) header: Option<(&'static str, &'static str)>,
+}
+
+/// Every problem of a read.
+pub(crate) fn read_problems() -> Vec<ProblemKind> {
+    let fault = query::error::Error { faults: Vec::new() };
+    let unavailable = store::Error::Unavailable(String::new());
+    let every = [
+        Problem::Statement(fault),
+        Problem::BrokenBody,
+        Problem::Malformed(""),
+        Problem::Unauthenticated,
+        Problem::InvalidToken(""),
+        Problem::Forbidden,
+        NO_SUCH_PATH,
+        Problem::MethodNotAllowed("GET"),
+        Problem::SlowBody,
+        Problem::TooLarge,
+        Problem::MediaType,
+        Problem::ContentEncoding,
+        Problem::Internal(""),
+        Problem::Identity,
+        Problem::Misdirected,
+        Problem::Store(unavailable),
+        Problem::Store(store::Error::Overloaded),
+        Problem::Store(store::Error::TooExpensive { cost: 0.0, max: 0.0 }),
+        Problem::Store(store::Error::NotReady(String::new())),
+        Problem::Store(store::Error::Timeout),
+    ];
+    every.iter().map(Problem::kind).collect()
+}
+
+/// Every problem that only operations of administration have.
+pub(crate) fn administration_problems() -> Vec<ProblemKind> {
+    let rights = [RightsFault::NotHeld, RightsFault::LastAdministrator, RightsFault::BuiltIn].map(Problem::Rights);
+    let others = [Problem::Input(Vec::new()), Problem::Exists(String::new())];
+    let client = ClientId::parse("client").map(Problem::ClientMayNotAdminister);
+    others.iter().chain(&rights).chain(&client).map(Problem::kind).collect()
+}
+
+/// The JSON of a problem: RFC 9457 with a code and the faults.
+#[derive(Serialize)]
+struct ProblemJson<'p> {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<Vec<FaultJson<'p>>>,
+}
+
+#[derive(Serialize)]
+struct FaultJson<'p> {
+    code: &'static str,
+    path: &'p str,
+    message: &'p str,
+}
+
+impl<'p> From<&'p Fault> for FaultJson<'p> {
+    fn from(fault: &'p Fault) -> Self {
+        FaultJson { code: fault.code.as_str(), path: &fault.path, message: &fault.message }
+    }
+}
+
+impl<'p> From<&'p InputFault> for FaultJson<'p> {
+    fn from(fault: &'p InputFault) -> Self {
+        FaultJson { code: fault.code, path: &fault.path, message: &fault.message }
+    }
+}
+
+/// The parts of a problem that every kind has.
+struct ProblemParts {
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    detail: String,
+}
+
+impl Problem {
+    /// The problem of a lookup that is no statement of the caller. A timeout then means that the database is unavailable.
+    pub(crate) fn of_records(error: store::Error) -> Self {
+        Problem::Store(match error {
+            store::Error::Timeout => store::Error::Unavailable(error.to_string()),
+            other => other,
+        })
+    }
+
+    fn kind(&self) -> ProblemKind {
+        let ProblemParts { status, code, title, .. } = self.parts();
+        let header = self.header(status).map(|(name, _)| match name {
+            ALLOW => ("Allow", "The methods that the path takes"),
+            ACCEPT_ENCODING => ("Accept-Encoding", "The accepted content encodings of a body"),
+            WWW_AUTHENTICATE => ("WWW-Authenticate", "The accepted authentication scheme"),
+            _ => ("Retry-After", "Seconds to wait before trying again"),
+        });
+        ProblemKind { status: status.as_u16(), code, title, header }
+    }
+
+    fn parts(&self) -> ProblemParts {
+        let parts = |status, code, title, detail: &str| ProblemParts { status, code, title, detail: detail.to_owned() };
+        match self {
+            Problem::Statement(error) => {
+                let detail = fault_summary("statement", error.faults.iter().map(|fault| fault.message.as_str()));
+                parts(StatusCode::BAD_REQUEST, "INVALID_STATEMENT", "The statement is not valid", &detail)
+            }
+            Problem::Input(faults) => {
+                let detail = fault_summary("input", faults.iter().map(|fault| fault.message.as_str()));
+                parts(StatusCode::BAD_REQUEST, "INVALID_INPUT", "The input is not valid", &detail)
+            }
+            Problem::Lacking(permission) => {
+                parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", &format!("this needs the permission {permission}"))
+            }
+            Problem::Rights(fault) => parts(StatusCode::FORBIDDEN, rights_code(*fault), "Not yours to give or take", &fault.to_string()),
+            Problem::ClientMayNotAdminister(client) => {
+                let detail = format!(
+                    "the client {client} of the access token may not change records of the hub; `peristyle client update --id {client} --administers true` allows it"
+                );
+                parts(StatusCode::FORBIDDEN, "CLIENT_MAY_NOT_ADMINISTER", "Client may not administer", &detail)
+            }
+            Problem::Exists(detail) => parts(StatusCode::CONFLICT, "EXISTS", "Exists already", detail),
+            Problem::Busy => {
+                let detail = "too many passwords are being hashed; try again shortly";
+                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", detail)
+            }
+            Problem::Overloaded(overloaded) => parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", &overloaded.to_string()),
+            Problem::ContentEncoding => parts(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_CONTENT_ENCODING",
+                "Unsupported content encoding",
+                "the body has Content-Encoding; send it without",
+            ),
+            Problem::Misdirected => parts(
+                StatusCode::MISDIRECTED_REQUEST,
+                "MISDIRECTED",
+                "Host not served",
+                "this server does not serve the host of the request; ALLOWED_HOSTS and APP_URL name the hosts that it serves",
+            ),
+            Problem::Forbidden => parts(StatusCode::FORBIDDEN, "FORBIDDEN", "Not allowed", "the permission this needs is missing"),
+            Problem::Unauthenticated => {
+                parts(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "Not signed in", "this needs an access token: Authorization: Bearer …")
+            }
+            Problem::InvalidToken(detail) => parts(StatusCode::UNAUTHORIZED, "INVALID_TOKEN", "Token not accepted", detail),
+            Problem::NotFound(detail) => parts(StatusCode::NOT_FOUND, "NOT_FOUND", "Not found", detail),
+            Problem::MethodNotAllowed(allowed) => {
+                parts(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Method not allowed", &format!("this path takes {allowed}"))
+            }
+            Problem::TooLarge => parts(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "Body too large", "a body has at most 1 MiB"),
+            Problem::MediaType => parts(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_MEDIA_TYPE",
+                "Unsupported media type",
+                "a body is sent as application/json, in UTF-8",
+            ),
+            Problem::SlowBody => parts(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "Body too slow", "the body did not arrive in time"),
+            Problem::BrokenBody => parts(StatusCode::BAD_REQUEST, "BROKEN_BODY", "Body broken off", "the body ended before it was whole"),
+            Problem::Malformed(detail) => parts(StatusCode::BAD_REQUEST, "BAD_REQUEST", "Request malformed", detail),
+            Problem::Graphql(refusal, detail) => refusal.parts(detail),
+            Problem::Identity => parts(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "IDENTITY_UNAVAILABLE",
+                "Hub out of reach",
+                "the hub is unavailable, so no token can be checked; try again shortly",
+            ),
+            Problem::Store(store::Error::Overloaded) => {
+                parts(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", "Too busy", "every database connection is busy; try again shortly")
+            }
+            Problem::Store(store::Error::Unavailable(_)) => parts(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "DATABASE_UNAVAILABLE",
+                "Database out of reach",
+                "the database is unavailable; try again shortly",
+            ),
+            Problem::Store(store::Error::TooExpensive { .. }) => parts(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "TOO_EXPENSIVE",
+                "Statement too expensive",
+                "the database expects this statement to cost more than is allowed here (QUERY_MAX_COST); filter and order by fields that \
+                 have an index, ask for fewer rows with `limit`, or use `list` where no total is needed",
+            ),
+            Problem::Store(store::Error::NotReady(_)) => parts(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "RESOURCE_NOT_READY",
+                "Resource not ready",
+                "the table or view behind this resource is not ready, such as a materialized view that was never refreshed; it must be fixed in the database",
+            ),
+            Problem::Store(store::Error::Timeout) => parts(
+                StatusCode::GATEWAY_TIMEOUT,
+                "TIMEOUT",
+                "Statement timed out",
+                "the statement ran longer than allowed; narrow it with `where` or `limit`",
+            ),
+            Problem::Store(_) | Problem::Internal(_) => parts(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "INTERNAL",
+                "Internal error",
+                "something went wrong on our side; the log has the request's id",
+            ),
+        }
+    }
+
+    /// The response. Logs the cause, which the client does not see.
+    pub fn response(&self) -> Response<Body> {
+        let (status, json) = self.json();
+        let mut response = Response::new(Body::from(serde_json::to_vec(&json).unwrap_or_default()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.extensions_mut().insert(ProblemSummary { code: json.code, detail: json.detail.into() });
+        self.set_header(&mut response);
+        response
+    }
+
+    /// The problem for GraphQL: the message, and the object for `extensions`.
+    pub(crate) fn extensions(&self) -> (String, impl Serialize + '_) {
+        let (_, mut json) = self.json();
+        if let Problem::Statement(_) | Problem::Input(_) = self {
+            json.code = "BAD_REQUEST";
+        }
+        (json.detail.clone(), json)
+    }
+
+    fn json(&self) -> (StatusCode, ProblemJson<'_>) {
+        let ProblemParts { status, code, title, detail } = self.parts();
+        match self {
+            Problem::Store(error @ store::Error::TooExpensive { .. }) => tracing::warn!(%error, "refused a statement"),
+            Problem::Store(error) if status.is_server_error() => tracing::error!(status = status.as_u16(), %error, "request failed"),
+            Problem::Internal(error) => tracing::error!(status = status.as_u16(), error, "request failed"),
+            _ => {}
+        }
+        let json = ProblemJson {
+            kind: format!("urn:peristyle:problem:{}", code.to_lowercase().replace('_', "-")),
+            title,
+            status: status.as_u16(),
+            detail,
+            code,
+            errors: match self {
+                Problem::Statement(error) => Some(error.faults.iter().map(FaultJson::from).collect()),
+                Problem::Input(faults) => Some(faults.iter().map(FaultJson::from).collect()),
+                _ => None,
+            },
+        };
+        (status, json)
+    }
+
+    fn set_header(&self, response: &mut Response<Body>) {
+        if let Some((name, value)) = self.header(self.parts().status) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+
+    fn header(&self, status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Problem::ContentEncoding => Some((ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
+            Problem::MethodNotAllowed(allowed) => Some((ALLOW, HeaderValue::from_static(allowed))),
+            Problem::Unauthenticated => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Problem::InvalidToken(_) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            // A retry does not help.
+            Problem::Store(store::Error::NotReady(_)) => None,
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from_static("2"))),
+            _ => None,
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        self.response()
+    }
+}
+
+/// The message of the one fault, or the number of faults.
+fn fault_summary<'m>(what: &str, mut messages: impl ExactSizeIterator<Item = &'m str>) -> String {
+    match (messages.len(), messages.next()) {
+        (1, Some(message)) => message.to_owned(),
+        (query::error::MAX_FAULTS, _) => {
+            format!("the {what} has {} faults or more; so many are listed in `errors`", query::error::MAX_FAULTS)
+        }
+        (count, _) => format!("the {what} has {count} faults; each is listed in `errors`"),
+    }
+}
+
+fn rights_code(fault: RightsFault) -> &'static str {
+    match fault {
+        RightsFault::NotHeld => "NOT_HELD",
+        RightsFault::LastAdministrator => "LAST_ADMINISTRATOR",
+        RightsFault::BuiltIn => "BUILT_IN_ROLE",
+    }
+}

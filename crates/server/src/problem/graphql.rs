@@ -1,0 +1,75 @@
+//! Refusals of GraphQL: its own codes, and the status of a request that is refused as a whole.
+
+use axum::body::Body;
+use axum::http::{Response, StatusCode};
+
+use super::{Problem, ProblemParts};
+
+/// Why a GraphQL request, or a part of one, is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request is not what GraphQL over HTTP carries.
+    Request,
+    /// None of our media types is accepted.
+    NotAcceptable,
+    /// The document cannot be read.
+    Parse,
+    /// The document does not fit the schema.
+    Validation,
+    /// The document asks for more than one request may.
+    Limit,
+    /// The schema is not shown.
+    Introspection,
+    /// The document has no such operation.
+    Operation,
+    /// The variables do not fit their types.
+    Input,
+    /// The answer would be too large to be built.
+    Answer,
+    /// The total does not fit GraphQL's `Int`.
+    Total,
+}
+
+/// The two media types a GraphQL answer can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MediaType {
+    /// `application/json`
+    Json,
+    /// `application/graphql-response+json`
+    Graphql,
+}
+
+impl Refusal {
+    pub(super) fn parts(self, detail: &str) -> ProblemParts {
+        let (status, code, title) = match self {
+            Refusal::Request => (StatusCode::BAD_REQUEST, "BAD_REQUEST", "Not a GraphQL request"),
+            Refusal::NotAcceptable => (StatusCode::NOT_ACCEPTABLE, "NOT_ACCEPTABLE", "No such media type"),
+            Refusal::Parse => (StatusCode::BAD_REQUEST, "GRAPHQL_PARSE_FAILED", "The document cannot be read"),
+            Refusal::Validation => (StatusCode::BAD_REQUEST, "GRAPHQL_VALIDATION_FAILED", "The document does not fit the schema"),
+            Refusal::Limit => (StatusCode::BAD_REQUEST, "GRAPHQL_LIMIT_EXCEEDED", "The document asks for too much"),
+            Refusal::Introspection => (StatusCode::BAD_REQUEST, "INTROSPECTION_DISABLED", "The schema is not shown"),
+            Refusal::Operation => (StatusCode::BAD_REQUEST, "OPERATION_RESOLUTION_FAILURE", "No such operation"),
+            Refusal::Input => (StatusCode::BAD_REQUEST, "BAD_USER_INPUT", "A value does not fit its type"),
+            Refusal::Answer => (StatusCode::BAD_REQUEST, "ANSWER_TOO_LARGE", "The answer is too large"),
+            Refusal::Total => (StatusCode::BAD_REQUEST, "TOTAL_TOO_LARGE", "The total is too large"),
+        };
+        ProblemParts { status, code, title, detail: detail.to_owned() }
+    }
+}
+
+impl Problem {
+    /// Sets the status and the headers of a refused GraphQL request.
+    pub(crate) fn apply_to_graphql(&self, media_type: MediaType, response: &mut Response<Body>) {
+        let status = self.parts().status;
+        let of_the_document = matches!(
+            self,
+            Problem::Graphql(
+                Refusal::Parse | Refusal::Validation | Refusal::Limit | Refusal::Introspection | Refusal::Operation | Refusal::Input,
+                _
+            )
+        );
+        // Clients of `application/json` take any other status for a network failure.
+        *response.status_mut() = if of_the_document && media_type == MediaType::Json { StatusCode::OK } else { status };
+        self.set_header(response);
+    }
+}

@@ -1,0 +1,82 @@
+//! Answers Query Statements, for every protocol: permission, validation, SQL, rows.
+
+pub mod explain;
+pub(crate) mod operation;
+pub mod reader;
+mod row_key;
+mod validation;
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use futures_util::StreamExt;
+use query::catalog::{Catalog, ResourceId};
+use query::merge::merged;
+use query::parse::Body;
+use query::plan::{self, Operation};
+use query::policy::{self, ReadAccess};
+use query::sql::{self, Query};
+use store::Answer;
+use store::run::Format;
+
+use crate::budget::{Budgets, CallerKey};
+use crate::caller::Caller;
+use crate::problem::Problem;
+
+use reader::DatabaseReader;
+
+pub(crate) use row_key::key_parts;
+pub(crate) use validation::ALWAYS_OFFLOAD;
+
+/// The size limit of one record of a hub. An account with tens of thousands of tenants is below it.
+pub(crate) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
+
+/// What answering a Query Statement needs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct QueryService {
+    /// The declared resources.
+    pub catalog: Arc<Catalog>,
+    /// Runs statements on the database.
+    pub reader: DatabaseReader,
+    /// What the process may hold at once.
+    pub budgets: Budgets,
+}
+
+impl QueryService {
+    /// Decides permission. This comes before the statement is read.
+    pub(crate) fn enter<'s, 'c>(&'s self, resource: ResourceId, caller: &'c Caller) -> Result<ReadAccess<'s, 'c>, Problem> {
+        policy::authorize_read(&self.catalog, resource, caller.viewer()).map_err(|policy::Denied| caller.refusal())
+    }
+
+    /// Validates a parsed `{query?, constraint?}`, for the row with this key if there is one, and writes its SQL. It takes no connection.
+    pub(crate) fn render(
+        &self,
+        entrance: ReadAccess<'_, '_>,
+        operation: Operation,
+        key: Option<&[String]>,
+        body: Body,
+    ) -> Result<Query, Problem> {
+        let parts: Option<Vec<&str>> = key.map(|parts| parts.iter().map(String::as_str).collect());
+        let plan = plan::plan(entrance, merged(body), operation, parts.as_deref())?;
+        Ok(sql::render(&plan, self.reader.primary.dialect()))
+    }
+
+    /// Reads one record from the primary database, never from a read replica. It has connections of its own, so that other statements do
+    /// not delay it.
+    pub(crate) async fn record(&self, caller: CallerKey, query: Query) -> Result<Option<Bytes>, Problem> {
+        let _slot = self.budgets.lookups.acquire(caller).await?;
+        let mut chunks = match Box::pin(self.reader.primary.run(query, Format::Json)).await? {
+            Answer::Whole(bytes) | Answer::Page(bytes, _) => return Ok(Some(bytes)),
+            Answer::Nothing => return Ok(None),
+            Answer::Chunks(chunks) => chunks,
+        };
+        let mut whole = Vec::new();
+        while let Some(chunk) = chunks.next().await {
+            whole.extend_from_slice(&chunk?);
+            if whole.len() > MAX_RECORD_BYTES {
+                return Err(Problem::Internal("a record is larger than 16 MiB"));
+            }
+        }
+        Ok(Some(whole.into()))
+    }
+}

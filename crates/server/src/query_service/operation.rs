@@ -1,0 +1,57 @@
+//! The operations that read a declared resource, and the path of each.
+
+/// An operation that reads a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadOperation {
+    Paginate,
+    List,
+    /// Another name of `list`.
+    Get,
+    Find,
+    FindById,
+    Explain,
+}
+
+impl ReadOperation {
+    pub(crate) const ALL: [Self; 6] = [Self::Paginate, Self::List, Self::Get, Self::Find, Self::FindById, Self::Explain];
+
+    /// Its name for programs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ReadOperation::Paginate => "paginate",
+            ReadOperation::List => "list",
+            ReadOperation::Get => "get",
+            ReadOperation::Find => "find",
+            ReadOperation::FindById => "findById",
+            ReadOperation::Explain => "explain",
+        }
+    }
+
+    /// The end of its path; `{id}` stands for a key.
+    pub(crate) fn path_end(self) -> &'static str {
+        match self {
+            ReadOperation::FindById => "find/{id}",
+            other => other.name(),
+        }
+    }
+
+    /// The operation with this end of its path.
+    pub(crate) fn from_path_end(end: &str) -> Option<Self> {
+        ReadOperation::ALL.into_iter().find(|operation| operation.path_end() == end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_path_names_one_operation_or_none() {
+        for operation in ReadOperation::ALL {
+            assert_eq!(ReadOperation::from_path_end(operation.path_end()), Some(operation));
+        }
+        for end in ["", "Paginate", "findById", "find/", "find/7", "list "] {
+            assert_eq!(ReadOperation::from_path_end(end), None, "{end:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Runs statements for callers, in turn: on the read replica while it answers, on the primary otherwise.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use query::sql::Query;
+use store::run::Format;
+use store::{Answer, Database, Error, PoolFigures};
+
+use crate::budget::{Budgets, CallerKey, FairQueue, Slot};
+use crate::metrics::write_gauges;
+use crate::problem::Problem;
+
+/// How long the read replica is not used after a slow failure.
+const REPLICA_BACKOFF: Duration = Duration::from_secs(5);
+/// A faster failure costs little: the read replica is used again at once.
+const FAST_FAILURE: Duration = Duration::from_millis(250);
+
+/// The database that reads use.
+#[derive(Clone, Debug)]
+pub struct DatabaseReader {
+    /// The primary database.
+    pub primary: Database,
+    replica: Option<Replica>,
+    statements: FairQueue,
+    streams: FairQueue,
+    ping: Arc<tokio::sync::Mutex<Option<Ping>>>,
+}
+
+/// The result of the last ping.
+#[derive(Debug)]
+struct Ping {
+    started: Instant,
+    failure: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Replica {
+    database: Database,
+    away_until: Arc<Mutex<Option<Instant>>>,
+}
+
+/// An answer, with the slots that it holds.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) answer: Answer,
+    pub(crate) slots: Slots,
+}
+
+/// The slots of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    _statement: Option<Slot>,
+    _stream: Option<Slot>,
+}
+
+impl DatabaseReader {
+    /// Reads of a database and perhaps a replica of it.
+    pub fn new(primary: Database, replica: Option<Database>, budgets: &Budgets) -> Self {
+        let replica = replica.map(|database| Replica { database, away_until: Arc::default() });
+        DatabaseReader { primary, replica, statements: budgets.statements.clone(), streams: budgets.streams.clone(), ping: Arc::default() }
+    }
+
+    /// Runs a statement for a caller.
+    pub(crate) async fn run(&self, caller: CallerKey, query: Query, format: Format) -> Result<Reading, Problem> {
+        // The slot of the stream comes first, so that a waiting statement holds no other slot.
+        let mut stream = if Database::may_stream(&query) { Some(self.streams.acquire(caller).await?) } else { None };
+        let statement = self.statements.acquire(caller).await?;
+        let answer = self.read(query, format).await?;
+        if !matches!(answer, Answer::Chunks(_)) {
+            return Ok(Reading { answer, slots: Slots::default() });
+        }
+        if stream.is_none() {
+            // A page that is too large to be built whole.
+            stream = Some(self.streams.try_acquire(caller)?);
+        }
+        Ok(Reading { answer, slots: Slots { _statement: Some(statement), _stream: stream } })
+    }
+
+    /// The connection pools, by name.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (&'static str, PoolFigures)> {
+        let replica = self.replica.iter().map(|replica| ("replica", replica.database.pool()));
+        [("primary", self.primary.pool())].into_iter().chain(replica)
+    }
+
+    /// A slot for other work on the database.
+    pub(crate) async fn slot(&self, caller: CallerKey) -> Result<Slot, Problem> {
+        Ok(self.statements.acquire(caller).await?)
+    }
+
+    async fn read(&self, query: Query, format: Format) -> Result<Answer, Error> {
+        if let Some(replica) = &self.replica
+            && let Some(answer) = Box::pin(replica.run(query.clone(), format)).await
+        {
+            return answer;
+        }
+        self.primary.run(query, format).await
+    }
+
+    /// Whether the database answers. Concurrent callers share one ping.
+    pub(crate) async fn ping(&self) -> Result<(), Error> {
+        let arrived = Instant::now();
+        let mut last = self.ping.lock().await;
+        let failure = match &*last {
+            Some(ping) if ping.started >= arrived => ping.failure.clone(),
+            _ => {
+                let started = Instant::now();
+                let failure = self.primary.ping().await.err().map(|error| error.to_string());
+                *last = Some(Ping { started, failure: failure.clone() });
+                failure
+            }
+        };
+        failure.map_or(Ok(()), |failure| Err(Error::Unavailable(failure)))
+    }
+}
+
+impl Collector for DatabaseReader {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        let connections = self.pools().flat_map(|(pool, figures)| {
+            let labels = |state| [("pool", pool), ("state", state)];
+            [(labels("in_use"), figures.in_use), (labels("idle"), figures.idle)]
+        });
+        write_gauges(&mut encoder, "peristyle_pool_connections", "Connections to the database.", connections)?;
+        let waiting = self.pools().map(|(pool, figures)| ([("pool", pool)], figures.waiting));
+        write_gauges(&mut encoder, "peristyle_pool_waiting", "Requests that wait for a connection to the database.", waiting)
+    }
+}
+
+impl Replica {
+    /// Runs a statement on the read replica. None means that the primary should run it, such as for a table that the replica lacks.
+    async fn run(&self, query: Query, format: Format) -> Option<Result<Answer, Error>> {
+        let started = Instant::now();
+        if self.away_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| started < end) {
+            return None;
+        }
+        match self.database.run(query, format).await {
+            Err(reason @ (Error::Unavailable(_) | Error::Overloaded | Error::Refused(_))) => {
+                tracing::warn!(%reason, "the read replica does not answer; using the primary");
+                if started.elapsed() > FAST_FAILURE {
+                    *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REPLICA_BACKOFF);
+                }
+                None
+            }
+            // The primary may be ahead of the read replica.
+            Err(Error::NotReady(_)) => None,
+            other => Some(other),
+        }
+    }
+}

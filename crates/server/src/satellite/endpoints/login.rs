@@ -1,0 +1,69 @@
+//! `GET /auth/login`: stores a login and redirects the browser to the hub.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, Method, Response};
+use identity::login::{LOGIN_SECONDS, LoginSecrets, begin};
+use identity::pkce::Verifier;
+use identity::secret_token::{LoginBinding, LoginState};
+use store::replica_state::Entry;
+
+use crate::clock;
+use crate::http::request_context::RequestContext;
+use crate::problem::oauth::OauthError;
+use crate::random;
+use crate::response::{Redirection, redirect};
+use crate::satellite::{Satellite, hub_health};
+
+/// The kind of a login in the replica state.
+pub(super) const KIND: &str = "login";
+/// The logins of one client address in a minute: enough for an office behind one address, too few for a flood.
+const MAX_LOGINS: u64 = 600;
+const WINDOW_SECONDS: u64 = 60;
+
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
+    if request.method() != Method::GET {
+        return Err(OauthError::Method("GET"));
+    }
+    let context = RequestContext::of(&satellite.0.proxies, request.into_parts().0);
+    let parameters = context.parameters()?;
+    let shared = &satellite.0.shared;
+    let client = identity::bearer::digest(&context.address);
+    if shared.count("login-address", &client, WINDOW_SECONDS).await? > MAX_LOGINS {
+        return Err(OauthError::Crowded(WINDOW_SECONDS as i64));
+    }
+    if context.wants_page() {
+        hub_health::expect_hub(satellite).await?;
+    }
+    // Two tabs share the cookie: the second login gets the binding of the first.
+    let known = context.cookies(cookie_name(satellite, &context)).find_map(LoginBinding::parse);
+    let fresh = LoginSecrets {
+        state: LoginState::from_random(random::bytes()?),
+        verifier: Verifier::from_random(random::bytes()?),
+        binding: known.map_or_else(|| random::bytes().map(LoginBinding::from_random), Ok)?,
+    };
+    let (record, address) = begin(&satellite.0.at, &fresh, parameters.get("return_to"), clock::now());
+    let sealed = record.seal(&fresh.state).ok_or(OauthError::Internal("could not seal a login"))?;
+    // A flood of logins evicts those of its own client address.
+    shared.put(KIND, record.state.as_bytes(), Entry { value: &sealed, seconds: LOGIN_SECONDS as u64, owner: Some(client) }).await?;
+    let mut response = redirect(Redirection::Found, &address)?;
+    response.headers_mut().insert(SET_COOKIE, cookie(satellite, &context, &fresh.binding)?);
+    tracing::debug!("login.begun");
+    Ok(response)
+}
+
+/// The name of the cookie. Under https its prefix keeps other hosts of the domain from setting it.
+pub(super) fn cookie_name(satellite: &Satellite, context: &RequestContext) -> &'static str {
+    if context.is_secure(&satellite.0.app_url) { "__Host-login" } else { "login" }
+}
+
+fn cookie(satellite: &Satellite, context: &RequestContext, binding: &LoginBinding) -> Result<HeaderValue, OauthError> {
+    let secure = if context.is_secure(&satellite.0.app_url) { "; Secure" } else { "" };
+    let (name, value) = (cookie_name(satellite, context), binding.expose());
+    let text = format!("{name}={}; Path=/; Max-Age={LOGIN_SECONDS}; HttpOnly; SameSite=Lax{secure}", value.as_str());
+    let mut header = HeaderValue::from_str(&text)?;
+    header.set_sensitive(true);
+    Ok(header)
+}

@@ -1,0 +1,63 @@
+//! `POST /auth/logout`: revokes a refresh token at the hub, which ends its family and its session, and drops the cached account here and at
+//! every replica.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::Response;
+use identity::form;
+use serde_json::json;
+use store::replica_state::Invalidation;
+
+use crate::problem::oauth::OauthError;
+use crate::response::json_no_store;
+use crate::satellite::{Satellite, json_request, rotated_tokens, token_exchange};
+
+use super::refresh::{ACCEPTED, MISSING};
+
+pub(super) async fn answer(State(satellite): State<Satellite>, request: Request) -> Result<Response<Body>, OauthError> {
+    let satellite = &satellite;
+    let (context, mut texts) = json_request::posted(satellite, request, ["refresh_token"], ACCEPTED).await?;
+    let token = texts.required(0, MISSING)?;
+    if !token_exchange::is_plausible(&token) {
+        return Ok(revoked(satellite));
+    }
+    let turn = satellite.0.refused_token_limit.turn(&context.address).await?;
+    // A hub without introspection can still revoke the token.
+    let known = match token_exchange::bearer_of(satellite, &token).await {
+        Err(OauthError::HubOdd) => None,
+        known => known?,
+    };
+    let known = match known {
+        None => rotated_tokens::account_of(satellite, &token).await,
+        known => known,
+    };
+    token_exchange::revoke(satellite, &token).await?;
+    if known.is_none() {
+        turn.refused().await?;
+    }
+    if let Some((account, family)) = known {
+        // The whole account: other families may have ended with the session.
+        if let Some(family) = family {
+            satellite.drop_family(family);
+        }
+        satellite.drop_account(account);
+        if let Err(error) = satellite.0.shared.publish(Invalidation::Account(account)).await {
+            tracing::warn!(%error, "could not tell other replicas of a logout; they ask the hub within two minutes");
+        }
+        tracing::info!("login.ended");
+    }
+    Ok(revoked(satellite))
+}
+
+/// The answer for every token: it is revoked now.
+fn revoked(satellite: &Satellite) -> Response<Body> {
+    json_no_store(json!({ "logout_url": logout_url(satellite) }).to_string())
+}
+
+/// The URL that removes the session cookie of the hub and returns to the app.
+fn logout_url(satellite: &Satellite) -> String {
+    let at = &satellite.0.at;
+    let back = format!("{}/", at.redirect.origin());
+    let query = form::write([("client_id", at.client.as_str()), ("post_logout_redirect_uri", &back)]);
+    format!("{}/logout?{query}", at.issuer)
+}

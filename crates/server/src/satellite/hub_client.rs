@@ -1,0 +1,227 @@
+//! The HTTP client for the hub, bounded in time, size and concurrency, so that a slow or broken hub costs only these requests. It follows no
+//! redirects.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use identity::form;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::Semaphore;
+
+use crate::boot_error::BootError;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// For a whole request, with its wait for a turn.
+pub(super) const HUB_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_IDLE: usize = 32;
+/// The concurrent requests of a lane.
+const READS_AT_ONCE: usize = 64;
+const GRANTS_AT_ONCE: usize = 32;
+
+/// The kind of a request to the hub. Each has its own limit, so that a flood of one does not block another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// The keys, one request at a time.
+    Keys,
+    /// Accounts.
+    Reads,
+    /// Codes and refresh tokens, which can be used once. They never reuse a connection, which may be dying.
+    Grants,
+}
+
+/// Why the hub did not answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HubError {
+    #[error("cannot connect: {0}")]
+    Unreachable(String),
+    #[error("no answer in time")]
+    Slow,
+    #[error("the answer is too large or broke off")]
+    Body,
+    #[error("the request is malformed")]
+    Request,
+}
+
+/// An answer of the hub, whatever its status.
+pub(super) struct HubResponse {
+    pub(super) status: u16,
+    pub(super) body: Bytes,
+}
+
+/// The body may hold tokens.
+impl fmt::Debug for HubResponse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("HubResponse").field("status", &self.status).field("bytes", &self.body.len()).finish_non_exhaustive()
+    }
+}
+
+/// A request to the hub.
+pub(super) struct HubRequest<'a> {
+    pub(super) path: &'a str,
+    /// A body with its media type; a GET without one.
+    pub(super) body: Option<(&'static str, String)>,
+    pub(super) authorization: Option<HeaderValue>,
+    /// The size limit of the answer.
+    pub(super) max_bytes: usize,
+}
+
+impl<'a> HubRequest<'a> {
+    /// A form with the credentials of the client.
+    pub(super) fn form(path: &'a str, pairs: &[(&str, &str)], client: HeaderValue) -> Self {
+        let body = Some(("application/x-www-form-urlencoded", form::write(pairs.iter().copied())));
+        HubRequest { path, body, authorization: Some(client), max_bytes: 64 * 1024 }
+    }
+}
+
+type Wire = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// The HTTP client for the hub. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct HubClient(Arc<Inner>);
+
+struct Inner {
+    base: String,
+    kept: Wire,
+    fresh: Wire,
+    keys: Semaphore,
+    reads: Semaphore,
+    grants: Semaphore,
+    /// The failed requests for accounts and tokens.
+    failed_requests: AtomicU64,
+}
+
+impl std::fmt::Debug for HubClient {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "HubClient({})", self.0.base)
+    }
+}
+
+impl HubClient {
+    /// A client for the hub at this origin.
+    pub(super) fn to(base: &str) -> Result<Self, BootError> {
+        let connector = connector(base)?;
+        let wire = |idle| {
+            let mut builder = Client::builder(TokioExecutor::new());
+            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).pool_max_idle_per_host(idle);
+            builder.build(connector.clone())
+        };
+        Ok(HubClient(Arc::new(Inner {
+            base: base.to_owned(),
+            kept: wire(MAX_IDLE),
+            fresh: wire(0),
+            keys: Semaphore::new(1),
+            reads: Semaphore::new(READS_AT_ONCE),
+            grants: Semaphore::new(GRANTS_AT_ONCE),
+            failed_requests: AtomicU64::new(0),
+        })))
+    }
+
+    /// Sends a request and waits for the answer.
+    pub(super) async fn send(&self, lane: Lane, ask: HubRequest<'_>) -> Result<HubResponse, HubError> {
+        let (turns, wire) = match lane {
+            Lane::Keys => (&self.0.keys, &self.0.kept),
+            Lane::Reads => (&self.0.reads, &self.0.kept),
+            Lane::Grants => (&self.0.grants, &self.0.fresh),
+        };
+        let max_bytes = ask.max_bytes;
+        let request = self.request(ask).ok_or(HubError::Request)?;
+        let answered = async {
+            let _turn = turns.acquire().await.map_err(|_| HubError::Slow)?;
+            let response = match (lane, wire.request(request.clone()).await) {
+                // An idle connection may have died, such as by a restart. A read can be repeated.
+                (Lane::Keys | Lane::Reads, Err(error)) if !error.is_connect() => wire.request(request).await,
+                (_, response) => response,
+            };
+            let response = response.map_err(|error| HubError::Unreachable(reason(&error)))?;
+            let status = response.status().as_u16();
+            let body = Limited::new(response.into_body(), max_bytes).collect().await.map_err(|_| HubError::Body)?;
+            Ok(HubResponse { status, body: body.to_bytes() })
+        };
+        let answer = tokio::time::timeout(HUB_TIMEOUT, answered).await.map_err(|_| HubError::Slow).flatten();
+        if lane != Lane::Keys && answer.as_ref().map_or(true, |answer| answer.status >= 500) {
+            self.0.failed_requests.fetch_add(1, Ordering::AcqRel);
+        }
+        answer
+    }
+
+    /// The failed requests for accounts and tokens: if there are more than before, the hub may be unavailable. Streams do not count, since
+    /// proxies cut them while everything else works.
+    pub(super) fn failed_requests(&self) -> u64 {
+        self.0.failed_requests.load(Ordering::Acquire)
+    }
+
+    /// Opens the change feed after a number. It has no limit and no end; the reader has its own timeout.
+    pub(super) async fn stream(&self, path: &str, client: HeaderValue, after: Option<i64>) -> Result<Response<Incoming>, HubError> {
+        let mut request = Request::builder().uri(format!("{}{path}", self.0.base)).header(AUTHORIZATION, client);
+        request = request.header(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let request = request.body(Full::default()).map_err(|_| HubError::Request)?;
+        let answered = tokio::time::timeout(HUB_TIMEOUT, self.0.fresh.request(request)).await.map_err(|_| HubError::Slow);
+        answered.and_then(|answered| answered.map_err(|error| HubError::Unreachable(reason(&error))))
+    }
+
+    fn request(&self, ask: HubRequest<'_>) -> Option<Request<Full<Bytes>>> {
+        let method = if ask.body.is_some() { Method::POST } else { Method::GET };
+        let mut request = Request::builder().method(method).uri(format!("{}{}", self.0.base, ask.path));
+        request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(authorization) = ask.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let body = match ask.body {
+            None => Full::default(),
+            Some((kind, text)) => {
+                request = request.header(CONTENT_TYPE, HeaderValue::from_static(kind));
+                Full::from(text)
+            }
+        };
+        request.body(body).ok()
+    }
+}
+
+/// The innermost cause: the outer ones say only that something failed.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+fn connector(base: &str) -> Result<HttpsConnector<HttpConnector>, BootError> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    http.set_nodelay(true);
+    let mut roots = RootCertStore::empty();
+    if base.starts_with("https://") {
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            let problem =
+                "this machine has no CA certificates, so no hub can be trusted; install ca-certificates, or name a file in SSL_CERT_FILE";
+            let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
+            return Err(BootError(format!("OAUTH_HUB_URL: {problem}{reason}")));
+        }
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| BootError(format!("TLS is unavailable: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(http))
+}

@@ -1,0 +1,74 @@
+//! Reads a request to an endpoint of the satellite: a JSON object of known strings, from a page that may post here.
+
+use axum::extract::Request;
+use axum::http::Method;
+use identity::error::{Error, ErrorCode};
+use query::json::{self, Json};
+
+use crate::http::body::{self, MAX_SIGN_IN_BYTES, is_media_type};
+use crate::http::request_context::RequestContext;
+use crate::problem::oauth::OauthError;
+
+use super::Satellite;
+
+pub(super) const fn malformed(description: &'static str) -> OauthError {
+    OauthError::Rule(Error::new(ErrorCode::InvalidRequest, description))
+}
+
+/// The strings of a body, in the order of the known keys. One that is null or empty counts as missing.
+pub(super) struct Strings<const KEYS: usize>([Option<String>; KEYS]);
+
+impl<const KEYS: usize> Strings<KEYS> {
+    /// A string that must be there, by the place of its key.
+    pub(super) fn required(&mut self, place: usize, missing: &'static str) -> Result<String, OauthError> {
+        self.optional(place).ok_or(malformed(missing))
+    }
+
+    pub(super) fn optional(&mut self, place: usize) -> Option<String> {
+        self.0[place].take().filter(|text| !text.is_empty())
+    }
+}
+
+/// A POST of a JSON object with these keys and no other. A request from a page of another origin is refused first.
+pub(super) async fn posted<const KEYS: usize>(
+    satellite: &Satellite,
+    request: Request,
+    keys: [&str; KEYS],
+    accepted: &'static str,
+) -> Result<(RequestContext, Strings<KEYS>), OauthError> {
+    if request.method() != Method::POST {
+        return Err(OauthError::Method("POST"));
+    }
+    let (head, content) = request.into_parts();
+    let context = RequestContext::of(&satellite.0.proxies, head);
+    refuse_cross_origin(satellite, &context)?;
+    let bytes = body::bytes(content, MAX_SIGN_IN_BYTES).await?;
+    if !is_media_type(context.headers(), |kind| kind.eq_ignore_ascii_case("application/json")) {
+        return Err(OauthError::NotJson);
+    }
+    let Ok(Json::Object(entries)) = json::strict(&bytes) else {
+        return Err(malformed("the body must be a JSON object with unique names"));
+    };
+    let mut texts = [const { None }; KEYS];
+    for (name, value) in entries {
+        let place = keys.iter().position(|key| *key == name).ok_or(malformed(accepted))?;
+        match value {
+            Json::Text(text) => texts[place] = Some(text),
+            Json::Null => {}
+            _ => return Err(malformed("the members of the body must be strings")),
+        }
+    }
+    Ok((context, Strings(texts)))
+}
+
+/// Pages that may post here: our own, those at the origin of the redirect URI, and those of CORS_ORIGINS.
+fn refuse_cross_origin(satellite: &Satellite, context: &RequestContext) -> Result<(), OauthError> {
+    let welcome = |origin: &str| {
+        let listed = satellite.0.origins.iter().any(|listed| listed == origin);
+        listed || satellite.0.settings.redirect.origin() == origin
+    };
+    if context.origin().is_some_and(welcome) {
+        return Ok(());
+    }
+    context.refuse_cross_origin(&satellite.0.app_url)
+}

@@ -1,0 +1,45 @@
+//! Single flight: many callers wait for one lookup of a key.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OnceCell;
+
+/// The lookups in flight, by key.
+#[derive(Debug)]
+pub(super) struct SingleFlight<K, V>(Mutex<HashMap<K, Arc<OnceCell<V>>>>);
+
+impl<K: Eq + Hash + Copy, V: Clone> SingleFlight<K, V> {
+    pub(super) fn new() -> Self {
+        SingleFlight(Mutex::default())
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<K, Arc<OnceCell<V>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The result of the lookup in flight, or of a new one. If the caller that runs it disconnects, a waiting one runs it instead.
+    pub(super) async fn join<A: Future<Output = V>>(&self, key: K, ask: impl FnOnce() -> A) -> V {
+        let seat = Seat { flights: self, key, flight: self.open().entry(key).or_default().clone() };
+        seat.flight.get_or_init(ask).await.clone()
+    }
+}
+
+/// A caller of a lookup. The last one removes the lookup.
+struct Seat<'f, K: Eq + Hash + Copy, V: Clone> {
+    flights: &'f SingleFlight<K, V>,
+    key: K,
+    flight: Arc<OnceCell<V>>,
+}
+
+impl<K: Eq + Hash + Copy, V: Clone> Drop for Seat<'_, K, V> {
+    fn drop(&mut self) {
+        let mut open = self.flights.open();
+        // A result is only for the callers that waited for it; a later caller starts anew.
+        let over = self.flight.initialized() || Arc::strong_count(&self.flight) <= 2;
+        if over && open.get(&self.key).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
+            open.remove(&self.key);
+        }
+    }
+}
