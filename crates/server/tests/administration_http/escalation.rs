@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::desk::{Desk, text};
-use crate::stage::{PASSWORD, cookie, posted};
+use crate::test_hub::{PASSWORD, cookie, posted};
 use crate::support::{PLACES, Place, Request, until};
 
 const KEEPER: [&str; 10] = [

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, signed_in, text};
-use crate::stage::{CLIENT, PASSWORD, basic, cookie, error, posted};
+use crate::test_hub::{CLIENT, PASSWORD, basic, cookie, error, posted};
 use crate::support::{PLACES, Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,7 +30,7 @@ async fn an_account_lives_from_its_making_to_its_end_over_rest() {
         let find = format!("iam/accounts/find/{id}");
         assert_eq!(account, desk.row(&find, json!({"roles": true, "tenants": true})).await);
         let tokens = signed_in(&desk.stage, "bo", "battery staple").await.good();
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(desk.stage.send(&me).await.good()["id"], json!(id));
 
         let update = format!("iam/accounts/update/{id}");
@@ -50,7 +50,7 @@ async fn an_account_lives_from_its_making_to_its_end_over_rest() {
         assert_eq!(desk.stage.send(&me).await.status(), 401, "what was granted before is over");
         desk.rest(&format!("iam/accounts/set-password/{id}"), json!({"password": "another password"})).await.good();
         let tokens = signed_in(&desk.stage, "bob", "another password").await.good();
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(desk.rest(&update, json!({"isActive": false})).await.good()["isActive"], json!(false));
         assert_eq!(desk.stage.send(&me).await.status(), 401, "closed at once");
         assert_eq!(error(&signed_in(&desk.stage, "bob", "another password").await, 400), "invalid_grant");
@@ -194,7 +194,7 @@ async fn sessions_are_listed_and_ended() {
         let all = desk.rest(&format!("iam/accounts/end-sessions/{ada}"), json!({})).await.good();
         assert_eq!((&all["id"], &all["sessions"], &all["grants"]), (&json!(ada), &json!(1), &json!(1)));
         assert_eq!(desk.rest("iam/sessions/list", ask).await.good(), json!([]));
-        let me = get("/api/iam/me").header("authorization", &crate::stage::bearer(&tokens["access_token"]));
+        let me = get("/api/iam/me").header("authorization", &crate::test_hub::bearer(&tokens["access_token"]));
         assert_eq!(desk.stage.send(&me).await.status(), 401);
         assert!(!cookie(&desk.stage.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await).is_empty());
     }

@@ -1,6 +1,6 @@
 //! The database goes away and comes back; the server stays.
 
-use crate::support::proxy::{Cable, Proxy};
+use crate::support::proxy::{ProxyMode, Proxy};
 use crate::support::{Database, Place, Response, Setup, until};
 use crate::{MANIFEST, database, port};
 
@@ -12,11 +12,11 @@ const DEEP: &str = r#"{"query":{"relations":{"parts":true}}}"#;
 #[tokio::test]
 async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
     let database = database().await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", proxy.address, database.name())).await;
     server.post(LIST, ONE).await.good();
     for round in 0..2 {
-        cable.set(Cable::Cut);
+        proxy.set(ProxyMode::Disconnect);
         for (operation, body) in
             [("list", ONE), ("list", "{}"), ("list", DEEP), ("paginate", ONE), ("paginate", "{}"), ("find", ONE), ("find/1", "")]
         {
@@ -33,7 +33,7 @@ async fn a_database_out_of_reach_is_503_and_service_resumes_by_itself() {
         assert_eq!(server.get("/health").await.status(), 200);
         // What is refused without the database is refused as ever.
         server.post(LIST, "{").await.problem(400);
-        cable.set(Cable::Whole);
+        proxy.set(ProxyMode::Forward);
         assert_eq!(server.get("/ready").await.status(), 200);
         server.post(LIST, ONE).await.good();
         assert_eq!(server.post(LIST, DEEP).await.good().as_array().map(Vec::len), Some(2000));
@@ -63,13 +63,13 @@ async fn connections_that_the_database_ended_are_not_noticed_by_clients() {
 #[tokio::test]
 async fn a_database_that_hangs_is_not_ready() {
     let database = database().await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", proxy.address, database.name())).await;
     assert_eq!(server.get("/ready").await.status(), 200);
-    cable.set(Cable::Frozen);
+    proxy.set(ProxyMode::Freeze);
     server.get("/ready").await.problem(503);
     assert_eq!(server.get("/health").await.status(), 200);
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     until("the server is ready again", async || server.get("/ready").await.status() == 200).await;
 }
 
@@ -82,18 +82,18 @@ async fn an_answer_whose_database_goes_away_midway_is_cut() {
             "ALTER TABLE items ALTER COLUMN label TYPE text; INSERT INTO items SELECT n, repeat('y', 500) FROM generate_series(3000, 60000) n",
         )
         .await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
-    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", cable.address, database.name())).await;
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let server = Setup::new(MANIFEST).serve_at(&format!("postgres://postgres@{}/{}", proxy.address, database.name())).await;
     for body in ["{}", DEEP] {
         let mut wire = crate::support::http::Wire::narrow(server.address).await;
         wire.request(&crate::support::post(LIST, body)).await;
         let head = wire.head().await.expect("a head");
         assert_eq!(head.status, 200);
-        cable.set(Cable::Cut);
+        proxy.set(ProxyMode::Disconnect);
         let answer = wire.rest(head, "POST").await;
         assert!(!answer.whole, "{} bytes that look like all of it", answer.body.len());
         assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err());
-        cable.set(Cable::Whole);
+        proxy.set(ProxyMode::Forward);
         server.post(LIST, ONE).await.good();
     }
 }

@@ -1,6 +1,6 @@
 //! Reads may go to a replica, and come back when it is gone.
 
-use crate::support::proxy::{Cable, Proxy};
+use crate::support::proxy::{ProxyMode, Proxy};
 use crate::support::{Database, Place, Setup};
 use crate::{MANIFEST, SCRIPT, database, port};
 
@@ -9,9 +9,9 @@ use crate::{MANIFEST, SCRIPT, database, port};
 async fn reads_use_the_replica_and_fall_back_to_the_primary() {
     let primary = database().await;
     let replica = Database::with(Place::Postgres, &format!("{SCRIPT} UPDATE items SET label = 'from the replica';")).await;
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
     let mut setup = Setup::new(MANIFEST);
-    setup.read_url = Some(format!("postgres://postgres@{}/{}", cable.address, replica.name()));
+    setup.read_url = Some(format!("postgres://postgres@{}/{}", proxy.address, replica.name()));
     let server = setup.serve(&primary).await;
     let labels = async || {
         let mut labels = Vec::new();
@@ -30,10 +30,10 @@ async fn reads_use_the_replica_and_fall_back_to_the_primary() {
         labels
     };
     assert_eq!(labels().await, ["from the replica"; 4]);
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     assert_eq!(labels().await, ["item 1"; 4]);
     assert_eq!(server.get("/ready").await.status(), 200, "the primary answers");
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     assert_eq!(labels().await, ["from the replica"; 4]);
     // One that is behind and lacks a table is no reason to fail.
     replica.execute("DROP TABLE parts; DROP TABLE items").await;
@@ -44,11 +44,11 @@ async fn reads_use_the_replica_and_fall_back_to_the_primary() {
 #[tokio::test]
 async fn a_replica_that_swallows_requests_is_left_alone_for_a_while() {
     let (primary, replica) = (database().await, database().await);
-    let cable = Proxy::to(format!("127.0.0.1:{}", port())).await;
+    let proxy = Proxy::to(format!("127.0.0.1:{}", port())).await;
     let mut setup = Setup::new(MANIFEST);
-    setup.read_url = Some(format!("postgres://postgres@{}/{}?connect_timeout=1", cable.address, replica.name()));
+    setup.read_url = Some(format!("postgres://postgres@{}/{}?connect_timeout=1", proxy.address, replica.name()));
     let server = setup.serve(&primary).await;
-    cable.set(Cable::Frozen);
+    proxy.set(ProxyMode::Freeze);
     let ask = async || server.post("/api/shop/items/list", r#"{"query":{"where":{"id":{"eq":1}}}}"#).await.good();
     ask().await;
     let started = std::time::Instant::now();

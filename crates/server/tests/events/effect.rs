@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::house::{House, end, take_rights, tokens_of, touch};
 use crate::pair::{NOTES, ask};
-use crate::stage::{Stage, setup, verifier};
-use crate::support::proxy::Cable;
+use crate::test_hub::{TestHub, setup, verifier};
+use crate::support::proxy::ProxyMode;
 use crate::support::{PLACES, Place, until};
 
 /// Somebody with a token that every satellite has cached.
@@ -57,7 +57,7 @@ async fn signing_out_a_new_password_and_a_closed_account_count_at_once() {
     for tokens in [&one, &other] {
         house.until(&tokens["access_token"], 200).await;
     }
-    let family = crate::stage::part(&one["access_token"], 1)["sid"].as_str().unwrap().parse().unwrap();
+    let family = crate::test_hub::part(&one["access_token"], 1)["sid"].as_str().unwrap().parse().unwrap();
     end(records, &Revocation::FamilyRevoked(family)).await;
     house.until(&one["access_token"], 401).await;
     assert_eq!(house.ask(&other["access_token"]).await, [200, 200, 200]);
@@ -69,13 +69,13 @@ async fn a_broken_stream_leaves_the_cache_to_its_time_and_misses_nothing_when_it
     let house = House::with(Place::Sqlite, 3).await;
     house.hears().await;
     let (ana, token) = known(&house, "ana").await;
-    house.cable.set(Cable::Cut);
+    house.proxy.set(ProxyMode::Disconnect);
     take_rights(&house.hub.records, ana).await;
     for _ in 0..20 {
         touch(&house.hub.records, ana).await;
     }
     assert_eq!(house.ask(&token).await, [200, 200, 200], "nobody could tell, and the cache is not over");
-    house.cable.set(Cable::Whole);
+    house.proxy.set(ProxyMode::Forward);
     house.until(&token, 403).await;
     house.hears().await;
 }
@@ -86,16 +86,16 @@ async fn a_hub_that_restarts_loses_no_change() {
     let house = House::with(Place::Sqlite, 2).await;
     house.hears().await;
     let (ana, token) = known(&house, "ana").await;
-    let House { hub: Stage { server, records, database, .. }, cable, satellites, databases: _kept } = house;
+    let House { hub: TestHub { server, records, database, .. }, proxy, satellites, databases: _kept } = house;
     let answers = async || [ask(&satellites[0], NOTES, &token).await.status(), ask(&satellites[1], NOTES, &token).await.status()];
     server.stop().await;
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     // As a command does while no hub runs.
     take_rights(&records, ana).await;
     assert_eq!(answers().await, [200, 200], "not heard yet");
     let next = setup().serve(&database).await;
-    cable.lead(next.address.to_string());
-    cable.set(Cable::Whole);
+    proxy.redirect(next.address.to_string());
+    proxy.set(ProxyMode::Forward);
     until("heard of the next hub", async || answers().await == [403, 403]).await;
     next.stop().await;
 }
@@ -106,24 +106,24 @@ async fn a_hub_whose_numbers_are_others_makes_satellites_ask_again() {
     let house = House::with(Place::Sqlite, 1).await;
     house.hears().await;
     let (ana, token) = known(&house, "ana").await;
-    house.cable.set(Cable::Cut);
+    house.proxy.set(ProxyMode::Disconnect);
     take_rights(&house.hub.records, ana).await;
     // So long ago that nobody can be told of it any more.
-    store::hub_records::purge::purge(&house.hub.records, crate::stage::now().plus(2 * 86_400)).await.unwrap();
+    store::hub_records::purge::purge(&house.hub.records, crate::test_hub::now().plus(2 * 86_400)).await.unwrap();
     assert_eq!(house.ask(&token).await, [200]);
-    house.cable.set(Cable::Whole);
+    house.proxy.set(ProxyMode::Forward);
     until("asked again", async || house.ask(&token).await != [200]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audience_that_is_no_client_takes_nothing_from_what_is_heard() {
     // contract I38.1, I37.4
-    let hub = Stage::start(Place::Sqlite).await;
-    let cable = crate::support::proxy::Proxy::to(hub.server.address.to_string()).await;
-    let mut house = House::around(hub, cable, 0).await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let proxy = crate::support::proxy::Proxy::to(hub.server.address.to_string()).await;
+    let mut house = House::around(hub, proxy, 0).await;
     let many = (0..100).map(|number| format!("sibling-{number}"));
-    for audiences in [vec![crate::stage::ISSUER.to_owned(), "no client".to_owned(), "sibling".to_owned()], many.collect()] {
-        let mut settings = crate::pair::settings(house.cable.address, &house.hub.secret);
+    for audiences in [vec![crate::test_hub::ISSUER.to_owned(), "no client".to_owned(), "sibling".to_owned()], many.collect()] {
+        let mut settings = crate::pair::settings(house.proxy.address, &house.hub.secret);
         settings.audiences = audiences;
         let database = crate::pair::database().await;
         house.satellites.push(crate::pair::setup(settings).serve(&database).await);

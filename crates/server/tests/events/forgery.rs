@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::house::tokens_of;
 use crate::impostor::{Impostor, tell};
 use crate::pair::{self, NOTES, ask};
-use crate::stage::{CLIENT, ISSUER, Stage, key_file, now};
+use crate::test_hub::{CLIENT, ISSUER, TestHub, key_file, now};
 use crate::support::{Database, Place, Server, until};
 
 fn key() -> PrivateKey {
@@ -33,7 +33,7 @@ struct Victim {
 }
 
 impl Victim {
-    async fn of(hub: &Stage, token: &Value) -> Self {
+    async fn of(hub: &TestHub, token: &Value) -> Self {
         let mut impostor = Impostor::before(hub.server.address).await;
         let database = pair::database().await;
         let satellite = pair::setup(pair::settings(impostor.address, &hub.secret)).serve(&database).await;
@@ -55,7 +55,7 @@ impl Victim {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_forged_or_meant_for_others_is_not_believed_and_nothing_is_lost_by_it() {
     // contract I38.4, attack 25
-    let hub = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     let tokens = tokens_of(&hub, "ada").await;
     let token = tokens["access_token"].clone();
     let (shop, other) = (ClientId::parse(CLIENT).unwrap(), ClientId::parse("other").unwrap());

@@ -13,7 +13,7 @@ use store::hub_records::rights::{self, Concerned};
 use uuid::Uuid;
 
 use crate::pair::{self, NOTES};
-use crate::stage::{Stage, basic, now};
+use crate::test_hub::{TestHub, basic, now};
 use crate::support::http::{Chunk, Wire};
 use crate::support::proxy::Proxy;
 use crate::support::{DEADLINE, Database, Place, Request, Server, get, until};
@@ -72,33 +72,33 @@ impl Ear {
     pub(crate) async fn subject(&mut self) -> Value {
         let told = self.next().await.expect("a change");
         assert_eq!(told.event, "secevent", "{told:?}");
-        crate::stage::part(&told.data.into(), 1)["sub_id"].clone()
+        crate::test_hub::part(&told.data.into(), 1)["sub_id"].clone()
     }
 }
 
-/// A hub and some satellites, with a cable between that can be cut.
+/// A hub and some satellites, with a proxy between that can be cut.
 pub(crate) struct House {
-    pub(crate) hub: Stage,
-    pub(crate) cable: Proxy,
+    pub(crate) hub: TestHub,
+    pub(crate) proxy: Proxy,
     pub(crate) satellites: Vec<Server>,
     pub(crate) databases: Vec<Database>,
 }
 
 impl House {
     pub(crate) async fn with(place: Place, satellites: usize) -> Self {
-        let hub = Stage::start(place).await;
-        let cable = Proxy::to(hub.server.address.to_string()).await;
-        House::around(hub, cable, satellites).await
+        let hub = TestHub::start(place).await;
+        let proxy = Proxy::to(hub.server.address.to_string()).await;
+        House::around(hub, proxy, satellites).await
     }
 
-    pub(crate) async fn around(hub: Stage, cable: Proxy, count: usize) -> Self {
+    pub(crate) async fn around(hub: TestHub, proxy: Proxy, count: usize) -> Self {
         let (mut satellites, mut databases) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let database = pair::database().await;
-            satellites.push(pair::setup(pair::settings(cable.address, &hub.secret)).serve(&database).await);
+            satellites.push(pair::setup(pair::settings(proxy.address, &hub.secret)).serve(&database).await);
             databases.push(database);
         }
-        House { hub, cable, satellites, databases }
+        House { hub, proxy, satellites, databases }
     }
 
     /// What each satellite answers to a token.
@@ -127,8 +127,8 @@ impl House {
 }
 
 /// Tokens by the password grant.
-pub(crate) async fn tokens_of(hub: &Stage, name: &str) -> Value {
-    let pairs = [("grant_type", "password"), ("username", name), ("password", crate::stage::PASSWORD), ("scope", "openid")];
+pub(crate) async fn tokens_of(hub: &TestHub, name: &str) -> Value {
+    let pairs = [("grant_type", "password"), ("username", name), ("password", crate::test_hub::PASSWORD), ("scope", "openid")];
     hub.token(&pairs).await.good()
 }
 

@@ -10,9 +10,9 @@ mod impostor;
 #[allow(dead_code)]
 mod pair;
 mod silence;
-#[path = "../hub/stage.rs"]
+#[path = "../hub/test_hub.rs"]
 #[allow(dead_code)]
-mod stage;
+mod test_hub;
 mod stream;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,15 +6,15 @@ use serde_json::json;
 use crate::house::{Ear, events, tokens_of, touch};
 use crate::impostor::{Impostor, tell};
 use crate::pair::{self, NOTES, ask};
-use crate::stage::{CLIENT, Stage};
+use crate::test_hub::{CLIENT, TestHub};
 use crate::support::http::Chunk;
 use crate::support::{Place, post, until, variable};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_has_nothing_to_tell_says_that_it_is_there() {
     // contract I37.7
-    let stage = Stage::start(Place::Sqlite).await;
-    let (mut ear, first) = Ear::open(stage.server.address, &events(CLIENT, &stage.secret)).await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let (mut ear, first) = Ear::open(hub.server.address, &events(CLIENT, &hub.secret)).await;
     let Chunk::Data(bytes) = ear.0.chunk().await else { panic!("a sign of life") };
     assert_eq!(String::from_utf8(bytes).unwrap(), format!("id: {}\n: still here\n\n", first.id));
 }
@@ -22,12 +22,12 @@ async fn a_hub_that_has_nothing_to_tell_says_that_it_is_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_that_concern_others_are_no_sign_of_life() {
     // contract I37.7
-    let stage = Stage::start(Place::Sqlite).await;
-    let secret = stage.add_client("bystander", &GrantType::ALL, None).await;
-    let (mut ear, _) = Ear::open(stage.server.address, &events("bystander", &secret)).await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let secret = hub.add_client("bystander", &GrantType::ALL, None).await;
+    let (mut ear, _) = Ear::open(hub.server.address, &events("bystander", &secret)).await;
     let noise = async {
         loop {
-            touch(&stage.records, stage.account).await;
+            touch(&hub.records, hub.account).await;
             tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         }
     };
@@ -42,7 +42,7 @@ async fn changes_that_concern_others_are_no_sign_of_life() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_satellite_takes_silence_for_a_broken_stream() {
     // contract I38.5
-    let hub = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     let mut impostor = Impostor::before(hub.server.address).await;
     let database = pair::database().await;
     let _satellite = pair::setup(pair::settings(impostor.address, &hub.secret)).serve(&database).await;
@@ -55,7 +55,7 @@ async fn a_satellite_takes_silence_for_a_broken_stream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_at_one_replica_counts_at_the_others_without_word_of_the_hub() {
     // contract I38.6
-    let hub = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     let mut impostor = Impostor::before(hub.server.address).await;
     let mut setup = pair::setup(pair::settings(impostor.address, &hub.secret));
     setup.redis_url = Some(variable("PERISTYLE_TEST_REDIS"));

@@ -4,14 +4,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::stage::{CLIENT, PASSWORD, Stage, basic, error, now, part, posted, signed};
+use crate::test_hub::{CLIENT, PASSWORD, TestHub, basic, error, now, part, posted, signed};
 use crate::support::{PLACES, Place, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forged_token_is_refused() {
     // contract I5.2, I5.6
-    let stage = Stage::start(Place::Sqlite).await;
-    let tokens = stage.tokens().await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let tokens = hub.tokens().await;
     let good = tokens["access_token"].as_str().unwrap();
     let (claims, signature) = (good.split('.').nth(1).unwrap(), good.split('.').nth(2).unwrap());
     let kid = part(&tokens["access_token"], 0)["kid"].clone();
@@ -44,7 +44,7 @@ async fn a_forged_token_is_refused() {
     forged.push(tokens["refresh_token"].as_str().unwrap().to_owned());
     forged.push(tokens["id_token"].as_str().unwrap().to_owned());
     for token in forged {
-        let answer = stage.send(&get("/api/iam/me").header("authorization", &format!("Bearer {token}"))).await;
+        let answer = hub.send(&get("/api/iam/me").header("authorization", &format!("Bearer {token}"))).await;
         assert_eq!(answer.problem(401)["code"], "INVALID_TOKEN");
         assert!(!answer.text().contains(signature));
     }
@@ -58,23 +58,23 @@ async fn a_forged_token_is_refused() {
         "/.well-known/openid-configuration",
         "/.well-known/oauth-authorization-server",
     ] {
-        let refused = stage.send(&get(path).header("authorization", "Bearer x.y.z")).await;
+        let refused = hub.send(&get(path).header("authorization", "Bearer x.y.z")).await;
         assert_eq!(refused.problem(401)["code"], "INVALID_TOKEN", "{path}");
-        assert_eq!(stage.send(&get(path).header("authorization", &format!("Bearer {good}"))).await.status(), 200, "{path}");
-        assert_eq!(stage.send(&get(path)).await.status(), 200, "{path}");
+        assert_eq!(hub.send(&get(path).header("authorization", &format!("Bearer {good}"))).await.status(), 200, "{path}");
+        assert_eq!(hub.send(&get(path)).await.status(), 200, "{path}");
     }
     // attack 37: a token in the address is not looked at
-    assert_eq!(stage.send(&get(&format!("/api/iam/me?access_token={good}"))).await.problem(401)["code"], "UNAUTHENTICATED");
+    assert_eq!(hub.send(&get(&format!("/api/iam/me?access_token={good}"))).await.problem(401)["code"], "UNAUTHENTICATED");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_with_a_good_signature_and_strange_claims_is_refused() {
     // contract I5.2, I24.1
-    let stage = Stage::start(Place::Sqlite).await;
-    let tokens = stage.tokens().await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let tokens = hub.tokens().await;
     let (head, claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
     let ask = async |head: &str, claims: &str| {
-        stage.send(&get("/api/iam/me").header("authorization", &format!("Bearer {}", signed(head, claims)))).await
+        hub.send(&get("/api/iam/me").header("authorization", &format!("Bearer {}", signed(head, claims)))).await
     };
     let good = ask(&head.to_string(), &claims.to_string()).await;
     assert_eq!(good.status(), 200, "signed as it was, it counts: {}", good.text());
@@ -133,8 +133,8 @@ async fn a_token_with_a_good_signature_and_strange_claims_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_ended_this_second_is_over_at_its_hub() {
     // contract I5.5, I24.1, attack 26
-    let stage = Stage::start(Place::Sqlite).await;
-    let tokens = stage.tokens().await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let tokens = hub.tokens().await;
     let (head, mut claims) = (part(&tokens["access_token"], 0), part(&tokens["access_token"], 1));
     let unix = now().unix();
     for (name, later) in [("iat", -60), ("nbf", -60), ("exp", 60)] {
@@ -144,36 +144,36 @@ async fn a_token_that_ended_this_second_is_over_at_its_hub() {
     claims["exp"] = json!(unix);
     let over = signed(&head.to_string(), &claims.to_string());
     let introspected = async |token: &str| {
-        let request = posted("/introspect", &[("token", token)]).header("authorization", &basic(CLIENT, &stage.secret));
-        stage.send(&request).await.good()["active"].clone()
+        let request = posted("/introspect", &[("token", token)]).header("authorization", &basic(CLIENT, &hub.secret));
+        hub.send(&request).await.good()["active"].clone()
     };
     assert_eq!((introspected(&good).await, introspected(&over).await), (json!(true), json!(false)));
     let question = r#"{"query":"{ iamMeAccount { id } }"}"#;
     for request in [get("/api/iam/me"), get("/userinfo"), post("/api/shop/opens/list", ""), post("/graphql", question)] {
         let bearer = |token: &str| request.clone().header("authorization", &format!("Bearer {token}"));
-        assert_eq!(stage.send(&bearer(&good)).await.status(), 200);
-        let refused = stage.send(&bearer(&over)).await;
+        assert_eq!(hub.send(&bearer(&good)).await.status(), 200);
+        let refused = hub.send(&bearer(&over)).await;
         assert!(refused.status() == 401 && refused.text().contains("INVALID_TOKEN"), "{}", refused.text());
     }
-    assert_eq!(stage.send(&posted("/session", &[("access_token", &over)])).await.status(), 401);
-    assert_eq!(stage.send(&posted("/session", &[("access_token", &good)])).await.status(), 204);
+    assert_eq!(hub.send(&posted("/session", &[("access_token", &over)])).await.status(), 401);
+    assert_eq!(hub.send(&posted("/session", &[("access_token", &good)])).await.status(), 204);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_says_where_its_key_is_makes_nobody_fetch_it() {
     // attack 20, attack 43, contract I5.2
-    let stage = Stage::start(Place::Sqlite).await;
-    let tokens = stage.tokens().await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let tokens = hub.tokens().await;
     let trap = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/keys.json", trap.local_addr().unwrap());
     let claims = part(&tokens["access_token"], 1).to_string();
     for name in ["jku", "x5u"] {
         let header = json!({"alg": "RS256", "typ": "at+jwt", "kid": "elsewhere", name: address}).to_string();
         let bearer = format!("Bearer {}", signed(&header, &claims));
-        assert_eq!(stage.send(&get("/api/iam/me").header("authorization", &bearer)).await.status(), 401);
+        assert_eq!(hub.send(&get("/api/iam/me").header("authorization", &bearer)).await.status(), 401);
     }
     let query = identity::form::write([("client_id", CLIENT), ("post_logout_redirect_uri", address.as_str())]);
-    assert_eq!(stage.send(&get(&format!("/logout?{query}"))).await.status(), 400);
+    assert_eq!(hub.send(&get(&format!("/logout?{query}"))).await.status(), 400);
     let nobody = tokio::time::timeout(std::time::Duration::from_millis(200), trap.accept()).await;
     assert!(nobody.is_err(), "the hub called {address}");
 }
@@ -182,27 +182,27 @@ async fn a_token_that_says_where_its_key_is_makes_nobody_fetch_it() {
 async fn a_name_with_a_zero_in_it_is_nobody_and_is_counted() {
     // contract I7.4, I11.1, I20.6
     for place in PLACES {
-        let stage = Stage::start(place).await;
+        let hub = TestHub::start(place).await;
         let page = posted("/sign-in", &[("username", "a\0da"), ("password", PASSWORD)]);
         let grant = [("grant_type", "password"), ("username", "a\0da"), ("password", PASSWORD)];
-        assert_eq!(stage.send(&page).await.status(), 400);
+        assert_eq!(hub.send(&page).await.status(), 400);
         for _ in 0..4 {
-            assert_eq!(error(&stage.token(&grant).await, 400), "invalid_grant");
+            assert_eq!(error(&hub.token(&grant).await, 400), "invalid_grant");
         }
-        stage.delay_for_long().await;
-        assert_eq!((stage.token(&grant).await.status(), stage.send(&page).await.status()), (429, 429));
+        hub.delay_for_long().await;
+        assert_eq!((hub.token(&grant).await.status(), hub.send(&page).await.status()), (429, 429));
         // Nor does a zero anywhere else reach the database.
         let (id, secret) = ("sh\0op", "x\0");
-        assert_eq!(error(&stage.send(&posted("/token", &grant).header("authorization", &basic(id, secret))).await, 401), "invalid_client");
+        assert_eq!(error(&hub.send(&posted("/token", &grant).header("authorization", &basic(id, secret))).await, 401), "invalid_client");
         for path in ["/revoke", "/introspect"] {
-            assert_eq!(error(&stage.send(&posted(path, &[("client_id", id), ("client_secret", secret)])).await, 401), "invalid_client");
-            let shown = posted(path, &[("token", "a\0b")]).header("authorization", &basic(CLIENT, &stage.secret));
-            assert_eq!(stage.send(&shown).await.status(), 200, "{path}");
+            assert_eq!(error(&hub.send(&posted(path, &[("client_id", id), ("client_secret", secret)])).await, 401), "invalid_client");
+            let shown = posted(path, &[("token", "a\0b")]).header("authorization", &basic(CLIENT, &hub.secret));
+            assert_eq!(hub.send(&shown).await.status(), 200, "{path}");
         }
         for path in ["/authorize?client_id=sh%00op", "/logout?client_id=%00&post_logout_redirect_uri=https://shop.test/%00"] {
-            assert!([400, 401].contains(&stage.send(&get(path)).await.status()), "{path}");
+            assert!([400, 401].contains(&hub.send(&get(path)).await.status()), "{path}");
         }
-        assert_eq!(error(&stage.send(&posted("/session", &[("access_token", "a\0b")])).await, 401), "invalid_token");
-        assert_eq!(stage.send(&posted("/password", &[("link", "a\0b"), ("password", PASSWORD)])).await.status(), 400);
+        assert_eq!(error(&hub.send(&posted("/session", &[("access_token", "a\0b")])).await, 401), "invalid_token");
+        assert_eq!(hub.send(&posted("/password", &[("link", "a\0b"), ("password", PASSWORD)])).await.status(), 400);
     }
 }

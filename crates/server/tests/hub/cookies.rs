@@ -1,14 +1,14 @@
 //! The session cookie under https, where it also has a name that no neighbouring host can set.
 
-use crate::stage::{PASSWORD, Stage, authorize, posted, setup, verifier};
+use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
 use crate::support::{PLACES, Place, Request, Response, get};
 
 const ISSUER: &str = "https://hub.example";
 
-async fn hub(place: Place) -> Stage {
+async fn https_hub(place: Place) -> TestHub {
     let mut setup = setup();
     setup.app_url = Some(ISSUER.to_owned());
-    Stage::with(place, &setup).await
+    TestHub::with(place, &setup).await
 }
 
 /// Every cookie that an answer sets, whole.
@@ -33,9 +33,9 @@ fn sign_in(name: &str) -> Request {
 async fn under_https_a_session_has_a_second_name_that_alone_counts_from_a_browser() {
     // contract I22.24, attack 66
     for place in PLACES {
-        let stage = hub(place).await;
-        stage.add_account("eve", &[]).await;
-        let answer = stage.send(&sign_in("ada")).await;
+        let hub = https_hub(place).await;
+        hub.add_account("eve", &[]).await;
+        let answer = hub.send(&sign_in("ada")).await;
         for text in set(&answer) {
             for piece in ["; HttpOnly", "; SameSite=Lax", "; Max-Age=28800", "; Path=/", "; Secure"] {
                 assert!(text.contains(piece), "{text}");
@@ -45,7 +45,7 @@ async fn under_https_a_session_has_a_second_name_that_alone_counts_from_a_browse
         let (plain, prefixed) = pair(&answer);
         assert_eq!(plain.strip_prefix("hub_session="), prefixed.strip_prefix("__Host-hub_session="));
         let led = async |request: Request, cookies: &str| {
-            let led = stage.send(&request.header("cookie", cookies)).await;
+            let led = hub.send(&request.header("cookie", cookies)).await;
             led.header("location").expect("an address").starts_with("https://shop.test/callback?")
         };
         let asked = || get(&authorize(&verifier(), &[]));
@@ -53,14 +53,14 @@ async fn under_https_a_session_has_a_second_name_that_alone_counts_from_a_browse
         assert!(signed_in(&format!("{plain}; {prefixed}")).await);
         assert!(signed_in(&prefixed).await);
         // What a neighbouring host can set: a session of its own, in place of the plain one, before it or behind it.
-        let (planted, _) = pair(&stage.send(&sign_in("eve")).await);
+        let (planted, _) = pair(&hub.send(&sign_in("eve")).await);
         assert!(!signed_in(&planted).await, "nobody acts in the name of who planted it");
         assert!(!signed_in(&plain).await, "nor is anybody's own one enough");
         for cookies in
             [format!("{planted}; {plain}; {prefixed}"), format!("{prefixed}; {plain}; {planted}"), format!("{planted}; {prefixed}")]
         {
             assert!(signed_in(&cookies).await, "nobody is signed out by it");
-            let page = stage.send(&get("/").header("cookie", &cookies)).await.text();
+            let page = hub.send(&get("/").header("cookie", &cookies)).await.text();
             assert!(page.contains("ada@example.com") && !page.contains("eve@example.com"), "{page}");
             assert!(led(asked(), &cookies).await, "whoever knows both names");
         }
@@ -73,27 +73,27 @@ async fn under_https_a_session_has_a_second_name_that_alone_counts_from_a_browse
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_clears_both_cookies() {
     // contract I22.24, attack 66
-    let stage = hub(Place::Sqlite).await;
+    let hub = https_hub(Place::Sqlite).await;
     for (path, pairs) in [("/logout", &[][..]), ("/", &[("action", "everywhere")][..])] {
-        let (plain, prefixed) = pair(&stage.send(&sign_in("ada")).await);
+        let (plain, prefixed) = pair(&hub.send(&sign_in("ada")).await);
         let request = posted(path, pairs).header("origin", ISSUER).header("cookie", &format!("{plain}; {prefixed}"));
-        let answer = stage.send(&request).await;
+        let answer = hub.send(&request).await;
         assert_eq!(pair(&answer), ("hub_session=".to_owned(), "__Host-hub_session=".to_owned()), "{path}");
         assert!(set(&answer).iter().all(|text| text.contains("; Max-Age=0") && text.contains("; Secure") && text.contains("; Path=/")));
-        assert_eq!(stage.send(&get("/").header("cookie", &prefixed)).await.status(), 303, "the session has ended");
+        assert_eq!(hub.send(&get("/").header("cookie", &prefixed)).await.status(), 303, "the session has ended");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_by_a_token_has_both_names_and_plain_http_has_one() {
     // contract I22.24, I22.4
-    let stage = hub(Place::Sqlite).await;
-    let tokens = stage.tokens().await;
-    let answer = stage.send(&posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())])).await;
+    let hub = https_hub(Place::Sqlite).await;
+    let tokens = hub.tokens().await;
+    let answer = hub.send(&posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())])).await;
     assert_eq!(answer.status(), 204);
     let (_, prefixed) = pair(&answer);
-    assert_eq!(stage.send(&get("/").header("cookie", &prefixed)).await.status(), 200);
-    let plain = Stage::start(Place::Sqlite).await;
+    assert_eq!(hub.send(&get("/").header("cookie", &prefixed)).await.status(), 200);
+    let plain = TestHub::start(Place::Sqlite).await;
     let answer = plain.send(&posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)])).await;
     assert!(set(&answer).len() == 1 && set(&answer)[0].starts_with("hub_session="), "{:?}", set(&answer));
 }

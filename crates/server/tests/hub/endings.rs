@@ -4,19 +4,19 @@ use identity::client::GrantType;
 use serde_json::{Value, json};
 use store::hub_records::Bind;
 
-use crate::stage::{CLIENT, ISSUER, PASSWORD, Stage, authorize, basic, cookie, error, part, posted, redemption, verifier};
+use crate::test_hub::{CLIENT, ISSUER, PASSWORD, TestHub, authorize, basic, cookie, error, part, posted, redemption, verifier};
 use crate::support::{PLACES, Place, Request, get, post};
 
 /// Signs in and opens the client once: the cookie, and what the client got.
-async fn opened(stage: &Stage) -> (String, Value) {
-    let cookie = stage.sign_in().await;
+async fn opened(hub: &TestHub) -> (String, Value) {
+    let cookie = hub.sign_in().await;
     let ask = get(&authorize(&verifier(), &[("scope", "openid")])).header("cookie", &cookie);
-    let code = crate::stage::parameter(stage.send(&ask).await.header("location").unwrap(), "code");
-    (cookie, stage.redeem(&code, &verifier()).await.good())
+    let code = crate::test_hub::parameter(hub.send(&ask).await.header("location").unwrap(), "code");
+    (cookie, hub.redeem(&code, &verifier()).await.good())
 }
 
-async fn lives(stage: &Stage, cookie: &str) -> bool {
-    stage.send(&get("/").header("cookie", cookie)).await.status() == 200
+async fn lives(hub: &TestHub, cookie: &str) -> bool {
+    hub.send(&get("/").header("cookie", cookie)).await.status() == 200
 }
 
 fn refresh(tokens: &Value) -> [(&str, &str); 2] {
@@ -27,23 +27,23 @@ fn refresh(tokens: &Value) -> [(&str, &str); 2] {
 async fn nothing_is_refreshed_after_a_logout_a_new_password_or_a_closed_account() {
     // contract I9.2, I20.3, attack 35
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let (cookie, tokens) = opened(&stage).await;
-        stage.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
-        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        let hub = TestHub::start(place).await;
+        let (cookie, tokens) = opened(&hub).await;
+        hub.send(&posted("/logout", &[]).header("cookie", &cookie)).await;
+        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
 
-        let (cookie, tokens) = opened(&stage).await;
+        let (cookie, tokens) = opened(&hub).await;
         let change = [("action", "password"), ("present", PASSWORD), ("chosen", PASSWORD)];
-        assert_eq!(stage.send(&posted("/", &change).header("cookie", &cookie)).await.status(), 303);
-        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert_eq!(hub.send(&posted("/", &change).header("cookie", &cookie)).await.status(), 303);
+        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
 
-        let (cookie, tokens) = opened(&stage).await;
-        let other = stage.add_client("other", &GrantType::ALL, None).await;
+        let (cookie, tokens) = opened(&hub).await;
+        let other = hub.add_client("other", &GrantType::ALL, None).await;
         let stolen = posted("/token", &refresh(&tokens)).header("authorization", &basic("other", &other));
-        assert_eq!(error(&stage.send(&stolen).await, 400), "invalid_grant");
-        stage.records.run("UPDATE peristyle.account SET is_active = $1", &[Bind::Flag(false)]).await.unwrap();
-        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
-        assert!(!lives(&stage, &cookie).await);
+        assert_eq!(error(&hub.send(&stolen).await, 400), "invalid_grant");
+        hub.records.run("UPDATE peristyle.account SET is_active = $1", &[Bind::Flag(false)]).await.unwrap();
+        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert!(!lives(&hub, &cookie).await);
     }
 }
 
@@ -51,18 +51,18 @@ async fn nothing_is_refreshed_after_a_logout_a_new_password_or_a_closed_account(
 async fn a_new_password_is_noted_with_all_that_it_ended() {
     // contract I22.22, I22.6
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let (_, tokens) = opened(&stage).await;
-        let here = stage.sign_in().await;
+        let hub = TestHub::start(place).await;
+        let (_, tokens) = opened(&hub).await;
+        let here = hub.sign_in().await;
         let change = [("action", "password"), ("present", PASSWORD), ("chosen", "a brand new one")];
-        let answer = stage.send(&posted("/", &change).header("cookie", &here)).await;
+        let answer = hub.send(&posted("/", &change).header("cookie", &here)).await;
         assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=password-changed")));
-        let told = stage.send(&get("/?done=password-changed").header("cookie", &here)).await;
+        let told = hub.send(&get("/?done=password-changed").header("cookie", &here)).await;
         assert!(told.text().contains("role=\"status\"") && told.text().contains("Your password was changed"), "{}", told.text());
-        let events = store::hub_records::audit_log::newest(&stage.records, 50).await.unwrap();
+        let events = store::hub_records::audit_log::newest(&hub.records, 50).await.unwrap();
         let count = |name: &str| events.iter().filter(|event| event.name == name).count();
         assert_eq!((count("account.password-changed"), count("session.ended"), count("grant.revoked")), (1, 1, 1), "{events:?}");
-        assert_eq!(error(&stage.token(&refresh(&tokens)).await, 400), "invalid_grant");
+        assert_eq!(error(&hub.token(&refresh(&tokens)).await, 400), "invalid_grant");
     }
 }
 
@@ -70,29 +70,29 @@ async fn a_new_password_is_noted_with_all_that_it_ended() {
 async fn one_session_is_ended_by_its_owner_alone() {
     // contract I22.6
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let (here, there) = (stage.sign_in().await, stage.sign_in().await);
+        let hub = TestHub::start(place).await;
+        let (here, there) = (hub.sign_in().await, hub.sign_in().await);
         let id_of = |cookie: &str| part(&json!(cookie.split_once('=').unwrap().1), 1)["sid"].as_str().unwrap().to_owned();
         let end = |id: &str, by: &str| posted("/", &[("action", "end"), ("session", id)]).header("cookie", by);
-        stage.add_account("eve", &[]).await;
-        let eve = cookie(&stage.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
-        stage.send(&end(&id_of(&there), &eve)).await;
-        assert!(lives(&stage, &there).await, "a stranger's word ends nothing");
-        let answer = stage.send(&end(&id_of(&there), &here)).await;
+        hub.add_account("eve", &[]).await;
+        let eve = cookie(&hub.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
+        hub.send(&end(&id_of(&there), &eve)).await;
+        assert!(lives(&hub, &there).await, "a stranger's word ends nothing");
+        let answer = hub.send(&end(&id_of(&there), &here)).await;
         assert_eq!((answer.status(), answer.header("location")), (303, Some("/?done=session-ended")));
-        assert!(!lives(&stage, &there).await && lives(&stage, &here).await);
+        assert!(!lives(&hub, &there).await && lives(&hub, &here).await);
         // One's own as well; the cookie goes with it.
-        let answer = stage.send(&end(&id_of(&here), &here)).await;
+        let answer = hub.send(&end(&id_of(&here), &here)).await;
         assert!(answer.header("location") == Some("/sign-in") && answer.header("set-cookie").unwrap().contains("Max-Age=0"));
-        assert!(!lives(&stage, &here).await);
+        assert!(!lives(&hub, &here).await);
         for body in [[("action", "end"), ("session", "x")], [("action", "fly"), ("session", "")]] {
-            assert_eq!(stage.send(&posted("/", &body).header("cookie", &eve)).await.status(), 400);
+            assert_eq!(hub.send(&posted("/", &body).header("cookie", &eve)).await.status(), 400);
         }
         assert_eq!(
-            stage.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(),
+            hub.send(&posted("/", &[("action", "everywhere")]).header("cookie", &eve).header("origin", "null")).await.status(),
             403
         );
-        assert!(lives(&stage, &eve).await);
+        assert!(lives(&hub, &eve).await);
     }
 }
 
@@ -100,14 +100,14 @@ async fn one_session_is_ended_by_its_owner_alone() {
 async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
     // contract I22.3, attack 17
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        stage.add_account("eve", &[]).await;
-        let planted = cookie(&stage.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
+        let hub = TestHub::start(place).await;
+        hub.add_account("eve", &[]).await;
+        let planted = cookie(&hub.send(&posted("/sign-in", &[("username", "eve"), ("password", PASSWORD)])).await);
         let ada = [("username", "ada"), ("password", PASSWORD)];
-        let signed_in = cookie(&stage.send(&posted("/sign-in", &ada).header("cookie", &planted)).await);
+        let signed_in = cookie(&hub.send(&posted("/sign-in", &ada).header("cookie", &planted)).await);
         assert_ne!(signed_in, planted);
-        assert!(!lives(&stage, &planted).await, "the one that somebody planted is over");
-        assert!(stage.send(&get("/").header("cookie", &signed_in)).await.text().contains("ada@example.com"));
+        assert!(!lives(&hub, &planted).await, "the one that somebody planted is over");
+        assert!(hub.send(&get("/").header("cookie", &signed_in)).await.text().contains("ada@example.com"));
     }
 }
 
@@ -115,21 +115,21 @@ async fn a_sign_in_never_goes_on_with_a_session_that_was_there() {
 async fn who_signs_in_again_goes_on_with_what_the_session_before_gave() {
     // contract I9.8
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let (before, tokens) = opened(&stage).await;
-        let asked = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
-        let code = crate::stage::parameter(asked.header("location").unwrap(), "code");
+        let hub = TestHub::start(place).await;
+        let (before, tokens) = opened(&hub).await;
+        let asked = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &before)).await;
+        let code = crate::test_hub::parameter(asked.header("location").unwrap(), "code");
         let form = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD)]);
-        let after = cookie(&stage.send(&form.header("cookie", &before)).await);
-        assert!(after != before && lives(&stage, &after).await && !lives(&stage, &before).await);
-        stage.redeem(&code, &verifier()).await.good();
-        let next = stage.token(&refresh(&tokens)).await.good();
+        let after = cookie(&hub.send(&form.header("cookie", &before)).await);
+        assert!(after != before && lives(&hub, &after).await && !lives(&hub, &before).await);
+        hub.redeem(&code, &verifier()).await.good();
+        let next = hub.token(&refresh(&tokens)).await.good();
         // A client that signs out ends what the browser has now, though its own sign-in was the one before.
         let end = [("token", next["refresh_token"].as_str().unwrap()), ("end_session", "true")];
-        let revoke = posted("/revoke", &end).header("authorization", &basic(CLIENT, &stage.secret));
-        assert_eq!(stage.send(&revoke).await.status(), 200);
-        assert!(!lives(&stage, &after).await);
-        let again = stage.send(&get(&authorize(&verifier(), &[])).header("cookie", &after)).await;
+        let revoke = posted("/revoke", &end).header("authorization", &basic(CLIENT, &hub.secret));
+        assert_eq!(hub.send(&revoke).await.status(), 200);
+        assert!(!lives(&hub, &after).await);
+        let again = hub.send(&get(&authorize(&verifier(), &[])).header("cookie", &after)).await;
         assert!(again.header("location").unwrap().starts_with("/sign-in?"));
     }
 }
@@ -138,21 +138,21 @@ async fn who_signs_in_again_goes_on_with_what_the_session_before_gave() {
 async fn a_logout_goes_by_the_hint_of_this_very_session() {
     // contract I22.5
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let (cookie, tokens) = opened(&stage).await;
-        let (other_cookie, other) = opened(&stage).await;
+        let hub = TestHub::start(place).await;
+        let (cookie, tokens) = opened(&hub).await;
+        let (other_cookie, other) = opened(&hub).await;
         let with = |tokens: &Value, more: &[(&str, &str)]| {
             let hint = [("id_token_hint", tokens["id_token"].as_str().unwrap())];
             get(&format!("/logout?{}", identity::form::write([&hint, more].concat())))
         };
-        let asked = stage.send(&with(&other, &[]).header("cookie", &cookie)).await;
+        let asked = hub.send(&with(&other, &[]).header("cookie", &cookie)).await;
         assert!(asked.status() == 200 && asked.text().contains("Sign out?"), "the hint is of another session: it asks");
-        assert!(lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
+        assert!(lives(&hub, &cookie).await && lives(&hub, &other_cookie).await);
         let garbage = get("/logout?id_token_hint=garbage").header("cookie", &cookie);
-        assert!(stage.send(&garbage).await.text().contains("Sign out?"));
+        assert!(hub.send(&garbage).await.text().contains("Sign out?"));
         // An access token is no hint, though the hub signed it.
         let access = json!({"id_token": tokens["access_token"]});
-        assert!(stage.send(&with(&access, &[]).header("cookie", &cookie)).await.text().contains("Sign out?"));
+        assert!(hub.send(&with(&access, &[]).header("cookie", &cookie)).await.text().contains("Sign out?"));
         let elsewhere = [
             "https://evil.test/",
             "https://shop.test.evil.test/",
@@ -165,36 +165,36 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
             "https://shop.test\\@evil.test/",
         ];
         for address in elsewhere {
-            let answer = stage.send(&with(&tokens, &[("post_logout_redirect_uri", address)]).header("cookie", &cookie)).await;
+            let answer = hub.send(&with(&tokens, &[("post_logout_redirect_uri", address)]).header("cookie", &cookie)).await;
             assert_eq!(error(&answer, 400), "invalid_request", "{address}");
-            assert!(lives(&stage, &cookie).await, "what is refused ends nothing");
+            assert!(lives(&hub, &cookie).await, "what is refused ends nothing");
         }
-        stage.add_client("other", &GrantType::ALL, None).await;
+        hub.add_client("other", &GrantType::ALL, None).await;
         let mixed = [("client_id", "other"), ("post_logout_redirect_uri", "https://shop.test/bye")];
-        assert_eq!(error(&stage.send(&with(&tokens, &mixed).header("cookie", &cookie)).await, 400), "invalid_request");
-        assert!(lives(&stage, &cookie).await);
+        assert_eq!(error(&hub.send(&with(&tokens, &mixed).header("cookie", &cookie)).await, 400), "invalid_request");
+        assert!(lives(&hub, &cookie).await);
         let nameless = get("/logout?post_logout_redirect_uri=https%3A%2F%2Fshop.test%2F").header("cookie", &cookie);
-        assert_eq!(error(&stage.send(&nameless).await, 400), "invalid_request");
+        assert_eq!(error(&hub.send(&nameless).await, 400), "invalid_request");
         let home = [("client_id", CLIENT), ("post_logout_redirect_uri", "https://shop.test/bye?x=1&code=2#/out"), ("state", "a&b")];
-        let led = stage.send(&with(&tokens, &home).header("cookie", &cookie)).await;
+        let led = hub.send(&with(&tokens, &home).header("cookie", &cookie)).await;
         assert_eq!((led.status(), led.header("location")), (302, Some("https://shop.test/bye?x=1&code=2&state=a%26b#/out")));
         assert_eq!((led.header("cache-control"), led.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
         assert!(led.header("set-cookie").unwrap().contains("Max-Age=0"));
-        assert!(!lives(&stage, &cookie).await && lives(&stage, &other_cookie).await);
+        assert!(!lives(&hub, &cookie).await && lives(&hub, &other_cookie).await);
         // A page of the app posts across origins, where a browser sends no cookie along: its hint is enough.
-        let (posting, granted) = opened(&stage).await;
+        let (posting, granted) = opened(&hub).await;
         let hint = [("id_token_hint", granted["id_token"].as_str().unwrap()), ("post_logout_redirect_uri", "https://shop.test/bye")];
-        let led = stage.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
+        let led = hub.send(&posted("/logout", &hint).header("origin", "https://shop.test")).await;
         assert_eq!((led.status(), led.header("location")), (303, Some("https://shop.test/bye")));
-        assert!(!lives(&stage, &posting).await && lives(&stage, &other_cookie).await);
+        assert!(!lives(&hub, &posting).await && lives(&hub, &other_cookie).await);
         // It ends that session alone, and takes no other cookie away.
-        let again = stage.send(&posted("/logout", &hint).header("origin", "https://evil.test").header("cookie", &other_cookie)).await;
+        let again = hub.send(&posted("/logout", &hint).header("origin", "https://evil.test").header("cookie", &other_cookie)).await;
         assert_eq!((again.status(), again.header("set-cookie")), (303, None));
-        assert!(lives(&stage, &other_cookie).await);
+        assert!(lives(&hub, &other_cookie).await);
         // Somebody else's page cannot sign anybody out.
         let forged = posted("/logout", &[]).header("cookie", &other_cookie).header("origin", "https://evil.test");
-        assert_eq!(stage.send(&forged).await.status(), 403);
-        assert!(lives(&stage, &other_cookie).await);
+        assert_eq!(hub.send(&forged).await.status(), 403);
+        assert!(lives(&hub, &other_cookie).await);
     }
 }
 
@@ -202,28 +202,28 @@ async fn a_logout_goes_by_the_hint_of_this_very_session() {
 async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
     // contract I22.4, I9.3, I9.7, attack 15, attack 25
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let tokens = stage.tokens().await;
+        let hub = TestHub::start(place).await;
+        let tokens = hub.tokens().await;
         let good = tokens["access_token"].as_str().unwrap();
         let ask = |token: &str| posted("/session", &[("access_token", token)]);
         let refused = async |request: Request, status: u16, code: &str| {
-            let answer = stage.send(&request).await;
+            let answer = hub.send(&request).await;
             assert_eq!(error(&answer, status), code);
             assert!(answer.header("set-cookie").is_none());
         };
         // Of a client that never sees a password.
-        let secret = stage.add_client("plain", &GrantType::DEFAULT, None).await;
-        let session = stage.sign_in().await;
-        let led = stage.send(&get(&authorize(&verifier(), &[("client_id", "plain")])).header("cookie", &session)).await;
-        let code = crate::stage::parameter(led.header("location").unwrap(), "code");
+        let secret = hub.add_client("plain", &GrantType::DEFAULT, None).await;
+        let session = hub.sign_in().await;
+        let led = hub.send(&get(&authorize(&verifier(), &[("client_id", "plain")])).header("cookie", &session)).await;
+        let code = crate::test_hub::parameter(led.header("location").unwrap(), "code");
         let redeemed = posted("/token", &redemption(&code, &verifier())).header("authorization", &basic("plain", &secret));
-        let plain = stage.send(&redeemed).await.good();
+        let plain = hub.send(&redeemed).await.good();
         refused(ask(plain["access_token"].as_str().unwrap()), 403, "access_denied").await;
         // Of a client that sees passwords, but not of this sign-in.
-        let code = stage.code(&verifier(), "openid").await;
-        let by_code = stage.redeem(&code, &verifier()).await.good();
+        let code = hub.code(&verifier(), "openid").await;
+        let by_code = hub.redeem(&code, &verifier()).await.good();
         refused(ask(by_code["access_token"].as_str().unwrap()), 403, "access_denied").await;
-        let refreshed = stage.token(&refresh(&by_code)).await.good();
+        let refreshed = hub.token(&refresh(&by_code)).await.good();
         refused(ask(refreshed["access_token"].as_str().unwrap()), 403, "access_denied").await;
         // What is no access token.
         refused(ask(session.split_once('=').unwrap().1), 401, "invalid_token").await;
@@ -237,56 +237,56 @@ async fn a_session_begins_by_a_fresh_token_of_a_trusted_client_alone() {
             refused(ask(good).header(name, value), 403, "invalid_request").await;
         }
         let json = post("/api/o-auth/session", json!({"access_token": good}).to_string()).header("origin", ISSUER);
-        let begun = stage.send(&json).await;
+        let begun = hub.send(&json).await;
         assert_eq!((begun.status(), begun.header("cache-control")), (204, Some("no-store")));
-        assert!(lives(&stage, &cookie(&begun)).await);
-        let tokens = gets_no_younger(&stage, &tokens).await;
+        assert!(lives(&hub, &cookie(&begun)).await);
+        let tokens = gets_no_younger(&hub, &tokens).await;
         let good = tokens["access_token"].as_str().unwrap();
         // A token whose family has ended begins nothing.
-        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &stage.secret));
-        assert_eq!(stage.send(&revoke).await.status(), 200);
+        let revoke = posted("/revoke", &[("token", good)]).header("authorization", &basic(CLIENT, &hub.secret));
+        assert_eq!(hub.send(&revoke).await.status(), 200);
         refused(ask(good), 401, "invalid_token").await;
     }
 }
 
 /// A session that a refreshed token begins is as old as the sign-in that its family began with, and after five minutes it begins none.
-async fn gets_no_younger(stage: &Stage, tokens: &Value) -> Value {
+async fn gets_no_younger(hub: &TestHub, tokens: &Value) -> Value {
     let signed_in = async |seconds: i64| {
-        let ago = crate::stage::now().plus(-seconds);
-        stage.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::timestamp(ago)]).await.unwrap();
+        let ago = crate::test_hub::now().plus(-seconds);
+        hub.records.run("UPDATE peristyle.family SET authenticated_at = $1", &[Bind::timestamp(ago)]).await.unwrap();
         ago
     };
     let ago = signed_in(200).await;
-    let next = stage.token(&refresh(tokens)).await.good();
+    let next = hub.token(&refresh(tokens)).await.good();
     let ask = |tokens: &Value| posted("/session", &[("access_token", tokens["access_token"].as_str().unwrap())]);
-    let session = cookie(&stage.send(&ask(&next)).await);
-    assert!(lives(stage, &session).await);
+    let session = cookie(&hub.send(&ask(&next)).await);
+    assert!(lives(hub, &session).await);
     let led = async |more: &[(&str, &str)]| {
         let ask = authorize(&verifier(), &[&[("scope", "openid")], more].concat());
-        stage.send(&get(&ask).header("cookie", &session)).await.header("location").unwrap().to_owned()
+        hub.send(&get(&ask).header("cookie", &session)).await.header("location").unwrap().to_owned()
     };
     assert!(led(&[("max_age", "100")]).await.starts_with("/sign-in?"));
-    let code = crate::stage::parameter(&led(&[]).await, "code");
-    let redeemed = stage.redeem(&code, &verifier()).await.good();
+    let code = crate::test_hub::parameter(&led(&[]).await, "code");
+    let redeemed = hub.redeem(&code, &verifier()).await.good();
     assert_eq!(part(&redeemed["id_token"], 1)["auth_time"], ago.unix());
 
     signed_in(301).await;
-    let last = stage.token(&refresh(&next)).await.good();
-    assert_eq!(error(&stage.send(&ask(&last)).await, 401), "invalid_token");
+    let last = hub.token(&refresh(&next)).await.good();
+    assert_eq!(error(&hub.send(&ask(&last)).await, 401), "invalid_token");
     // A family of before, of which nobody knows how it began.
     signed_in(10).await;
-    stage.records.run("UPDATE peristyle.family SET begun_by = NULL", &[]).await.unwrap();
-    assert_eq!(error(&stage.send(&ask(&last)).await, 403), "access_denied");
-    stage.records.run("UPDATE peristyle.family SET begun_by = 'password'", &[]).await.unwrap();
-    assert_eq!(stage.send(&ask(&last)).await.status(), 204);
+    hub.records.run("UPDATE peristyle.family SET begun_by = NULL", &[]).await.unwrap();
+    assert_eq!(error(&hub.send(&ask(&last)).await, 403), "access_denied");
+    hub.records.run("UPDATE peristyle.family SET begun_by = 'password'", &[]).await.unwrap();
+    assert_eq!(hub.send(&ask(&last)).await.status(), 204);
     last
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_with_forms_and_refusals_are_in_no_frame_and_in_no_cache() {
     // contract I22.1, attack 38, attack 40
-    let stage = Stage::start(Place::Sqlite).await;
-    let cookie = stage.sign_in().await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let cookie = hub.sign_in().await;
     let browser = |path: &str| get(path).header("cookie", &cookie).header("accept", "text/html");
     for (path, status) in [
         ("/sign-in", 200),
@@ -296,7 +296,7 @@ async fn pages_with_forms_and_refusals_are_in_no_frame_and_in_no_cache() {
         ("/password?link=x", 400),
         ("/?a=1&a=2", 400),
     ] {
-        let page = stage.send(&browser(path)).await;
+        let page = hub.send(&browser(path)).await;
         assert_eq!(page.status(), status, "{path}");
         let policy = page.header("content-security-policy").unwrap();
         assert!(

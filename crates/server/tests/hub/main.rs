@@ -16,7 +16,7 @@ mod races;
 mod requests;
 mod resources;
 #[allow(dead_code)]
-mod stage;
+mod test_hub;
 #[path = "../support/mod.rs"]
 mod support;
 mod throttling;

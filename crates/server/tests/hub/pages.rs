@@ -2,8 +2,8 @@
 
 use store::hub_records::Bind;
 
-use crate::stage::{PASSWORD, Stage, authorize, posted, setup, verifier};
-use crate::support::proxy::{Cable, Proxy};
+use crate::test_hub::{PASSWORD, TestHub, authorize, posted, setup, verifier};
+use crate::support::proxy::{ProxyMode, Proxy};
 use crate::support::{PLACES, Place, Response, get};
 
 /// What browsers send when a person opens an address.
@@ -25,26 +25,26 @@ fn is_page(answer: &Response) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_leads_nowhere_is_a_page_with_a_way_back_for_a_browser_and_a_problem_for_a_program() {
     // contract I39.1
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     for path in ["/nowhere", "/sign-in/nowhere", "/api/nowhere", "/api/shop/nowhere/list", "/auth/callback", "/%3Cscript%3E"] {
-        let page = stage.send(&get(path).header("accept", BROWSER)).await;
+        let page = hub.send(&get(path).header("accept", BROWSER)).await;
         assert_eq!(page.status(), 404, "{path}");
         is_page(&page);
         assert!(page.text().contains("<h1>There is nothing here</h1>") && page.text().contains("<a href=\"/\">"), "{}", page.text());
         assert!(!page.text().contains("script>") && page.header("vary").is_some_and(|vary| vary.contains("accept")), "{}", page.text());
         for accept in ["*/*", "application/json", "application/json, text/html;q=0.5", "text/html;q=0"] {
-            let told = stage.send(&get(path).header("accept", accept)).await;
+            let told = hub.send(&get(path).header("accept", accept)).await;
             assert_eq!(told.problem(404)["code"], "NOT_FOUND", "{path} {accept}");
             assert!(told.header("vary").is_some_and(|vary| vary.contains("accept")), "a cache keeps the two apart");
         }
-        assert_eq!(stage.send(&get(path)).await.problem(404)["code"], "NOT_FOUND", "{path}");
+        assert_eq!(hub.send(&get(path)).await.problem(404)["code"], "NOT_FOUND", "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_is_for_programs_says_so_to_a_browser() {
     // contract I39.1
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     let cases = [
         ("/token", 405, "This address is for programs", "invalid_request"),
         ("/api/o-auth/token", 405, "This address is for programs", "invalid_request"),
@@ -58,41 +58,41 @@ async fn an_address_that_is_for_programs_says_so_to_a_browser() {
         ("/auth/me", 401, "This address is for programs", "UNAUTHENTICATED"),
     ];
     for (path, status, heading, code) in cases {
-        let page = stage.send(&get(path).header("accept", BROWSER)).await;
+        let page = hub.send(&get(path).header("accept", BROWSER)).await;
         assert_eq!(page.status(), status, "{path}");
         is_page(&page);
         assert!(page.text().contains(&format!("<h1>{heading}</h1>")) && page.text().contains(code), "{path}: {}", page.text());
         assert_eq!(page.header("allow").is_some(), status == 405, "{path}");
         let basic = page.header("www-authenticate").is_some_and(|value| value.starts_with("Basic"));
         assert!(!basic, "{path}: a browser would show a dialog of its own");
-        let told = stage.send(&get(path)).await;
+        let told = hub.send(&get(path)).await;
         assert_eq!(told.status(), status);
         assert!(told.header("content-type").is_some_and(|kind| kind.ends_with("json")), "{path}");
     }
     // Proxies pass a browser's headers on and read the answer themselves.
-    let verify = stage.send(&get("/auth/verify").header("accept", BROWSER)).await;
+    let verify = hub.send(&get("/auth/verify").header("accept", BROWSER)).await;
     assert_eq!(verify.problem(401)["code"], "UNAUTHENTICATED");
     // A form that a person sends where no form belongs.
-    let form = stage.send(&posted("/sign-in/style.css", &[("a", "b")]).header("accept", BROWSER)).await;
+    let form = hub.send(&posted("/sign-in/style.css", &[("a", "b")]).header("accept", BROWSER)).await;
     assert_eq!(form.status(), 405);
     is_page(&form);
     // A program that posts JSON gets JSON, whatever it accepts.
-    let program = stage.send(&crate::support::post("/api/shop/nowhere/list", "{}").header("accept", "text/html")).await;
+    let program = hub.send(&crate::support::post("/api/shop/nowhere/list", "{}").header("accept", "text/html")).await;
     program.problem(404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_database_is_away_people_are_told_and_keep_what_they_typed() {
     // contract I39.2
-    let stage = Stage::start(Place::Postgres).await;
-    let (_, rest) = stage.database.url.split_once('@').expect("an address");
+    let hub = TestHub::start(Place::Postgres).await;
+    let (_, rest) = hub.database.url.split_once('@').expect("an address");
     let (host, name) = rest.split_once('/').expect("a name");
-    let cable = Proxy::to(host.to_owned()).await;
-    let server = setup().serve_at(&format!("postgres://postgres@{}/{name}", cable.address)).await;
+    let proxy = Proxy::to(host.to_owned()).await;
+    let server = setup().serve_at(&format!("postgres://postgres@{}/{name}", proxy.address)).await;
     let continuation = authorize(&verifier(), &[]);
     let sign_in = posted("/sign-in", &[("username", "ada"), ("password", PASSWORD), ("continue", &continuation)]);
     assert_eq!(server.send(&sign_in).await.status(), 303);
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     let page = server.send(&get(&continuation).header("accept", BROWSER)).await;
     assert_eq!((page.status(), page.header("retry-after").is_some()), (503, true));
     is_page(&page);
@@ -105,14 +105,14 @@ async fn while_the_database_is_away_people_are_told_and_keep_what_they_typed() {
         assert!(text.contains(piece), "{piece} in {text}");
     }
     assert!(!text.contains(PASSWORD));
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     assert_eq!(server.send(&sign_in).await.status(), 303);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_of_an_app_is_told_in_words_for_the_person_and_below_in_details_for_the_developer() {
     // contract I39.4, attack 81
-    let stage = Stage::start(Place::Sqlite).await;
+    let hub = TestHub::start(Place::Sqlite).await;
     let cases = [
         (
             ("redirect_uri", "https://evil.test/callback"),
@@ -137,7 +137,7 @@ async fn a_fault_of_an_app_is_told_in_words_for_the_person_and_below_in_details_
         (("id_token_hint", "x"), "made a mistake", "id_token_hint", "an id_token of this hub"),
     ];
     for (change, words, parameter, expected) in cases {
-        let page = stage.send(&get(&authorize(&verifier(), &[change])).header("accept", BROWSER)).await;
+        let page = hub.send(&get(&authorize(&verifier(), &[change])).header("accept", BROWSER)).await;
         assert!([400, 401].contains(&page.status()), "{change:?}");
         is_page(&page);
         let text = page.text();
@@ -149,34 +149,34 @@ async fn a_fault_of_an_app_is_told_in_words_for_the_person_and_below_in_details_
         assert!(!text.contains("shop.test") && !text.contains("evil.test"), "{change:?}: {text}");
     }
     let twice = format!("{}&state=s-2", authorize(&verifier(), &[]));
-    let page = stage.send(&get(&twice).header("accept", BROWSER)).await;
+    let page = hub.send(&get(&twice).header("accept", BROWSER)).await;
     assert!(page.status() == 400 && page.text().contains("A parameter is repeated."), "{}", page.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_password_link_survives_an_outage() {
     // contract I39.2
-    let stage = Stage::start(Place::Postgres).await;
-    let (_, rest) = stage.database.url.split_once('@').expect("an address");
+    let hub = TestHub::start(Place::Postgres).await;
+    let (_, rest) = hub.database.url.split_once('@').expect("an address");
     let (host, name) = rest.split_once('/').expect("a name");
-    let cable = Proxy::to(host.to_owned()).await;
-    let server = setup().serve_at(&format!("postgres://postgres@{}/{name}", cable.address)).await;
+    let proxy = Proxy::to(host.to_owned()).await;
+    let server = setup().serve_at(&format!("postgres://postgres@{}/{name}", proxy.address)).await;
     let token = identity::secret_token::LinkToken::from_random([5; 32]);
     let link =
-        identity::password_link::LinkRecord::make(&token, stage.account, identity::password_link::LinkPurpose::Reset, crate::stage::now());
-    let mut transaction = stage.records.begin().await.unwrap();
-    store::hub_records::password_links::insert(&mut transaction, &link, crate::stage::now()).await.unwrap();
+        identity::password_link::LinkRecord::make(&token, hub.account, identity::password_link::LinkPurpose::Reset, crate::test_hub::now());
+    let mut transaction = hub.records.begin().await.unwrap();
+    store::hub_records::password_links::insert(&mut transaction, &link, crate::test_hub::now()).await.unwrap();
     transaction.commit().await.unwrap();
     let text = token.expose();
     let set = posted("/password", &[("link", text.as_str()), ("password", "a brand new one")]);
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     let page = server.send(&set).await;
     assert_eq!(page.status(), 503);
     is_page(&page);
     let again = format!("<a href=\"/password?link={}\">Try again</a>", text.as_str());
     assert!(page.text().contains(&again) && !page.text().contains("a brand new one"), "{}", page.text());
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     assert_eq!(server.send(&set).await.status(), 303);
 }
 
@@ -184,19 +184,19 @@ async fn a_password_link_survives_an_outage() {
 async fn equal_browsers_are_told_apart_by_when_and_from_where_they_signed_in() {
     // contract I22.31
     for place in PLACES {
-        let stage = Stage::start(place).await;
-        let cookie = stage.sign_in().await;
+        let hub = TestHub::start(place).await;
+        let cookie = hub.sign_in().await;
         for _ in 0..2 {
-            stage.sign_in().await;
+            hub.sign_in().await;
         }
         // Three sign-ins of one browser: at different times, and from different addresses.
         let moved = "UPDATE peristyle.session SET address = $1 WHERE id = $2";
-        let listed = store::hub_records::sessions::of_account(&stage.records, stage.account, None, 10, crate::stage::now()).await.unwrap();
+        let listed = store::hub_records::sessions::of_account(&hub.records, hub.account, None, 10, crate::test_hub::now()).await.unwrap();
         for (number, seen) in listed.seen.iter().enumerate() {
             let address = format!("203.0.113.{number}");
-            stage.records.run(moved, &[Bind::Text(&address), Bind::Id(seen.session.id)]).await.unwrap();
+            hub.records.run(moved, &[Bind::Text(&address), Bind::Id(seen.session.id)]).await.unwrap();
         }
-        let page = stage.send(&get("/").header("cookie", &cookie)).await.text();
+        let page = hub.send(&get("/").header("cookie", &cookie)).await.text();
         let labels: Vec<&str> = page.match_indices("aria-label=\"Sign out ").map(|(at, _)| &page[at..at + 120]).collect();
         assert_eq!(labels.len(), 2, "{page}");
         assert_ne!(labels[0].split('>').next(), labels[1].split('>').next());

@@ -7,7 +7,7 @@ use peristyle::metrics::Metrics;
 use crate::embed;
 use crate::liar::{GRAPHQL, Liar, Lie, told};
 use crate::pair::{NOTES, ask, database, look, settings, setup};
-use crate::stage::{self, Stage};
+use crate::test_hub::{self, TestHub};
 use crate::support::{Database, Place, Server, Setup, get};
 
 async fn serve(setup: &Setup, database: &Database) -> Server {
@@ -36,12 +36,12 @@ async fn without_an_authority_everybody_is_a_stranger() {
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a_hub_the_handler_gets_the_account_of_the_hub_s_own_token() {
     // contract I32.3
-    let stage = Stage::start(Place::Sqlite).await;
-    let ada = stage.tokens().await;
-    stage.add_account("bo", &["shop.report.get"]).await;
-    let form = [("grant_type", "password"), ("username", "bo"), ("password", stage::PASSWORD)];
-    let bo = stage.token(&form).await.good();
-    let server = serve(&stage::setup(), &stage.database).await;
+    let hub = TestHub::start(Place::Sqlite).await;
+    let ada = hub.tokens().await;
+    hub.add_account("bo", &["shop.report.get"]).await;
+    let form = [("grant_type", "password"), ("username", "bo"), ("password", test_hub::PASSWORD)];
+    let bo = hub.token(&form).await.good();
+    let server = serve(&test_hub::setup(), &hub.database).await;
     assert_eq!(look(&server, "/hello", &ada["access_token"]).await.text(), "Good day, ada");
     look(&server, "/report", &ada["access_token"]).await.problem(403);
     assert_eq!(look(&server, "/report", &bo["access_token"]).await.status(), 200);

@@ -4,8 +4,8 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::pair::{Pair, settings, setup};
-use crate::stage::error;
-use crate::support::proxy::{Cable, Proxy};
+use crate::test_hub::error;
+use crate::support::proxy::{ProxyMode, Proxy};
 use crate::support::{Request, Response, Server, get, post, until, variable};
 
 /// How many refused tokens of one address in a minute are too many.
@@ -64,11 +64,11 @@ async fn made_up_tokens_at_logout_count_and_good_ones_do_not() {
 async fn replicas_count_together_and_each_for_itself_without_redis() {
     // contract I30.10, attack 62
     let redis = variable("PERISTYLE_TEST_REDIS");
-    let cable = Proxy::to(redis.strip_prefix("redis://").unwrap().to_owned()).await;
-    let address = format!("redis://{}", cable.address);
+    let proxy = Proxy::to(redis.strip_prefix("redis://").unwrap().to_owned()).await;
+    let address = format!("redis://{}", proxy.address);
     let networks = || vec!["127.0.0.1/32".parse().unwrap()];
     let pair = Pair::with(|setup| (setup.redis_url, setup.trusted_proxies) = (Some(address.clone()), networks())).await;
-    let mut setup = setup(settings(pair.cable.address, &pair.hub.secret));
+    let mut setup = setup(settings(pair.proxy.address, &pair.hub.secret));
     (setup.redis_url, setup.trusted_proxies) = (Some(redis), networks());
     let other = setup.serve(&pair.database).await;
     let from = format!("2001:db8:{:x}::1", std::process::id() & 0xffff);
@@ -82,7 +82,7 @@ async fn replicas_count_together_and_each_for_itself_without_redis() {
         assert_eq!(error(&replica.send(&made_up).await, 429), "temporarily_unavailable");
     }
     // Without Redis, tokens are traded on, and made-up ones are counted here.
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     until("Redis is gone", async || pair.satellite.get("/auth/login").await.status() == 503).await;
     pair.satellite.send(&given("/auth/refresh", &token)).await.good();
     for _ in 0..MOST_REFUSED {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::liar::{GRAPHQL, KEYS, Liar, Lie, TOKEN, other_key, told};
 use crate::pair::{NOTES, OPEN, ask, begin, database, look, settings, setup};
-use crate::stage::{error, now, parameter};
+use crate::test_hub::{error, now, parameter};
 use crate::support::{Database, Server, Setup, post, until};
 
 async fn beside(liar: &Liar) -> (Server, Database) {

@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
-use crate::stage::{CLIENT, ISSUER, key_file, now};
+use crate::test_hub::{CLIENT, ISSUER, key_file, now};
 
 pub const KEYS: &str = "/.well-known/jwks.json";
 pub const GRAPHQL: &str = "/graphql";

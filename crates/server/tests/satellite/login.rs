@@ -5,7 +5,7 @@ use peristyle::config::Binding;
 use serde_json::json;
 
 use crate::pair::{NOTES, Pair, begin, look};
-use crate::stage::{CLIENT, ISSUER, REDIRECT, cookie, error, parameter};
+use crate::test_hub::{CLIENT, ISSUER, REDIRECT, cookie, error, parameter};
 use crate::support::{Request, get, post};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +172,7 @@ async fn a_code_of_another_login_and_a_wrong_secret_are_refused_as_the_hub_refus
     let other = pair.back(pair.begin("/auth/login").await).await;
     let injected = json!({ "code": other.code, "state": one.state }).to_string();
     assert_eq!(error(&pair.satellite.send(&post("/auth/callback", injected)).await, 400), "invalid_grant");
-    let mut setup = crate::pair::setup(crate::pair::settings(pair.cable.address, "another-secret"));
+    let mut setup = crate::pair::setup(crate::pair::settings(pair.proxy.address, "another-secret"));
     setup.app_url = None;
     let stranger = setup.serve(&pair.database).await;
     let returned = pair.back(begin(&stranger, "/auth/login").await).await;

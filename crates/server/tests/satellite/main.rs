@@ -16,8 +16,8 @@ mod pair;
 mod proxied;
 mod replicas;
 mod requests;
-#[path = "../hub/stage.rs"]
+#[path = "../hub/test_hub.rs"]
 #[allow(dead_code)]
-mod stage;
+mod test_hub;
 #[path = "../support/mod.rs"]
 mod support;

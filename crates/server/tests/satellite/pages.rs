@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 
 use crate::pair::Pair;
-use crate::stage::{REDIRECT, error};
-use crate::support::proxy::Cable;
+use crate::test_hub::{REDIRECT, error};
+use crate::support::proxy::ProxyMode;
 use crate::support::{Response, get, until};
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -36,8 +36,8 @@ async fn a_browser_is_not_led_to_a_hub_that_does_not_answer() {
     let pair = Pair::start().await;
     let login = get("/auth/login").header("accept", BROWSER);
     assert_eq!(pair.satellite.send(&login).await.status(), 302);
-    for cable in [Cable::Cut, Cable::Frozen] {
-        pair.cable.set(cable);
+    for mode in [ProxyMode::Disconnect, ProxyMode::Freeze] {
+        pair.proxy.set(mode);
         until("it is noticed", async || pair.satellite.send(&login).await.status() == 503).await;
         let page = pair.satellite.send(&login).await;
         assert_eq!((page.status(), page.header("retry-after").is_some(), page.header("location")), (503, true, None));
@@ -45,7 +45,7 @@ async fn a_browser_is_not_led_to_a_hub_that_does_not_answer() {
         assert!(page.text().contains("<a href=\"\">Try again</a>"), "{}", page.text());
         // A program needs the hub only when it finishes the login.
         assert_eq!(pair.satellite.get("/auth/login").await.status(), 302);
-        pair.cable.set(Cable::Whole);
+        pair.proxy.set(ProxyMode::Forward);
         until("it is back", async || pair.satellite.send(&login).await.status() == 302).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A hub and a satellite of it, with a cable between them that can be cut.
+//! A hub and a satellite of it, with a proxy between them that can be cut.
 
 #![allow(unreachable_pub)]
 
@@ -8,7 +8,7 @@ use identity::client::{ClientId, Redirect};
 use peristyle::config::{Binding, ClientPassword, SatelliteSettings};
 use serde_json::{Value, json};
 
-use crate::stage::{CLIENT, ISSUER, REDIRECT, Stage, cookie, key_file, parameter};
+use crate::test_hub::{CLIENT, ISSUER, REDIRECT, TestHub, cookie, key_file, parameter};
 use crate::support::proxy::Proxy;
 use crate::support::{Database, Place, Request, Response, Server, Setup, get, post};
 
@@ -69,8 +69,8 @@ pub async fn database() -> Database {
 }
 
 pub struct Pair {
-    pub hub: Stage,
-    pub cable: Proxy,
+    pub hub: TestHub,
+    pub proxy: Proxy,
     pub satellite: Server,
     pub database: Database,
 }
@@ -105,13 +105,13 @@ impl Pair {
     }
 
     pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
-        let hub = Stage::start(Place::Sqlite).await;
-        let cable = Proxy::to(hub.server.address.to_string()).await;
-        let mut setup = setup(settings(cable.address, &hub.secret));
+        let hub = TestHub::start(Place::Sqlite).await;
+        let proxy = Proxy::to(hub.server.address.to_string()).await;
+        let mut setup = setup(settings(proxy.address, &hub.secret));
         change(&mut setup);
         let database = database().await;
         let satellite = setup.serve(&database).await;
-        Pair { hub, cable, satellite, database }
+        Pair { hub, proxy, satellite, database }
     }
 
     pub async fn begin(&self, path: &str) -> Begun {

@@ -94,11 +94,11 @@ async fn nginx_lets_through_whom_the_satellite_knows_and_says_who_it_is() {
 
     // The permission that the configuration names is missing.
     pair.hub.add_account("bob", &[]).await;
-    let form = [("grant_type", "password"), ("username", "bob"), ("password", crate::stage::PASSWORD)];
+    let form = [("grant_type", "password"), ("username", "bob"), ("password", crate::test_hub::PASSWORD)];
     let bob = pair.hub.token(&form).await.good();
     assert_eq!(with(get("/reports"), &bob["access_token"]).send(nginx.address).await.status(), 403);
     // While the hub is away nobody is refused for it: the proxy says that something behind it is missing.
-    pair.cable.set(crate::support::proxy::Cable::Cut);
+    pair.proxy.set(crate::support::proxy::ProxyMode::Disconnect);
     let fresh = pair.hub.tokens().await;
     assert_eq!(with(get("/reports"), &fresh["access_token"]).send(nginx.address).await.status(), 500);
     assert_eq!(with(get("/reports"), token).send(nginx.address).await.status(), 200);

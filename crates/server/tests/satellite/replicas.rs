@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use serde_json::json;
 
 use crate::pair::{NOTES, Pair, ask, begin, settings, setup};
-use crate::stage::error;
-use crate::support::proxy::{Cable, Proxy};
+use crate::test_hub::error;
+use crate::support::proxy::{ProxyMode, Proxy};
 use crate::support::{Server, post, until, variable};
 
 fn redis() -> String {
@@ -15,7 +15,7 @@ fn redis() -> String {
 
 /// A second replica beside the first of a pair.
 async fn second(pair: &Pair, redis: &str) -> Server {
-    let mut setup = setup(settings(pair.cable.address, &pair.hub.secret));
+    let mut setup = setup(settings(pair.proxy.address, &pair.hub.secret));
     setup.redis_url = Some(redis.to_owned());
     setup.serve(&pair.database).await
 }
@@ -44,12 +44,12 @@ async fn a_login_begun_at_one_replica_is_finished_at_another_and_ended_at_both()
 #[tokio::test(flavor = "multi_thread")]
 async fn without_redis_nobody_signs_in_and_everybody_else_goes_on() {
     // contract I34.3
-    let cable = Proxy::to(redis().strip_prefix("redis://").expect("an address").to_owned()).await;
-    let address = format!("redis://{}", cable.address);
+    let proxy = Proxy::to(redis().strip_prefix("redis://").expect("an address").to_owned()).await;
+    let address = format!("redis://{}", proxy.address);
     let pair = Pair::with(|setup| setup.redis_url = Some(address)).await;
     let tokens = pair.login().await;
     let returned = pair.back(pair.begin("/auth/login").await).await;
-    cable.set(Cable::Cut);
+    proxy.set(ProxyMode::Disconnect);
     until("the connection is gone", async || pair.satellite.get("/auth/login").await.status() == 503).await;
     let login = pair.satellite.get("/auth/login").await;
     assert!(login.header("retry-after").is_some());
@@ -57,7 +57,7 @@ async fn without_redis_nobody_signs_in_and_everybody_else_goes_on() {
     assert_eq!(error(&pair.satellite.send(&returned.request()).await, 503), "temporarily_unavailable");
     ask(&pair.satellite, NOTES, &tokens["access_token"]).await.good();
     assert_eq!(pair.satellite.get("/ready").await.status(), 200);
-    cable.set(Cable::Whole);
+    proxy.set(ProxyMode::Forward);
     until("logins work again", async || pair.satellite.get("/auth/login").await.status() == 302).await;
     // What was begun before is still there.
     pair.satellite.send(&returned.request()).await.good();

@@ -24,7 +24,7 @@ async fn permission_is_what_the_hub_says_and_scope_grants_nothing() {
     // Scope is what somebody asked for, in the name of a permission.
     let asked = pair
         .hub
-        .token(&[("grant_type", "password"), ("username", "ada"), ("password", crate::stage::PASSWORD), ("scope", "satellite.ledger.get")])
+        .token(&[("grant_type", "password"), ("username", "ada"), ("password", crate::test_hub::PASSWORD), ("scope", "satellite.ledger.get")])
         .await
         .good();
     assert_eq!(pair.ask("/api/shop/ledgers/list", &asked["access_token"]).await.status(), 403);

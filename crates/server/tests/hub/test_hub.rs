@@ -35,7 +35,7 @@ pub const CLIENT: &str = "shop";
 const MANIFEST: &str = "[resource.shop.note]\npermission = \"shop.note.get\"\n[resource.shop.note.fields]\nid = { type = \"int\", key = true }\n[resource.shop.open]\ntable = \"notes\"\n[resource.shop.open.fields]\nid = { type = \"int\", key = true }\n";
 const SCRIPT: &str = "CREATE TABLE notes (id integer PRIMARY KEY); INSERT INTO notes VALUES (1);";
 
-pub struct Stage {
+pub struct TestHub {
     pub server: Server,
     pub records: Records,
     pub secret: String,
@@ -80,9 +80,9 @@ pub fn now() -> Timestamp {
     Timestamp::from_unix(since.as_secs() as i64)
 }
 
-impl Stage {
+impl TestHub {
     pub async fn start(place: Place) -> Self {
-        Stage::with(place, &setup()).await
+        TestHub::with(place, &setup()).await
     }
 
     pub async fn with(place: Place, setup: &Setup) -> Self {
@@ -90,10 +90,10 @@ impl Stage {
         let server = setup.serve(&database).await;
         let settings = DatabaseSettings { pool: 4, ..DatabaseSettings::default() };
         let records = Records::of(&store::Database::open(&database.url, &settings).unwrap()).unwrap();
-        let mut stage = Stage { server, records, secret: String::new(), account: Uuid::nil(), database };
-        stage.account = stage.add_account("ada", &["shop.note.get"]).await;
-        stage.secret = stage.add_client(CLIENT, &GrantType::ALL, None).await;
-        stage
+        let mut hub = TestHub { server, records, secret: String::new(), account: Uuid::nil(), database };
+        hub.account = hub.add_account("ada", &["shop.note.get"]).await;
+        hub.secret = hub.add_client(CLIENT, &GrantType::ALL, None).await;
+        hub
     }
 
     pub async fn add_account(&self, name: &str, permissions: &[&str]) -> Uuid {
